@@ -1,7 +1,8 @@
 """What a learner reads: the messages for stubs, known mistakes and generic wrong answers of a unit, for its author.
 
-``python -m autograder.messages --unit 01-attention`` prints them for each exercise, the same message once;
-``--examples`` prints the whole verdicts on the hand-written wrong answers in ``tests/course/wrong_answers/``.
+``python -m autograder.messages --unit 01-attention`` prints them for each exercise, the same message once, with the
+change that makes a known mistake of a right answer. ``--examples`` prints the whole verdicts on the hand-written wrong
+answers in ``tests/course/wrong_answers/``.
 """
 
 import argparse
@@ -282,10 +283,14 @@ def _tell(chosen: list[Exercise]) -> None:
     counts = {"named": 0, "specific": 0, "generic": 0}
     for exercise in chosen:
         print(f"── {exercise.id}")
+        edits = {f"mistake {m.name}": m.change.split(" ; ") for m in exercise.mutants if m.change}
         for titles, verdict in of_exercise(exercise):
             kind = kind_of(verdict)
             counts[kind] += len(titles)
             print(f"  {', '.join(titles)} [{kind}]")
+            for edit in (e for title in titles for e in edits.get(title, ())):
+                old, _, new = (part.strip() for part in edit.partition("→"))
+                print(f"      - {old}\n      + {new}")
             for mistake in verdict.mistakes[:2]:
                 print(f"      {mistake.message}")
     total = sum(counts.values())

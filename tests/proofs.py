@@ -155,7 +155,6 @@ def of_exercise(unit: str, root: Path = ROOT) -> str:
         f"assets/recordings/{unit}.json",
         f"assets/recordings/{unit}.safetensors",
         f"solutions/{unit}.py",
-        f"autograder/mutation/equivalent/{module}.toml",
     ]
     text = (root / f"solutions/{unit}.py").read_text(encoding="utf-8")
     specs = [f"autograder.exercises.{module}.{p.stem}" for p in exercises.spec_files(module)]

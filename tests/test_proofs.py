@@ -60,7 +60,6 @@ def with_a_line_more(root, path):
         "autograder/reference/norms.py",
         "autograder/exercises/u02_normalization/layer_norm.py",
         "autograder/mutation/operators.py",
-        "autograder/mutation/equivalent/u02_normalization.toml",
         "assets/recordings/02-normalization.safetensors",
         "solutions/02-normalization.py",
         "requirements.lock",
@@ -69,7 +68,6 @@ def with_a_line_more(root, path):
         "tests/conftest.py",
         "tests/exercises/test_matrix.py",
         "tests/exercises/conftest.py",
-        "tests/exercises/unasked/u02_normalization.py",
         "tests/grading/conftest.py",
     ],
 )

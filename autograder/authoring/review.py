@@ -8,6 +8,7 @@ from statistics import median
 from nbformat import NotebookNode
 
 from autograder import exercises
+from autograder.judge.changes import problem
 from autograder.judge.spec import Exercise
 from autograder.notebooks.cells import Cell, Problem, SourceError, read_cells
 from autograder.notebooks.paths import core_minutes
@@ -48,10 +49,11 @@ def _markers(path: Path) -> Iterator[Problem]:
 
 
 def line_of_spec(exercise: Exercise, name: str) -> int:
-    """The line at which the spec's file names one of its cases or mutants."""
+    """The line at which the spec's file names one of its cases or mistakes; a change begins with its name."""
     path, start = exercises.place_of(exercise)
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return next((n for n, line in enumerate(lines, 1) if n >= start and f'"{name}"' in line), start)
+    lines = [*enumerate(path.read_text(encoding="utf-8").split("\n"), 1)]
+    found = [n for n, line in lines if line.startswith(f"{name}: ")]
+    return next((n for n, line in lines if n >= start and f'"{name}"' in line), [*found, start][0])
 
 
 def _of_spec(exercise: Exercise) -> Iterator[Problem]:
@@ -69,6 +71,8 @@ def _of_spec(exercise: Exercise) -> Iterator[Problem]:
             yield Problem(path, at, f"{mutant.name}: a message has 20 to 260 characters and ends like a sentence")
         if messages.count(mutant.message) > 1:
             yield Problem(path, at, f"{mutant.name}: another mutant says the same")
+        if says := problem(mutant):
+            yield Problem(path, at, says)
     for case in exercise.cases:
         if len(case.shows) not in SHOWS or case.shows.endswith("."):
             at = line_of_spec(exercise, case.name)

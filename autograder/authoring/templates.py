@@ -9,7 +9,8 @@ SPEC = '''"""TODO(author): what this exercise asks for, in a sentence."""
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 
 
 def {target}(x):
@@ -23,8 +24,7 @@ EXERCISE = Exercise(
     points=1,
     difficulty=1,
     minutes=5,
-{extension}    signature="{target}(x)",
-    reference={target},
+{extension}    reference={target},
     alternatives=[
         lambda x: x,  # TODO(author): a right answer written differently
     ],
@@ -46,15 +46,18 @@ EXERCISE = Exercise(
             lambda g: call(g.randn(3, 4, dtype=torch.float64), grad=[0]),
         ),
     ],
-    mutants=[
-        Mutant(
-            "first_mistake",
-            lambda x: x,
-            "TODO(author): a mistake that learners really make, and what to look at.",
-        ),
-        Mutant("second_mistake", lambda x: -x, "TODO(author): another one."),
-        Mutant("third_mistake", lambda x: 2 * x, "TODO(author): a third one."),
-    ],
+    mutants=changes(
+        {target},
+        """
+first_mistake: raise → return x  #
+    TODO(author): a mistake that learners really make, and what to look at. Left of the arrow stands a piece of the
+    right answer, right of it what these learners write.
+second_mistake: raise → return -x  #
+    TODO(author): another one.
+third_mistake: raise → return 2 * x  #
+    TODO(author): a third one.
+""",
+    ),
 )
 '''
 

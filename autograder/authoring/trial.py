@@ -3,6 +3,7 @@
 import builtins
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from anatomy.program import runner
 from anatomy.program.records import ExerciseRecord
 
 from autograder import exercises
+from autograder.judge.changes import problem
 from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.spec import Exercise
 from autograder.notebooks.cells import Cell, Problem, SourceError, read_cells
@@ -30,6 +32,8 @@ def problems(exercise: Exercise) -> list[Problem]:
     path, line = exercises.place_of(exercise)
     if MARK in path.read_text(encoding="utf-8"):
         return []
+    # A change that cannot be made is told by the review; the others are tried.
+    exercise = replace(exercise, mutants=[m for m in exercise.mutants if not problem(m)])
     try:
         public = draw_record(exercise)
         fresh = draw_record(exercise, student_key("secret", "ada", exercise.unit))

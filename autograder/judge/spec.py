@@ -14,6 +14,8 @@ from anatomy.program.codec import Fn, Ref, Tensors, Tree
 from anatomy.program.distributions import Law
 from torch import Tensor
 
+from .stubs import asked_for
+
 __all__ = ["Case", "Exercise", "Fn", "Implementation", "Mutant", "Program", "Ref", "Source", "call"]
 
 Target = Callable[..., Any]  # a function or class that an exercise asks for
@@ -258,23 +260,35 @@ class Case:
 class Mutant:
     """A mistake that learners really make: an implementation of it, and the sentence it deserves.
 
-    fn: the wrong function or class (a tuple where the exercise has several targets).
+    fn: the wrong function or class (a tuple where the exercise has several targets). change: the edit of a right
+    answer that it is, "" where it was written as a whole (see ``changes.py``).
     """
 
     name: str
     fn: Implementation
     message: str
+    change: str = ""
 
 
 @dataclass
 class Exercise:
     """Everything the judge knows about one exercise.
 
-    id: semantic, frozen after release, e.g. ``rope.rotate_half``. reference: the right function or class (a tuple for
-    several targets). alternatives: correct solutions written differently; they must pass.
-    targets: names in the learner's notebook; signature: of the first target. forbidden: names of torch functions
-    that would do it, with one sentence why. extension: not on the unit's core path; its points count extra. unit: the
-    folder that the spec lies in (``autograder.exercises`` sets it).
+    id: semantic, frozen after release, e.g. ``rope.rotate_half``.
+    reference: the right function or class (a tuple for several targets).
+    mutants: mistakes that learners make, of two equal ones the first is named (see ``changes.py``).
+    alternatives: correct solutions written differently; they must pass.
+    targets, signature: names in the learner's notebook, and how the first is called; read from the exercise's cell
+        where they are not given.
+    forbidden: names of torch functions that would do it, with one sentence why.
+    extension: not on the unit's core path; its points count extra.
+    idle: arguments that the right answer does not depend on: no learner hears that an answer ignores them.
+    unasked: what ``tests/exercises/test_arguments.py`` would ask and no case gives, with reasons (``because.py``):
+        ``f(x)`` has always the same value, ``f(a, b)`` never come together, ``gradient of f`` is not asked for, and
+        ``precision`` of floats is always the same.
+    equivalent: machine-made mutants that pass and may, with reasons, as ``python -m autograder.mutation --template``
+        prints them.
+    unit: the folder that the spec lies in (``autograder.exercises`` sets it).
     """
 
     id: str
@@ -282,20 +296,25 @@ class Exercise:
     points: float
     difficulty: int
     minutes: int
-    signature: str
     reference: Implementation
     cases: list[Case]
     mutants: list[Mutant]
     alternatives: list[Implementation]
+    signature: str = ""
     targets: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     forbidden_message: str = ""
     extension: bool = False
+    idle: tuple[str, ...] = ()
+    unasked: str = ""
+    equivalent: str = ""
     unit: str = ""
 
     def __post_init__(self):
-        if not self.targets:
-            self.targets = (self.signature.split("(")[0],)
+        if not self.signature:
+            names, self.signature = asked_for(self.id)
+            self.targets = self.targets or names
+        self.targets = self.targets or (self.signature.split("(")[0],)
         names = [c.name for c in self.cases]
         problems = []
         if len(set(names)) != len(names):

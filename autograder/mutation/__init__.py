@@ -3,7 +3,7 @@
 Right answers (the solution in the text, and the alternatives of the spec) are changed in one place, by operators that
 programmers know and by those of the field: a lost keepdim, an eps outside the root, a result that is detached. Each
 changed answer is judged on the public cases and on freshly drawn ones. What passes is a survivor: either a case is
-missing, or the change is no mistake; then ``equivalent/uNN_name.toml`` says why, in a line.
+missing, or the change is no mistake; then ``equivalent`` in the spec says why, in a line.
 
 ``python -m autograder.mutation --unit 02-normalization`` (``make mutate UNIT=…``) does it; see ``__main__``.
 """

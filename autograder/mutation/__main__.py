@@ -1,17 +1,15 @@
 """``python -m autograder.mutation [--unit UNIT] [--exercise ID] [--show]`` (``make mutate UNIT=…``).
 
 Prints for each exercise how many small mistakes there are, how many fail, how many do nothing, how many pass and are
-explained in ``autograder/mutation/equivalent/uNN_name.toml``, and how many pass without a word. ``--show`` prints the
-latter with their keys and what they change, ``--template`` as entries for that file; ``--prune`` removes stale ones
-from it. The exit status is 1 where a survivor is not explained, or an entry is stale: its mutant fails now, or is gone.
+explained by ``equivalent`` in the spec, and how many pass unexplained. ``--show`` prints the latter with their keys and
+what they change, ``--template`` as lines for the spec; ``--prune`` removes stale ones from it. The exit status is 1
+where a survivor is not explained, or an entry is stale: its mutant fails now, or is gone.
 
 For each survivor: add the smallest case that it fails; or, if it does the same as the right answer for every input that
-the exercise allows, an entry::
+the exercise allows, a reason and its line::
 
-    [["norm.layer_norm"]]
-    key = "1a2b3c4d5e"
-    mutant = "solution, constant: -1 → 1 in x.mean(-1)"
-    reason = "All inputs have two axes: 1 is the last one."
+    all inputs have two axes: 1 is the last one
+        1a2b3c4d5e solution, constant: -1 → 1 in x.mean(-1)
 
 A survivor passes the public examples, the freshly drawn cases, or both: ``passes`` says which. ``told by`` names kinds
 of inputs that no case has and that would tell it apart: float64, transposed storage, expanded, requires_grad.
@@ -28,13 +26,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from anatomy.system import files  # noqa: E402
 
 from autograder import exercises  # noqa: E402
+from autograder.judge.because import BadReason  # noqa: E402
 from autograder.judge.spec import Exercise  # noqa: E402
 
 from . import explained, processes  # noqa: E402
 from .explained import Review, Survivor  # noqa: E402
 
 COLUMNS = ("mutants", "killed", "no effect", "explained", "unexplained", "stale", "CPU s")
-Entries = dict[str, dict[str, dict[str, explained.Entry]]]  # unit → exercise → key → entry
+Entries = dict[str, dict[str, explained.Entry]]  # exercise → key → entry
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,19 +42,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--unit", action="append", help="e.g. 02-normalization or 02 (repeatable); without: all")
     parser.add_argument("--exercise", action="append", help="e.g. norm.layer_norm (repeatable)")
     parser.add_argument("--show", action="store_true", help="print each survivor that is not explained")
-    parser.add_argument("--template", action="store_true", help="print them as entries without a reason, nothing else")
-    parser.add_argument("--prune", action="store_true", help="remove stale entries from the files")
+    parser.add_argument("--template", action="store_true", help="print them as lines for the spec, nothing else")
+    parser.add_argument("--prune", action="store_true", help="remove stale entries from the specs")
     parser.add_argument("--workers", type=int, default=processes.WORKERS, help="processes at a time")
     options = parser.parse_args(argv)
     try:
         chosen = _chosen(options.unit, options.exercise)
-        entries = {u: explained.read(explained.path_of(u)) for u in {e.unit for e in chosen}}
-    except (exercises.UnknownName, exercises.SpecError, explained.BadEntry) as error:
+        entries = {e.id: explained.entries(e) for e in chosen}
+    except (exercises.UnknownName, exercises.SpecError, BadReason) as error:
         print(f"mutate: {error}", file=sys.stderr)
         return 2
     start = time.monotonic()
-    units = {e.id: e.unit for e in chosen}
-    reviews = _reviews(chosen, units, entries, options.workers)
+    reviews = _reviews(chosen, entries, options.workers)
     if options.template:
         ordered = list(reviews)
         print(explained.template(s for r in ordered for s in r.unexplained))
@@ -63,10 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         ordered = _printed(reviews, max(len(e.id) for e in chosen), options.show)
         print(f"{time.monotonic() - start:.0f} s")
     if options.prune:
-        _prune([(units[r.tally.exercise], r.stale) for r in ordered])
-    unknown = [f"{u}: {e} is no exercise of it" for u, known in entries.items() for e in _strangers(u, known)]
-    print(*unknown, sep="\n", end="\n" if unknown else "", file=sys.stderr)
-    return 0 if all(r.clean for r in ordered) and not unknown else 1
+        for review in ordered:
+            if review.stale:
+                _prune(exercises.get(review.tally.exercise), review.stale)
+    return 0 if all(r.clean for r in ordered) else 1
 
 
 def _chosen(units: list[str] | None, ids: list[str] | None) -> list[Exercise]:
@@ -79,27 +77,20 @@ def _chosen(units: list[str] | None, ids: list[str] | None) -> list[Exercise]:
     return [e for u in found for e in exercises.of_unit(u)]
 
 
-def _reviews(chosen: list[Exercise], units: dict[str, str], entries: Entries, workers: int) -> Iterator[Review]:
+def _reviews(chosen: list[Exercise], entries: Entries, workers: int) -> Iterator[Review]:
     """Each exercise's tally beside its entries, in order, as soon as it is known."""
     ready: dict[str, Review] = {}
     waiting = [e.id for e in chosen]
     for tally in processes.tallies(chosen, workers):
-        known = entries[units[tally.exercise]].get(tally.exercise, {})
-        ready[tally.exercise] = explained.reviewed(tally, known)
+        ready[tally.exercise] = explained.reviewed(tally, entries[tally.exercise])
         while waiting and waiting[0] in ready:
             yield ready[waiting.pop(0)]
 
 
-def _prune(stale: list[tuple[str, list[explained.Entry]]]) -> None:
-    for unit in sorted({u for u, entries in stale if entries}):
-        path = explained.path_of(unit)
-        gone = [e for u, entries in stale if u == unit for e in entries]
-        files.replace(path, explained.pruned(path.read_text(encoding="utf-8"), gone).encode())
-        print(f"{path.name}: {len(gone)} removed")
-
-
-def _strangers(unit: str, known: dict[str, dict[str, explained.Entry]]) -> set[str]:
-    return set(known) - {e.id for e in exercises.of_unit(unit)}
+def _prune(exercise: Exercise, stale: list[explained.Entry]) -> None:
+    path, _ = exercises.place_of(exercise)
+    files.replace(path, explained.pruned(path.read_text(encoding="utf-8"), exercise, stale).encode())
+    print(f"{path.name}: {len(stale)} removed")
 
 
 def _printed(reviews: Iterable[Review], width: int, show: bool) -> list[Review]:

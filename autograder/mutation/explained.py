@@ -1,18 +1,17 @@
-"""Survivors that were read: ``equivalent/uNN_name.toml`` says of each, in a line, why it is no hole in the cases."""
+"""Survivors that were read: ``equivalent`` in an exercise's spec says why each is no hole in the cases."""
 
-import json
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
-from autograder import exercises
+from autograder.judge import because
+from autograder.judge.because import BadReason
+from autograder.judge.spec import Exercise
 
 from .survivors import Survivor, Tally
 
-FOLDER = Path(__file__).parent / "equivalent"
-SHORTEST = 15  # characters of a reason
+WIDTH = 104  # characters of a mutant: its line has 120
+_KEY = re.compile(r"[0-9a-f]{10}")
 
 
 @dataclass(frozen=True)
@@ -25,42 +24,23 @@ class Entry:
     reason: str
 
 
-class BadEntry(ValueError):
-    """A file of reasons that cannot be used; the message says where and why."""
+def entries(exercise: Exercise) -> dict[str, Entry]:
+    """Key → entry of each mutant that the spec's ``equivalent`` explains.
 
-
-def path_of(unit: str, folder: Path = FOLDER) -> Path:
-    """The file of a unit; it need not exist."""
-    return folder / f"{exercises.unit_module(unit)}.toml"
-
-
-def read(path: Path) -> dict[str, dict[str, Entry]]:
-    """Exercise id → key → entry; empty where there is no such file.
-
-    Raises BadEntry where a file is no TOML, an entry lacks a field, its reason is too short or its key stands twice.
+    Raises BadReason where the block cannot be read, a line does not begin with a key, or a key comes twice.
     """
-    if not path.exists():
-        return {}
+    found: dict[str, Entry] = {}
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise BadEntry(f"{path.name}: {error}") from None
-    found: dict[str, dict[str, Entry]] = {}
-    for exercise, entries in data.items():
-        for item in entries if isinstance(entries, list) else [entries]:
-            entry = _entry(path, exercise, item)
-            if entry.key in found.setdefault(exercise, {}):
-                raise BadEntry(f"{path.name}: {exercise}: the key {entry.key} stands twice")
-            found[exercise][entry.key] = entry
+        for line, reason in because.reasons(exercise.equivalent).items():
+            key, _, mutant = line.partition(" ")
+            if not (_KEY.fullmatch(key) and mutant):
+                raise BadReason(f"{line!r} is not a key and a mutant")
+            if key in found:
+                raise BadReason(f"the key {key} comes twice")
+            found[key] = Entry(exercise.id, key, mutant, reason)
+    except BadReason as error:
+        raise BadReason(f"{exercise.id}: {error}") from None
     return found
-
-
-def _entry(path: Path, exercise: str, item: object) -> Entry:
-    if not isinstance(item, dict) or set(item) != {"key", "mutant", "reason"}:
-        raise BadEntry(f'{path.name}: {exercise}: an entry is [["{exercise}"]] with key, mutant and reason')
-    if len(item["reason"].strip()) < SHORTEST:
-        raise BadEntry(f"{path.name}: {exercise}: {item['key']} needs a reason of {SHORTEST} characters or more")
-    return Entry(exercise, item["key"], item["mutant"], item["reason"])
 
 
 @dataclass
@@ -90,15 +70,16 @@ def reviewed(tally: Tally, entries: dict[str, Entry]) -> Review:
 
 
 def template(survivors: Iterable[Survivor]) -> str:
-    """Entries for survivors, to be pasted into the unit's file; each still wants its reason."""
-    return "\n".join(
-        f'[["{s.exercise}"]]\nkey = "{s.key}"\nmutant = {json.dumps(s.what, ensure_ascii=False)}\nreason = ""\n'
-        for s in survivors
-    )
+    """Lines for survivors, to be pasted below a reason into their specs' ``equivalent``."""
+    return because.written({_line(s.key, s.what): f"{s.exercise}:" for s in survivors})
 
 
-def pruned(text: str, stale: Iterable[Entry]) -> str:
-    """The text of a unit's file without some of its entries; everything else stays as it is."""
-    pieces = re.split(r"^(?=\[\[)", text, flags=re.M)
-    gone = {f'key = "{entry.key}"' for entry in stale}
-    return "".join(p for p in pieces if not (p.startswith("[[") and gone & set(p.split("\n"))))
+def pruned(text: str, exercise: Exercise, stale: Iterable[Entry]) -> str:
+    """The text of a spec without some entries of an exercise; the other lines stay as they are."""
+    gone = {entry.key for entry in stale}
+    kept = {_line(e.key, e.mutant): e.reason for e in entries(exercise).values() if e.key not in gone}
+    return text.replace(exercise.equivalent, f"\n{because.written(kept)}")
+
+
+def _line(key: str, mutant: str) -> str:
+    return f"{key} {mutant if len(mutant) <= WIDTH else f'{mutant[: WIDTH - 1]}…'}"

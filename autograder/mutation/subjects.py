@@ -9,7 +9,7 @@ import symtable
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -122,19 +122,22 @@ def _alternatives(exercise: Exercise) -> Iterator[Subject]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     given = _given(tree, exercise.id)
     top = _top_level(tree)
+    tried: set[int] = set()  # statements that an earlier alternative has, too: their mutants are made once
     for i, expression in enumerate(_one_by_one(given, len(exercise.alternatives))):
         reached = _reached(expression, top)
         answer = ast.copy_location(ast.Assign([ast.Name(ANSWER, ast.Store())], expression, lineno=given.lineno), given)
-        code = Code([*reached, answer], _in_function)
+        code = Code([*reached, answer], partial(_in_new_function, frozenset(tried)))
+        tried |= {id(statement) for statement in reached}
         name = " ".join(ast.unparse(expression).split())
         name = f"alternative {name if len(name) <= 60 else f'{i + 1}'}"
         yield Subject(exercise, name, code, vars(module), operator.itemgetter(ANSWER), path)
 
 
-def _in_function(node: ast.AST, code: Code) -> bool:
-    """Whether a node is of a function, lambda or class, and not of the lines that only put such together."""
+def _in_new_function(tried: frozenset[int], node: ast.AST, code: Code) -> bool:
+    """True for a node of a function, lambda or class that is not ``tried``; lines that only combine these are left."""
     kinds = Function | ast.ClassDef
-    return isinstance(node, kinds) or any(isinstance(n, kinds) for n in code.above(node))
+    around = [node, *code.above(node)]
+    return id(around[-1]) not in tried and any(isinstance(n, kinds) for n in around)
 
 
 def _module(path: Path) -> ModuleType:

@@ -143,6 +143,8 @@ def record_unit(
                 "extension",
             )
         }
+        if exercise.idle:
+            fields["idle"] = list(exercise.idle)
         listed.append({**fields, "cases": cases})
     return {"unit": unit, "exercises": listed}, store
 

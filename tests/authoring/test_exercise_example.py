@@ -81,15 +81,13 @@ def test_the_first_run_writes_spec_and_text_and_the_next_says_what_is_missing(be
 def test_everything_that_is_wrong_is_said_in_one_run(begun):
     clone = begun
     spec, text = (EXAMPLE / "spec.py").read_text(), (EXAMPLE / "text.py").read_text()
-    begins = spec.index('        Mutant(\n            "not_shifted"')
+    gone = spec.index("not_shifted:"), spec.index('""",\n    ),')
     fill_in(
         clone,
-        # two mutants left, one of them right, the other without a full stop
-        (spec[:begins] + "    ],\n)\n")
-        .replace(
-            '        Mutant("gate_alone", gate, "This is the gate alone, between 0 and 1. Multiply it by x."),\n', ""
-        )
-        .replace("lambda x: x * (x + 3).clamp(0, 6),", "hard_swish,")
+        # three mistakes left, one that changes nothing, one without a full stop, one that changes what isn't there
+        (spec[: gone[0]] + spec[gone[1] :])
+        .replace("gate_alone: x * (x + 3) → (x + 3)", "gate_alone: x.mul → x")
+        .replace("not_divided: .clamp(0, 6) / 6 → .clamp(0, 6)", "not_divided: (x + 3) → (3 + x)")
         .replace("at 6 as well as at 0.", "at 6"),
         text.replace("    ### END SOLUTION\n", "").replace("# 3. `x *", "# `x *"),
     )
@@ -98,7 +96,7 @@ def test_everything_that_is_wrong_is_said_in_one_run(begun):
     begun = line_of(text, "### BEGIN SOLUTION", f'exercise="{ID}"')
     hints = line_of(text, f'hints="{ID}"')
     for sentence in (
-        f"{SPEC}:{line_of(spec, GIVEN)}: 2 mutants: list at least three",
+        f"{SPEC}:{line_of(spec, 'gate_alone')}: gate_alone: 'x.mul' stands 0 times in the answer",
         f"{SPEC}:{line_of(spec, 'no_upper_corner')}: no_upper_corner: a message has 20 to 260 characters and ends",
         f"{SPEC}:{line_of(spec, 'not_divided')}: not_divided: on public inputs this mistake passes",
         f"{TEXT}:{begun}: {ID}: this ### BEGIN SOLUTION needs its ### END SOLUTION below it",

@@ -115,6 +115,14 @@ def test_an_ignored_argument_is_named():
     assert "does not depend on weights" in " ".join(messages(lambda values, weights: values.mean(0) + values[0] ** 2))
 
 
+def test_an_argument_that_the_right_answer_ignores_too_is_not_named():
+    """The number of heads changes no count: the spec says so, and the reference shows it."""
+    record, exercise = records.load("attention.families"), exercises.get("attention.families")
+    functions, failed = exercise.functions(exercise.reference), [False] * len(record.cases)
+    assert record.idle == ["H"] == probing.ignored(dataclasses.replace(record, idle=[]), functions, failed)
+    assert probing.ignored(record, functions, failed) == []
+
+
 @pytest.mark.parametrize(
     "code, words",
     [

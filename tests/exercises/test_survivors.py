@@ -12,16 +12,10 @@ from ..conftest import every_one
 SHARE, SHARE_OF_KNOWN = 12, 4
 
 
-@pytest.fixture(scope="module")
-def entries():
-    """Unit → exercise → key → entry; a reason that is too short fails here."""
-    return {u: explained.read(explained.path_of(u)) for u in exercises.units()}
-
-
-def test_every_survivor_is_explained(exercise, entries, request):
+def test_every_survivor_is_explained(exercise, request):
     """All of them take three quarters of an hour: a usual run tries one in SHARE, and one in SHARE_OF_KNOWN of those
     with a reason. Which one, the contents of the exercise decide, so that each change of it asks others."""
-    known = entries[exercise.unit].get(exercise.id, {})
+    known = explained.entries(exercise)  # a reason that is too short fails here
     share, of_known = (1, 1) if every_one(request.config) else (SHARE, SHARE_OF_KNOWN)
     turn = int(proofs.of_exercise(exercise.unit), 16)
     wanted = lambda key: (int(key, 16) - turn) % (of_known if key in known else share) == 0
@@ -35,17 +29,11 @@ def test_every_survivor_is_explained(exercise, entries, request):
     assert not said, "\n".join([*said, f"Read them: python -m autograder.mutation --exercise {exercise.id} --show"])
 
 
-def test_few_survivors_need_a_reason(entries):
+def test_few_survivors_need_a_reason():
     """One in twenty at most; there are many more mutants than need to be counted to see it."""
-    reasons, mutants = sum(len(known) for unit in entries.values() for known in unit.values()), 0
+    reasons, mutants = sum(len(explained.entries(e)) for e in exercises.all_exercises()), 0
     for exercise in exercises.all_exercises():
         mutants += count(exercise)
         if reasons < 0.05 * mutants:
             return
     pytest.fail(f"{reasons} reasons for {mutants} mutants")
-
-
-def test_entries_are_of_exercises_that_there_are(entries):
-    known = {u: {e.id for e in exercises.of_unit(u)} for u in entries}
-    assert {u: set(of) - known[u] for u, of in entries.items() if set(of) - known[u]} == {}
-    assert {p.name for p in explained.FOLDER.iterdir()} <= {explained.path_of(u).name for u in entries}

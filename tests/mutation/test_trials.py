@@ -1,9 +1,11 @@
 """A hole in the cases is found, what does nothing is told from what nobody asks for, and no mutant stops the others."""
 
+import dataclasses
 import re
 
 import pytest
 
+from autograder.judge.because import BadReason
 from autograder.judge.drawing import draw_record
 from autograder.mutation import explained, processes, survivors, trial
 from autograder.mutation.__main__ import main
@@ -111,37 +113,48 @@ def survivor(key="0123456789"):
     return Survivor("toy.clipped", key, "solution, operand: x", "toy.py:1", ("drawn",), (), "-a\n+b")
 
 
-def test_entries_explain_survivors_and_grow_stale(tmp_path):
-    path = tmp_path / "u00_start_here.toml"
-    written = explained.template([survivor()]).replace('reason = ""', 'reason = "both are the same number"')
-    path.write_text("# read by hand\n\n" + written, encoding="utf-8")
-    entries = explained.read(path)["toy.clipped"]
+def explaining(text):
+    return dataclasses.replace(toy.exercise(), equivalent=text)
+
+
+def test_entries_explain_survivors_and_grow_stale():
+    lines = explained.template([survivor(), survivor("a" * 10)]).replace("toy.clipped:", "both are the same number")
+    both = explaining(f"\n{lines}")
     tally = Tally("toy.clipped", mutants=2, killed=1, survivors=[survivor()])
-    assert explained.reviewed(tally, entries).clean
-    other = explained.reviewed(Tally("toy.clipped", mutants=1, survivors=[survivor("ab")]), entries)
-    assert [s.key for s in other.unexplained] == ["ab"] and [e.key for e in other.stale] == ["0123456789"]
-    assert not other.clean
-    assert explained.pruned(path.read_text(encoding="utf-8"), other.stale) == "# read by hand\n\n"
+    review = explained.reviewed(tally, explained.entries(both))
+    assert [e.key for e in review.stale] == ["a" * 10] and not review.unexplained and not review.clean
+    other = explained.reviewed(Tally("toy.clipped", mutants=1, survivors=[survivor("b" * 10)]), {})
+    assert [s.key for s in other.unexplained] == ["b" * 10]
+    spec = f'Exercise(\n    equivalent="""{both.equivalent}""",\n)\n'
+    left = explained.pruned(spec, both, review.stale)
+    assert left == spec.replace(f"    {'a' * 10} solution, operand: x\n", "")
+    assert explained.reviewed(tally, explained.entries(explaining(left.split('"""')[1]))).clean
+    one = explaining(left.split('"""')[1])
+    assert explained.pruned(left, one, explained.entries(one).values()) == 'Exercise(\n    equivalent="""\n""",\n)\n'
+
+
+KEY = "0123456789 solution"
 
 
 @pytest.mark.parametrize(
     "text, says",
     [
-        (explained.template([survivor()]), "needs a reason"),
-        ("[x", "u00.toml: "),
-        ('[["toy.clipped"]]\nkey = "1"', "an entry is"),
-        ('[["toy.x"]]\nkey = "1"\nmutant = ""\nreason = "it is the same thing"\n' * 2, "the key 1 stands twice"),
+        (f"    {KEY}\nit is the same thing\n    {KEY}", "needs a reason of 15 characters or more above it"),
+        (f"the same\n    {KEY}", "needs a reason of 15 characters or more above it"),
+        (f"it is the same thing\n    {KEY}\n    {KEY}", "comes twice"),
+        (f"it is the same thing\n    {KEY}\nso is that thing\n    {KEY}s", "the key 0123456789 comes twice"),
+        (f"it is the same thing\n    {KEY}\nso is that thing\n", "is for nothing"),
+        ("it is the same thing\n    solution", "is not a key and a mutant"),
+        ("it is the same thing\n    0123456789", "is not a key and a mutant"),
     ],
 )
-def test_a_file_of_reasons_that_cannot_be_used_is_one_sentence(tmp_path, text, says):
-    (tmp_path / "u00.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(explained.BadEntry, match=re.escape(says)):
-        explained.read(tmp_path / "u00.toml")
+def test_reasons_that_cannot_be_used_are_one_sentence(text, says):
+    with pytest.raises(BadReason, match=f"^toy.clipped: .*{re.escape(says)}"):
+        explained.entries(explaining(text))
 
 
-def test_a_hole_is_an_exit_status_and_an_unknown_unit_a_sentence(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(explained, "FOLDER", tmp_path)
-    monkeypatch.setattr(explained, "path_of", lambda unit: tmp_path / f"{unit}.toml")
+def test_a_hole_is_an_exit_status_and_an_unknown_unit_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(explained, "entries", lambda exercise: {})
     tallies = {True: [survivor()], False: []}
     for hole, survivors_ in tallies.items():
         tally = Tally("start.weighted_average", mutants=9, killed=8, survivors=survivors_)

@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 
 
 def weighted_average(values, weights):
@@ -20,13 +21,80 @@ def by_einsum(values, weights):
     return torch.einsum("t,td->d", weights / weights.sum(), values)
 
 
+MISTAKES = changes(
+    weighted_average,
+    """
+plain_mean: weights @ values / weights.sum() → values.mean(0)
+    This is the plain mean: the weights are ignored.
+not_divided: / weights.sum() →
+    This is the weighted sum. Divide it by the sum of the weights.
+divided_by_count: weights.sum() → len(weights)
+    The weighted sum is divided by the number of rows. Divide by the sum of the weights instead.
+wrong_axis: weights @ values → values @ weights
+    The weights multiply the columns. Each weight belongs to a row of values.
+weights_along_columns: weights @ values → (values * weights).sum(0)
+    values * weights lays the weights along the columns. Give them an axis first, weights[:, None], or write weights
+    @ values.
+divided_by_largest: weights.sum() → weights.max()
+    The weighted sum is divided by the largest weight. Divide it by the sum of the weights.
+divided_by_all: weights.sum() → (weights.sum() * values.shape[1])
+    The weighted sum is divided by the weights of all columns together. Each column has the same weights: divide by
+    their sum.
+softmax_weights: weights @ values / weights.sum() → torch.softmax(weights, 0) @ values
+    The weights went through a softmax. Here they are used as they are: divide by their sum.
+sum_over_columns: weights @ values → (values * weights[:, None]).sum(1)
+    The sum runs over the columns of each row, so a number per word is left. Add up the rows, with .sum(0): a number
+    per column is left.
+kept_axis: weights @ values → weights[None] @ values
+    The numbers are right, but the axis of words is still there, with size 1. Sum without keepdim, or take row 0 of
+    the result: its shape is (D,).
+one_number: weights @ values → (values * weights[:, None]).sum()
+    The sum runs over rows and columns, so one number is left. Sum over the rows only, with .sum(0).
+last_row_missing: weights @ values → weights[:-1] @ values[:-1]
+    The last row is left out of the sum, though its weight is in the divisor. Let the sum run to the last row:
+    range(len(weights)).
+first_row_missing: weights @ values → weights[1:] @ values[1:]
+    The first row is left out of the sum, though its weight is in the divisor. Rows count from 0.
+three_rows: weights @ values / weights.sum() → weights[:3] @ values[:3] / weights[:3].sum()
+    Only the first three rows are averaged, as many as the example has. There may be any number of rows: take
+    len(weights).
+three_rows_summed: weights @ values → weights[:3] @ values[:3]
+    Only the first three rows are summed, as many as the example has, and divided by all the weights. There may be
+    any number of rows: take len(weights).
+divided_twice: weights.sum() → weights.sum() ** 2
+    This is divided by the sum of the weights twice. Once is enough: weights / weights.sum() sums to 1.
+averaged_again: weights.sum() → weights.sum() / len(weights)
+    The weighted average is divided by the number of rows as well. Weights that sum to 1 need a sum over the rows,
+    not a mean.
+divided_by_norm: weights.sum() → weights.norm()
+    The weighted sum is divided by the length of the weight vector, a root of squares. Divide it by the plain sum of
+    the weights.
+weights_squared: weights @ values → weights**2 @ values
+    The weights are multiplied in twice. Each row is multiplied by its weight once, then the sum is divided.
+divided_by_values: weights.sum() → values.sum(0)
+    The weighted sum is divided by the sum of the values. Divide it by the sum of the weights.
+detached: weights @ values / weights.sum() → (weights @ values / weights.sum()).detach()
+    The numbers are right, but no gradient can flow back: the result was cut off from values and weights. Stay with
+    torch operations on them, without .item(), detach or torch.tensor(…).
+through_numpy: weights @ values → torch.from_numpy(weights.numpy() @ values.numpy()
+; weights.sum() → weights.numpy().sum())
+    NumPy takes no tensor that needs a gradient, and no gradient would come back from it. Write the same with torch
+    operations on values and weights.
+sum_plus_millionth: weights.sum() → (weights.sum() + 1e-6)
+    A millionth is added to the sum of the weights, so the average comes out a little too close to 0. Divide by the
+    sum as it is.
+sum_plus_tiny: weights.sum() → (weights.sum() + 1e-8)
+    A tiny number, 1e-8, is added to the sum of the weights, and the average is no longer exact. Divide by the sum
+    as it is.
+""",
+)
+
 EXERCISE = Exercise(
     id="start.weighted_average",
     title="A weighted average",
     points=1,
     difficulty=1,
     minutes=5,
-    signature="weighted_average(values, weights)",
     reference=weighted_average,
     alternatives=[by_loop, by_einsum],
     cases=[
@@ -63,137 +131,9 @@ EXERCISE = Exercise(
             weight=0,
         ),
     ],
-    mutants=[
-        Mutant(
-            "plain_mean", lambda values, weights: values.mean(0), "This is the plain mean: the weights are ignored."
-        ),
-        Mutant(
-            "not_divided",
-            lambda values, weights: weights @ values,
-            "This is the weighted sum. Divide it by the sum of the weights.",
-        ),
-        Mutant(
-            "divided_by_count",
-            lambda values, weights: weights @ values / len(weights),
-            "The weighted sum is divided by the number of rows. Divide by the sum of the weights instead.",
-        ),
-        Mutant(
-            "wrong_axis",
-            lambda values, weights: values @ weights / weights.sum(),
-            "The weights multiply the columns. Each weight belongs to a row of values.",
-        ),
-        Mutant(
-            "weights_along_columns",
-            lambda values, weights: (values * weights).sum(0) / weights.sum(),
-            "values * weights lays the weights along the columns. Give them an axis first, weights[:, None], or write "
-            "weights @ values.",
-        ),
-        Mutant(
-            "divided_by_largest",
-            lambda values, weights: weights @ values / weights.max(),
-            "The weighted sum is divided by the largest weight. Divide it by the sum of the weights.",
-        ),
-        Mutant(
-            "divided_by_all",
-            lambda values, weights: weights @ values / (weights.sum() * values.shape[1]),
-            "The weighted sum is divided by the weights of all columns together. Each column has the same weights: "
-            "divide by their sum.",
-        ),
-        Mutant(
-            "softmax_weights",
-            lambda values, weights: torch.softmax(weights, 0) @ values,
-            "The weights went through a softmax. Here they are used as they are: divide by their sum.",
-        ),
-        Mutant(
-            "sum_over_columns",
-            lambda values, weights: (values * weights[:, None]).sum(1) / weights.sum(),
-            "The sum runs over the columns of each row, so a number per word is left. Add up the rows, with .sum(0): a "
-            "number per column is left.",
-        ),
-        Mutant(
-            "kept_axis",
-            lambda values, weights: weights[None] @ values / weights.sum(),
-            "The numbers are right, but the axis of words is still there, with size 1. Sum without keepdim, or take "
-            "row 0 of the result: its shape is (D,).",
-        ),
-        Mutant(
-            "one_number",
-            lambda values, weights: (values * weights[:, None]).sum() / weights.sum(),
-            "The sum runs over rows and columns, so one number is left. Sum over the rows only, with .sum(0).",
-        ),
-        Mutant(
-            "last_row_missing",
-            lambda values, weights: weights[:-1] @ values[:-1] / weights.sum(),
-            "The last row is left out of the sum, though its weight is in the divisor. Let the sum run to the last "
-            "row: range(len(weights)).",
-        ),
-        Mutant(
-            "first_row_missing",
-            lambda values, weights: weights[1:] @ values[1:] / weights.sum(),
-            "The first row is left out of the sum, though its weight is in the divisor. Rows count from 0.",
-        ),
-        Mutant(
-            "three_rows",
-            lambda values, weights: weights[:3] @ values[:3] / weights[:3].sum(),
-            "Only the first three rows are averaged, as many as the example has. There may be any number of rows: take "
-            "len(weights).",
-        ),
-        Mutant(
-            "three_rows_summed",
-            lambda values, weights: weights[:3] @ values[:3] / weights.sum(),
-            "Only the first three rows are summed, as many as the example has, and divided by all the weights. There "
-            "may be any number of rows: take len(weights).",
-        ),
-        Mutant(
-            "divided_twice",
-            lambda values, weights: weights @ values / weights.sum() ** 2,
-            "This is divided by the sum of the weights twice. Once is enough: weights / weights.sum() sums to 1.",
-        ),
-        Mutant(
-            "averaged_again",
-            lambda values, weights: weights @ values / weights.sum() / len(weights),
-            "The weighted average is divided by the number of rows as well. Weights that sum to 1 need a sum over the "
-            "rows, not a mean.",
-        ),
-        Mutant(
-            "divided_by_norm",
-            lambda values, weights: weights @ values / weights.norm(),
-            "The weighted sum is divided by the length of the weight vector, a root of squares. Divide it by the plain "
-            "sum of the weights.",
-        ),
-        Mutant(
-            "weights_squared",
-            lambda values, weights: weights**2 @ values / weights.sum(),
-            "The weights are multiplied in twice. Each row is multiplied by its weight once, then the sum is divided.",
-        ),
-        Mutant(
-            "divided_by_values",
-            lambda values, weights: weights @ values / values.sum(0),
-            "The weighted sum is divided by the sum of the values. Divide it by the sum of the weights.",
-        ),
-        Mutant(
-            "detached",
-            lambda values, weights: (weights @ values / weights.sum()).detach(),
-            "The numbers are right, but no gradient can flow back: the result was cut off from values and weights. "
-            "Stay with torch operations on them, without .item(), detach or torch.tensor(…).",
-        ),
-        Mutant(
-            "through_numpy",
-            lambda values, weights: torch.from_numpy(weights.numpy() @ values.numpy() / weights.numpy().sum()),
-            "NumPy takes no tensor that needs a gradient, and no gradient would come back from it. Write the same with "
-            "torch operations on values and weights.",
-        ),
-        Mutant(
-            "sum_plus_millionth",
-            lambda values, weights: weights @ values / (weights.sum() + 1e-6),
-            "A millionth is added to the sum of the weights, so the average comes out a little too close to 0. Divide "
-            "by the sum as it is.",
-        ),
-        Mutant(
-            "sum_plus_tiny",
-            lambda values, weights: weights @ values / (weights.sum() + 1e-8),
-            "A tiny number, 1e-8, is added to the sum of the weights, and the average is no longer exact. Divide by "
-            "the sum as it is.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+a sum of rows does not depend on their order
+    eb3e083ae6 alternative by_loop, reversed: range(len(weights)) reversed
+""",
 )

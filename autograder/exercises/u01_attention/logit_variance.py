@@ -4,13 +4,15 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 
 
 def logit_variance(q, k):
     """(variance of all q·k, variance of all q·k/√D) as floats; population variance."""
     raw = q @ k.T
-    return raw.var(unbiased=False).item(), (raw / math.sqrt(q.shape[-1])).var(unbiased=False).item()
+    scaled = raw / math.sqrt(q.shape[-1])
+    return raw.var(unbiased=False).item(), scaled.var(unbiased=False).item()
 
 
 def variance_by_moments(q, k):
@@ -28,38 +30,65 @@ def variance_by_loop(q, k):
     return [before, before / q.shape[1]]
 
 
-def _two(measure):
-    def wrong(q, k):
-        raw = q @ k.T
-        scaled = raw / math.sqrt(q.shape[-1])
-        return measure(raw).item(), measure(scaled).item()
-
-    return wrong
-
-
-def own_rows_only(q, k):
-    raw = (q * k).sum(-1)
-    return raw.var(unbiased=False).item(), (raw / math.sqrt(q.shape[-1])).var(unbiased=False).item()
-
-
-def first_pairs(q, k):
-    n = min(len(q), len(k))
-    return own_rows_only(q[:n], k[:n])
-
-
-def _second(measure):
-    """The first variance right, the second one a function of the raw scores and D."""
-
-    def wrong(q, k):
-        raw = q @ k.T
-        return logit_variance(q, k)[0], float(measure(raw, q.shape[-1]))
-
-    return wrong
-
-
-def sample_first(q, k):
-    return (q @ k.T).var().item(), logit_variance(q, k)[1]
-
+MISTAKES = changes(
+    logit_variance,
+    """
+rows_averaged: raw.var(unbiased=False) → raw.var(-1, unbiased=False).mean()
+; scaled.var(unbiased=False) → scaled.var(-1, unbiased=False).mean()
+    The variance is taken row by row and then averaged. The rows differ in their means too: take one variance over
+    all scores.
+order: raw.var(unbiased=False).item(), scaled → scaled.var(unbiased=False).item(), raw
+    The two numbers stand in the wrong order: the raw scores come first, then those divided by √D.
+variance_over_root: scaled.var(unbiased=False).item() → raw.var(unbiased=False).item() / math.sqrt(q.shape[-1])
+    The second number is the first divided by √D. Dividing the scores by √D divides their variance by (√D)² = D.
+standard_deviation: raw.var → raw.std ; scaled.var → scaled.std
+    These are standard deviations. The variance is the mean of the squared distances from the mean, without a root.
+sample_variance: raw.var(unbiased=False) → raw.var() ; scaled.var(unbiased=False) → scaled.var()
+    This divides by n − 1. Here the variance is the plain mean of the squared distances: var(unbiased=False).
+mean_of_squares: raw.var(unbiased=False) → (raw**2).mean() ; scaled.var(unbiased=False) → (scaled**2).mean()
+    This is the mean of the squares. Subtract the mean of the scores before squaring.
+own_rows_only: q @ k.T → (q * k).sum(-1)
+    Query i meets only key i here. Attention scores every query against every key: q @ k.T.
+divided_by_d: math.sqrt(q.shape[-1]) → q.shape[-1]
+    The scores are divided by D before the second variance. Divide them by √D.
+divided_by_n: q.shape[-1] → raw.shape[0]
+    The number of queries is taken for D. D is the size of one query, q.shape[-1].
+divided_by_m: q.shape[-1] → raw.shape[1]
+    The number of keys is taken for D. D is the size of one query, q.shape[-1], not raw.shape[-1].
+first_pairs: q @ k.T → (q[: len(k)] * k[: len(q)]).sum(-1)
+    Query i meets only key i here, up to the shorter of the two. Attention scores every query against every key: use
+    all of raw.
+sample_second: scaled.var(unbiased=False) → scaled.var()
+    The second variance divides by n − 1, the first one is right. Take unbiased=False in both.
+sample_first: raw.var(unbiased=False) → raw.var()
+    The first variance divides by n − 1, the second one is right. Take unbiased=False in both.
+multiplied: raw / math → raw * math
+    The second number has grown: the scores are multiplied by √D. Divide them by √D.
+not_scaled: scaled.var → raw.var
+    Both numbers are the variance of the raw scores. Divide the scores by √D before the second one.
+sum_of_squares: raw.var(unbiased=False) → ((raw - raw.mean()) ** 2).sum()
+; scaled.var(unbiased=False) → ((scaled - scaled.mean()) ** 2).sum()
+    The squared distances are added up and not averaged. Divide their sum by the count of all scores.
+sample_deviation: raw.var(unbiased=False) → raw.std() ; scaled.var(unbiased=False) → scaled.std()
+    These are standard deviations, and with n − 1. The variance has no root: var(unbiased=False).
+second_is_deviation: scaled.var → scaled.std
+    The second number is a standard deviation. Both are variances: leave out the root.
+sample_rows: raw.var(unbiased=False) → raw.var(-1).mean() ; scaled.var(unbiased=False) → scaled.var(-1).mean()
+    The variance is taken row by row, with n − 1, and then averaged. Take one over all scores, with unbiased=False.
+columns_averaged: raw.var(unbiased=False) → raw.var(0, unbiased=False).mean()
+; scaled.var(unbiased=False) → scaled.var(0, unbiased=False).mean()
+    The variance is taken key by key and then averaged. The columns differ in their means too: take one variance
+    over all scores.
+sample_over_root: raw.var(unbiased=False) → raw.var()
+; scaled.var(unbiased=False).item() → raw.var().item() / math.sqrt(q.shape[-1])
+    Both divide by n − 1, and the second is the first divided by √D. Take unbiased=False; scores that are divided by
+    √D have a variance divided by D.
+sample_and_d: math.sqrt(q.shape[-1]) → q.shape[-1] ; raw.var(unbiased=False) → raw.var()
+; scaled.var(unbiased=False) → scaled.var()
+    Both divide by n − 1, and the second one scales the scores by D. Take unbiased=False, and divide the scores by
+    √D.
+""",
+)
 
 EXERCISE = Exercise(
     id="attention.logit_variance",
@@ -68,7 +97,6 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=8,
     extension=True,
-    signature="logit_variance(q, k)",
     reference=logit_variance,
     alternatives=[variance_by_moments, variance_by_loop],
     cases=[
@@ -102,124 +130,11 @@ EXERCISE = Exercise(
             rtol=1e-9,
         ),
     ],
-    mutants=[
-        Mutant(
-            "rows_averaged",
-            _two(lambda s: s.var(-1, unbiased=False).mean()),
-            "The variance is taken row by row and then averaged. The rows differ in their means too: take one variance "
-            "over all scores.",
-        ),
-        Mutant(
-            "order",
-            lambda q, k: logit_variance(q, k)[::-1],
-            "The two numbers stand in the wrong order: the raw scores come first, then those divided by √D.",
-        ),
-        Mutant(
-            "variance_over_root",
-            lambda q, k: (logit_variance(q, k)[0], logit_variance(q, k)[0] / math.sqrt(q.shape[-1])),
-            "The second number is the first divided by √D. Dividing the scores by √D divides their variance by "
-            "(√D)² = D.",
-        ),
-        Mutant(
-            "standard_deviation",
-            _two(lambda s: s.std(unbiased=False)),
-            "These are standard deviations. The variance is the mean of the squared distances from the mean, "
-            "without a root.",
-        ),
-        Mutant(
-            "sample_variance",
-            _two(lambda s: s.var()),
-            "This divides by n − 1. Here the variance is the plain mean of the squared distances: var(unbiased=False).",
-        ),
-        Mutant(
-            "mean_of_squares",
-            _two(lambda s: (s**2).mean()),
-            "This is the mean of the squares. Subtract the mean of the scores before squaring.",
-        ),
-        Mutant(
-            "own_rows_only",
-            own_rows_only,
-            "Query i meets only key i here. Attention scores every query against every key: q @ k.T.",
-        ),
-        Mutant(
-            "divided_by_d",
-            lambda q, k: (logit_variance(q, k)[0], (q @ k.T / q.shape[-1]).var(unbiased=False).item()),
-            "The scores are divided by D before the second variance. Divide them by √D.",
-        ),
-        Mutant(
-            "divided_by_n",
-            _second(lambda raw, D: raw.var(unbiased=False) / raw.shape[0]),
-            "The number of queries is taken for D. D is the size of one query, q.shape[-1].",
-        ),
-        Mutant(
-            "divided_by_m",
-            _second(lambda raw, D: raw.var(unbiased=False) / raw.shape[1]),
-            "The number of keys is taken for D. D is the size of one query, q.shape[-1], not raw.shape[-1].",
-        ),
-        Mutant(
-            "first_pairs",
-            first_pairs,
-            "Query i meets only key i here, up to the shorter of the two. Attention scores every query against every "
-            "key: use all of raw.",
-        ),
-        Mutant(
-            "sample_second",
-            _second(lambda raw, D: raw.var() / D),
-            "The second variance divides by n − 1, the first one is right. Take unbiased=False in both.",
-        ),
-        Mutant(
-            "sample_first",
-            sample_first,
-            "The first variance divides by n − 1, the second one is right. Take unbiased=False in both.",
-        ),
-        Mutant(
-            "multiplied",
-            _second(lambda raw, D: raw.var(unbiased=False) * D),
-            "The second number has grown: the scores are multiplied by √D. Divide them by √D.",
-        ),
-        Mutant(
-            "not_scaled",
-            _second(lambda raw, D: raw.var(unbiased=False)),
-            "Both numbers are the variance of the raw scores. Divide the scores by √D before the second one.",
-        ),
-        Mutant(
-            "sum_of_squares",
-            _two(lambda s: ((s - s.mean()) ** 2).sum()),
-            "The squared distances are added up and not averaged. Divide their sum by the count of all scores.",
-        ),
-        Mutant(
-            "sample_deviation",
-            _two(lambda s: s.std()),
-            "These are standard deviations, and with n − 1. The variance has no root: var(unbiased=False).",
-        ),
-        Mutant(
-            "second_is_deviation",
-            _second(lambda raw, D: (raw.var(unbiased=False) / D) ** 0.5),
-            "The second number is a standard deviation. Both are variances: leave out the root.",
-        ),
-        Mutant(
-            "sample_rows",
-            _two(lambda s: s.var(-1).mean()),
-            "The variance is taken row by row, with n − 1, and then averaged. Take one over all scores, with "
-            "unbiased=False.",
-        ),
-        Mutant(
-            "columns_averaged",
-            _two(lambda s: s.var(0, unbiased=False).mean()),
-            "The variance is taken key by key and then averaged. The columns differ in their means too: take one "
-            "variance over all scores.",
-        ),
-        Mutant(
-            "sample_over_root",
-            lambda q, k: ((q @ k.T).var().item(), (q @ k.T).var().item() / math.sqrt(q.shape[-1])),
-            "Both divide by n − 1, and the second is the first divided by √D. Take unbiased=False; scores that are "
-            "divided by √D have a variance divided by D.",
-        ),
-        Mutant(
-            "sample_and_d",
-            lambda q, k: ((q @ k.T).var().item(), (q @ k.T / q.shape[-1]).var().item()),
-            "Both divide by n − 1, and the second one scales the scores by D. Take unbiased=False, and divide the "
-            "scores by √D.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the variance is over all scores, so their arrangement does not matter
+    0cf4cbe256 alternative variance_by_moments, argument: torch.einsum('td,sd->ts', q.double(), k.double()): arguments…
+    cf0ec3313b alternative variance_by_moments, einsum: output of 'td,sd->ts' transposed
+    9f729b5ffd alternative variance_by_loop, swapped: a.double() @ b.double() → b.double() @ a.double()
+""",
 )

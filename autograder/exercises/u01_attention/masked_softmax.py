@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call
 from autograder.reference import attention as ref
 
 INF = math.inf
@@ -26,36 +27,6 @@ def by_exp(scores, mask):
     return e / torch.where(total == 0, torch.ones_like(total), total)
 
 
-def minus_inf_only(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -INF), -1)
-
-
-def large_negative(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -1e9), -1)
-
-
-def multiplied_after(scores, mask):
-    return torch.softmax(scores, -1) * mask
-
-
-def zero_scores(scores, mask):
-    return torch.softmax(scores * mask, -1)
-
-
-def shifted_first(scores, mask):
-    e = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
-    return e / e.sum(-1, keepdim=True).clamp_min(1e-30)
-
-
-def added_bias(scores, mask):
-    bias = torch.zeros(mask.shape).masked_fill(~mask, -INF)
-    return torch.softmax(scores + bias, -1).nan_to_num(0.0)
-
-
-def upside_down(scores, mask):
-    return ref.attention_weights(scores, ~mask)
-
-
 def _with_empty_row(g: Source, *shape: int) -> Tensor:
     mask = g.mask(*shape)
     mask[..., -1] = False
@@ -70,72 +41,104 @@ def _mixed(g: Source, *shape: int) -> Tensor:
     return mask
 
 
-def zero_scores_emptied(scores, mask):
-    return torch.softmax(scores * mask, -1).masked_fill(~mask.any(-1, keepdim=True), 0.0)
-
-
-def upside_down_nan(scores, mask):
-    return torch.softmax(scores.masked_fill(mask, -INF), -1)
-
-
-def upside_down_emptied(scores, mask):
-    return upside_down_nan(scores, mask).masked_fill(~mask.any(-1, keepdim=True), 0.0)
-
-
-def small_negative(scores, mask):
-    return torch.softmax(scores.masked_fill(~mask, -100.0), -1).masked_fill(~mask.any(-1, keepdim=True), 0.0)
-
-
-def renormalized_nan(scores, mask):
-    kept = torch.softmax(scores, -1) * mask
-    return kept / kept.sum(-1, keepdim=True)
-
-
-def emptied(scores, mask, empty):
-    return minus_inf_only(scores, mask).masked_fill(empty, 0.0)
-
-
-def over_queries(scores, mask):
-    masked = scores.masked_fill(~mask, -INF)
-    return torch.softmax(masked, -2).masked_fill(~mask.any(-1, keepdim=True), 0.0)
-
-
-def row_index(scores, mask):
-    weights = ref.softmax(scores.masked_fill(~mask, -INF)) * 1.0
-    weights[~mask.any(-1)] = 0.0
-    return weights
-
-
-def exponentials_only(scores, mask):
-    masked = scores.masked_fill(~mask, -INF)
-    peak = masked.amax(-1, keepdim=True).clamp_min(-1e30)
-    return torch.exp(masked - peak)
-
-
-def unshifted(scores, mask):
-    e = torch.exp(scores) * mask
-    total = e.sum(-1, keepdim=True)
-    return e / total.masked_fill(total == 0, 1.0)
-
-
-def _added(low):
-    return lambda scores, mask: torch.softmax(scores + low * (~mask).to(scores.dtype), -1)
-
-
-def exp_times_mask(scores, mask):
-    e = torch.exp(scores) * mask
-    return e / e.sum(-1, keepdim=True)
-
-
-def exp_of_masked(scores, mask):
-    e = torch.exp(scores.masked_fill(~mask, -INF))
-    return e / e.sum(-1, keepdim=True)
-
-
-def exp_of_masked_guarded(scores, mask):
-    e = torch.exp(scores.masked_fill(~mask, -INF))
-    return e / e.sum(-1, keepdim=True).clamp_min(1e-9)
-
+MISTAKES = changes(
+    zero_after,
+    """
+minus_inf_only: .nan_to_num(0.0) →
+    A row of minus infinities is 0/0 in the softmax: NaN. Rows where mask has no True need zeros in their place.
+large_negative: -INF → -1e9
+    A row without any allowed key gets equal weights, as -1e9 or 0 in all its scores makes them. Fill with -inf, and
+    give such a row zeros after the softmax.
+multiplied_after: scores.masked_fill(~mask, -INF) → scores ; .nan_to_num(0.0) → * mask
+    Forbidden weights are removed after the softmax, so the others no longer sum to 1. Mask the scores before it.
+zero_scores: scores.masked_fill(~mask, -INF) → scores * mask
+    Forbidden scores become 0, and exp(0) = 1 gets weight, in empty rows too. Fill them with -inf, and give zeros to
+    rows without any allowed key.
+shifted_first: return torch.softmax( → e = torch.exp(
+; scores.masked_fill(~mask, -INF) → scores - scores.amax(-1, keepdim=True)
+; , -1).nan_to_num(0.0) → ) * mask; return e / e.sum(-1, keepdim=True).clamp_min(1e-30)
+    The largest score is taken over forbidden keys too, so a large one pushes the allowed ones to 0. Mask first,
+    then shift.
+added_bias: scores.masked_fill(~mask, -INF) → scores + torch.zeros(mask.shape).masked_fill(~mask, -INF)
+    The values are right, but a gradient flows through the NaN of the empty row and spoils it. Fill the scores with
+    masked_fill instead of adding -inf.
+upside_down: ~mask → mask
+    The mask is used upside down. True means may look: the False entries get weight 0.
+zero_scores_emptied: scores.masked_fill(~mask, -INF) → scores * mask
+; .nan_to_num(0.0) → .masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    Forbidden scores become 0, and exp(0) = 1 gets weight. Fill them with -inf instead; the rows without any allowed
+    key are right.
+upside_down_nan: ~mask → mask ; .nan_to_num(0.0) →
+    The allowed scores are filled with -inf. True means may look: fill where the mask is False, ~mask, and give
+    zeros to a row without any True.
+upside_down_emptied: ~mask → mask ; .nan_to_num(0.0) → .masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    The allowed scores are filled with -inf, though rows without a True do get zeros. True means may look: fill
+    where the mask is False, ~mask.
+small_negative: -INF → -100.0 ; .nan_to_num(0.0) → .masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    The number that stands for forbidden scores is not low enough: real scores may be as low. Fill with -math.inf,
+    whose weight is exactly 0.
+renormalized_nan: return → kept = ; scores.masked_fill(~mask, -INF) → scores
+; .nan_to_num(0.0) → * mask; return kept / kept.sum(-1, keepdim=True)
+    Forbidden weights are hidden after exp and the rest divided by its sum: 0/0 where nothing is left. Mask the
+    scores first, and give zeros to empty rows.
+all_for_any: .nan_to_num(0.0) → .masked_fill(~mask.all(-1, keepdim=True), 0.0)
+    Rows get zeros as soon as one key is forbidden. Only a row without any allowed key does: ask with any, not with
+    all.
+any_not_inverted: .nan_to_num(0.0) → .masked_fill(mask.any(-1, keepdim=True), 0.0)
+    The rows that have an allowed key get the zeros, and the empty ones stay NaN. Turn the test round:
+    ~mask.any(dim=-1, keepdim=True).
+lost_axis: .nan_to_num(0.0) → .masked_fill(~mask.any(-1), 0.0)
+    mask.any(dim=-1) has lost its axis, so rows line up with keys. Write mask.any(dim=-1, keepdim=True).
+empty_columns: .nan_to_num(0.0) → .masked_fill(~mask.any(-2, keepdim=True), 0.0)
+    The empty rows are looked for along the queries. A row is empty if none of its keys is allowed: mask.any(dim=-1,
+    keepdim=True).
+row_index: return torch.softmax → weights = ref.softmax
+; .nan_to_num(0.0) → * 1.0; weights[~mask.any(-1)] = 0.0; return weights
+    weights[~mask.any(-1)] = 0 works only where the mask has the scores' shape. A mask that broadcasts needs
+    masked_fill or torch.where, with keepdim=True.
+over_queries: , -1) → , -2) ; .nan_to_num(0.0) → .masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    The softmax runs over the queries. The weights of each row sum to 1: use the last axis, the keys.
+mask_ignored: scores.masked_fill(~mask, -INF) → scores
+    The mask plays no part: forbidden keys get weight. Fill their scores with -inf before the softmax.
+only_empty_rows: scores.masked_fill(~mask, -INF) → scores
+; .nan_to_num(0.0) → .masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    Empty rows get zeros, but in the other rows forbidden keys keep their weight. Fill their scores with -inf before
+    the softmax.
+unnormalized: return torch.softmax( → masked = (
+; , -1).nan_to_num(0.0) → ); return torch.exp(masked - masked.amax(-1, keepdim=True).clamp_min(-1e30))
+    These are the exponentials. Divide them by their sum along the last axis, where that is not 0.
+unshifted: return torch.softmax( → e = torch.exp( ; scores.masked_fill(~mask, -INF) → scores
+; , -1).nan_to_num(0.0) → ) * mask; total = e.sum(-1, keepdim=True); return e / total.masked_fill(total == 0, 1.0)
+    exp is taken of the scores as they are: large ones overflow and very low ones all become 0. Subtract the largest
+    allowed score of the row first.
+plus_infinity: -INF → INF ; .nan_to_num(0.0) →
+    Forbidden scores are filled with plus infinity, and the softmax gives NaN. It is minus infinity whose weight is
+    0.
+large_number_added: scores.masked_fill(~mask, -INF) → scores - 1e9 * (~mask).to(scores.dtype)
+    A large number is subtracted from forbidden scores, so a row of them alone still gets weights, and a gradient.
+    Fill with -inf, and give such a row zeros.
+too_little_added: scores.masked_fill(~mask, -INF) → scores - 1e4 * (~mask).to(scores.dtype)
+    What is subtracted from forbidden scores is not enough: a large one comes back, and an empty row keeps its
+    differences. Fill with -inf, and give empty rows zeros.
+exp_times_mask: return torch.softmax( → e = torch.exp( ; scores.masked_fill(~mask, -INF) → scores
+; , -1).nan_to_num(0.0) → ) * mask; return e / e.sum(-1, keepdim=True)
+    Without a shift exp overflows, also at forbidden scores, and ∞·0 is NaN; an empty row is 0/0. Mask with -inf,
+    take a softmax that shifts, give empty rows zeros.
+exp_of_masked: return torch.softmax( → e = torch.exp( ; , -1).nan_to_num(0.0) → ); return e / e.sum(-1, keepdim=True)
+    Without a shift exp overflows or becomes 0 everywhere, and an empty row is 0/0. Take a softmax that shifts, and
+    give empty rows zeros.
+exp_of_masked_guarded: return torch.softmax( → e = torch.exp(
+; , -1).nan_to_num(0.0) → ); return e / e.sum(-1, keepdim=True).clamp_min(1e-9)
+    Empty rows are right, but without a shift exp of a large score overflows and of very low ones nothing is left.
+    Subtract the largest allowed score of the row first.
+over_queries_without_nan: , -1) → , -2)
+    The softmax runs over the queries, and zeros hide the NaN. The weights of each row sum to 1: use the last axis,
+    the keys.
+detached: .nan_to_num(0.0) → .nan_to_num(0.0).detach()
+    The numbers are right, but no gradient can flow back: the result was cut off from the scores. Stay with torch
+    operations on them, without detach, NumPy or torch.tensor(…).
+""",
+)
 
 EXERCISE = Exercise(
     id="attention.masked_softmax",
@@ -143,7 +146,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=3,
     minutes=12,
-    signature="masked_softmax(scores, mask)",
     reference=ref.attention_weights,
     alternatives=[zero_after, by_exp],
     cases=[
@@ -183,181 +185,13 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "minus_inf_only",
-            minus_inf_only,
-            "A row of minus infinities is 0/0 in the softmax: NaN. Rows where mask has no True need zeros in their "
-            "place.",
-        ),
-        Mutant(
-            "large_negative",
-            large_negative,
-            "A row without any allowed key gets equal weights, as -1e9 or 0 in all its scores makes them. Fill with "
-            "-inf, and give such a row zeros after the softmax.",
-        ),
-        Mutant(
-            "multiplied_after",
-            multiplied_after,
-            "Forbidden weights are removed after the softmax, so the others no longer sum to 1. Mask the scores "
-            "before it.",
-        ),
-        Mutant(
-            "zero_scores",
-            zero_scores,
-            "Forbidden scores become 0, and exp(0) = 1 gets weight, in empty rows too. Fill them with -inf, and "
-            "give zeros to rows without any allowed key.",
-        ),
-        Mutant(
-            "shifted_first",
-            shifted_first,
-            "The largest score is taken over forbidden keys too, so a large one pushes the allowed ones to 0. Mask "
-            "first, then shift.",
-        ),
-        Mutant(
-            "added_bias",
-            added_bias,
-            "The values are right, but a gradient flows through the NaN of the empty row and spoils it. Fill the "
-            "scores with masked_fill instead of adding -inf.",
-        ),
-        Mutant(
-            "upside_down",
-            upside_down,
-            "The mask is used upside down. True means may look: the False entries get weight 0.",
-        ),
-        Mutant(
-            "zero_scores_emptied",
-            zero_scores_emptied,
-            "Forbidden scores become 0, and exp(0) = 1 gets weight. Fill them with -inf instead; the rows without any "
-            "allowed key are right.",
-        ),
-        Mutant(
-            "upside_down_nan",
-            upside_down_nan,
-            "The allowed scores are filled with -inf. True means may look: fill where the mask is False, ~mask, and "
-            "give zeros to a row without any True.",
-        ),
-        Mutant(
-            "upside_down_emptied",
-            upside_down_emptied,
-            "The allowed scores are filled with -inf, though rows without a True do get zeros. True means may look: "
-            "fill where the mask is False, ~mask.",
-        ),
-        Mutant(
-            "small_negative",
-            small_negative,
-            "The number that stands for forbidden scores is not low enough: real scores may be as low. Fill with "
-            "-math.inf, whose weight is exactly 0.",
-        ),
-        Mutant(
-            "renormalized_nan",
-            renormalized_nan,
-            "Forbidden weights are hidden after exp and the rest divided by its sum: 0/0 where nothing is left. Mask "
-            "the scores first, and give zeros to empty rows.",
-        ),
-        Mutant(
-            "all_for_any",
-            lambda scores, mask: emptied(scores, mask, ~mask.all(-1, keepdim=True)),
-            "Rows get zeros as soon as one key is forbidden. Only a row without any allowed key does: ask with any, "
-            "not with all.",
-        ),
-        Mutant(
-            "any_not_inverted",
-            lambda scores, mask: emptied(scores, mask, mask.any(-1, keepdim=True)),
-            "The rows that have an allowed key get the zeros, and the empty ones stay NaN. Turn the test round: "
-            "~mask.any(dim=-1, keepdim=True).",
-        ),
-        Mutant(
-            "lost_axis",
-            lambda scores, mask: emptied(scores, mask, ~mask.any(-1)),
-            "mask.any(dim=-1) has lost its axis, so rows line up with keys. Write mask.any(dim=-1, keepdim=True).",
-        ),
-        Mutant(
-            "empty_columns",
-            lambda scores, mask: emptied(scores, mask, ~mask.any(-2, keepdim=True)),
-            "The empty rows are looked for along the queries. A row is empty if none of its keys is allowed: "
-            "mask.any(dim=-1, keepdim=True).",
-        ),
-        Mutant(
-            "row_index",
-            row_index,
-            "weights[~mask.any(-1)] = 0 works only where the mask has the scores' shape. A mask that broadcasts needs "
-            "masked_fill or torch.where, with keepdim=True.",
-        ),
-        Mutant(
-            "over_queries",
-            over_queries,
-            "The softmax runs over the queries. The weights of each row sum to 1: use the last axis, the keys.",
-        ),
-        Mutant(
-            "mask_ignored",
-            lambda scores, mask: torch.softmax(scores, -1),
-            "The mask plays no part: forbidden keys get weight. Fill their scores with -inf before the softmax.",
-        ),
-        Mutant(
-            "only_empty_rows",
-            lambda scores, mask: torch.softmax(scores, -1).masked_fill(~mask.any(-1, keepdim=True), 0.0),
-            "Empty rows get zeros, but in the other rows forbidden keys keep their weight. Fill their scores with -inf "
-            "before the softmax.",
-        ),
-        Mutant(
-            "unnormalized",
-            exponentials_only,
-            "These are the exponentials. Divide them by their sum along the last axis, where that is not 0.",
-        ),
-        Mutant(
-            "unshifted",
-            unshifted,
-            "exp is taken of the scores as they are: large ones overflow and very low ones all become 0. Subtract the "
-            "largest allowed score of the row first.",
-        ),
-        Mutant(
-            "plus_infinity",
-            lambda scores, mask: torch.softmax(scores.masked_fill(~mask, INF), -1),
-            "Forbidden scores are filled with plus infinity, and the softmax gives NaN. It is minus infinity whose "
-            "weight is 0.",
-        ),
-        Mutant(
-            "large_number_added",
-            _added(-1e9),
-            "A large number is subtracted from forbidden scores, so a row of them alone still gets weights, and a "
-            "gradient. Fill with -inf, and give such a row zeros.",
-        ),
-        Mutant(
-            "too_little_added",
-            _added(-1e4),
-            "What is subtracted from forbidden scores is not enough: a large one comes back, and an empty row keeps "
-            "its differences. Fill with -inf, and give empty rows zeros.",
-        ),
-        Mutant(
-            "exp_times_mask",
-            exp_times_mask,
-            "Without a shift exp overflows, also at forbidden scores, and ∞·0 is NaN; an empty row is 0/0. Mask with "
-            "-inf, take a softmax that shifts, give empty rows zeros.",
-        ),
-        Mutant(
-            "exp_of_masked",
-            exp_of_masked,
-            "Without a shift exp overflows or becomes 0 everywhere, and an empty row is 0/0. Take a softmax that "
-            "shifts, and give empty rows zeros.",
-        ),
-        Mutant(
-            "exp_of_masked_guarded",
-            exp_of_masked_guarded,
-            "Empty rows are right, but without a shift exp of a large score overflows and of very low ones nothing is "
-            "left. Subtract the largest allowed score of the row first.",
-        ),
-        Mutant(
-            "over_queries_without_nan",
-            lambda scores, mask: ref.attention_weights(scores.mT, mask.mT).mT,
-            "The softmax runs over the queries, and zeros hide the NaN. The weights of each row sum to 1: use the last "
-            "axis, the keys.",
-        ),
-        Mutant(
-            "detached",
-            lambda scores, mask: ref.attention_weights(scores, mask).detach(),
-            "The numbers are right, but no gradient can flow back: the result was cut off from the scores. Stay with "
-            "torch operations on them, without detach, NumPy or torch.tensor(…).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+softmax's own default is dim=-1
+    8175c0a082 solution, keyword: softmax(scores.masked_fill(~mask, -math.inf), dim=-1) without dim=-1
+forbidden weights are 0 already, and rows without any allowed key are wholly forbidden
+    f3391a191b solution, call: mask.any(dim=-1, keepdim=True) → mask
+the outer where takes zero at these entries whatever stands inside
+    3bad39a75d alternative by_exp, name: zeros_like → ones_like in torch.zeros_like(scores)
+""",
 )

@@ -5,11 +5,40 @@ import math
 import torch
 from torch import Tensor, nn
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source
 from autograder.reference import attention as ref
 
-from . import _multi_head as layers
-from .shared import merge_viewed, split_viewed
+
+def masked_scores(q, k, mask, fill=-math.inf):
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    return scores if mask is None else scores.masked_fill(~mask, fill)
+
+
+def attend(q, k, v, mask=None):
+    # As a learner writes it: without the reference's checks, so that errors read like theirs.
+    return ref.softmax(masked_scores(q, k, mask)) @ v
+
+
+class MultiHeadAttention(nn.Module):
+    """Correct: four projections by name, and heads split and merged by the reference's functions."""
+
+    def __init__(self, d_model, n_heads, bias=True):
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError("the heads cannot share d_model")
+        self.n_heads = n_heads
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.v_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.o_proj = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(self, x, context=None, mask=None):
+        source = x if context is None else context
+        q, k, v = self.q_proj(x), self.k_proj(source), self.v_proj(source)
+        q, k, v = (ref.split_heads(p, self.n_heads) for p in (q, k, v))
+        heads = attend(q, k, v, mask)
+        return self.o_proj(ref.merge_heads(heads))
 
 
 class HeadLoop(nn.Module):
@@ -90,13 +119,141 @@ def _per_head(g: Source, *shape: int) -> Tensor:
     return mask
 
 
+# Most mistakes leave the ValueError out: a learner who makes one may or may not have written the check. Those that show
+# in torch's errors alone keep it: they are known only if all cases are alike.
+MISTAKES = changes(
+    MultiHeadAttention,
+    """
+no_output_projection: self.o_proj(ref.merge_heads(heads)) → ref.merge_heads(heads) ; d_model % n_heads → False
+    The merged heads are returned as they are. o_proj comes last: it mixes what the heads found.
+viewed: ref.split_heads(p, self.n_heads) → p.reshape(len(p), self.n_heads, p.shape[1], -1)
+; ref.merge_heads(heads) → heads.reshape(x.shape) ; d_model % n_heads → False
+    The heads are cut without a transpose, so a head sees whole words instead of a slice of every word. Use your
+    split_heads and merge_heads.
+one_head: ref.split_heads(p, self.n_heads) → p[:, None] ; d_model % n_heads → False
+    All features go through one single attention, so n_heads plays no part. Split q, k and v into heads first.
+scaled_by_model: attend(q, → attend(q / math.sqrt(self.n_heads), ; d_model % n_heads → False
+    The scores are divided by √d_model. Each head has D = d_model/H numbers: divide by √D, as your
+    scaled_dot_product_attention does after the split.
+unscaled: attend(q, → attend(q * math.sqrt(q.shape[-1]), ; d_model % n_heads → False
+    The scores are not divided by √D. Check your scaled_dot_product_attention: this module is built on it.
+context_ignored: source = x if context is None else context → source = x ; d_model % n_heads → False
+    The context is never looked at. Where it is given, keys and values come from context, and only queries from x.
+context_or: x if context is None else context → context or x
+    `context or x` and `if context` ask whether a whole tensor is true, which has no answer. Write `x if context is
+    None else context`.
+values_from_x: self.v_proj(source) → self.v_proj(x) ; d_model % n_heads → False
+    Keys come from context, but values from x. A key and its value belong to the same word: make both from context.
+roles_swapped: else context → else context; x, source = source, x ; d_model % n_heads → False
+    Roles are swapped: queries come from context, keys and values from x. x asks, so x makes the queries; the
+    context answers.
+one_projection: self.k_proj(source) → self.q_proj(source) ; d_model % n_heads → False
+    The keys are made with q_proj. Keys have a matrix of their own, k_proj; sharing it makes every score table
+    symmetric.
+mask_ignored: v, mask) → v) ; d_model % n_heads → False
+    The mask is never used. Pass it on to scaled_dot_product_attention.
+mask_dropped_with_context: v, mask) → v, mask if context is None else None) ; d_model % n_heads → False
+    Where a context is given the mask is dropped. It hides keys of the context just as well: pass it on in both
+    cases.
+first_heads_mask: v, mask) → v, mask[:, :1] if mask is not None and mask.dim() == 4 else mask)
+; d_model % n_heads → False
+    All heads use the first head's mask. A (B, H, T, S) mask has one for each head: pass it on as it is.
+nan_on_empty: attend(q, k, v, mask) → masked_scores(q, k, mask).softmax(-1) @ v
+    A sentence without words gives NaN. Attend with your scaled_dot_product_attention: its masked_softmax gives
+    zeros where nothing is allowed.
+always_bias: super().__init__() → super().__init__(); bias = True
+    There are biases even with bias=False. Pass bias on to every one of the four nn.Linear, o_proj too.
+other_names: self.q_proj = → self.W_q =
+    The weights do not fit the module. It needs four nn.Linear(d_model, d_model), named q_proj, k_proj, v_proj and
+    o_proj, and nothing else.
+unchecked: d_model % n_heads → False
+    The constructor accepts sizes that do not fit. Raise a ValueError when n_heads does not divide d_model.
+split_viewed: ref.split_heads(p, self.n_heads) → p.reshape(len(p), self.n_heads, p.shape[1], -1)
+; d_model % n_heads → False
+    q, k and v are reshaped straight to (B, H, T, D), so a head gets whole words. Split with your split_heads: (B,
+    T, H, D) first, then swap axes 1 and 2.
+merge_viewed: ref.merge_heads(heads) → heads.reshape(x.shape) ; d_model % n_heads → False
+    The heads are joined without swapping axes back, so a word gets numbers of other words. Use your merge_heads.
+interleaved: ref.split_heads(p, self.n_heads) → p.unflatten(-1, (-1, self.n_heads)).permute(0, 3, 1, 2)
+; ref.merge_heads(heads) → heads.permute(0, 2, 3, 1).flatten(2) ; d_model % n_heads → False
+    Head h gets every H-th number. It owns the block hD to (h+1)D − 1: use your split_heads and merge_heads.
+interleaved_split: ref.split_heads(p, self.n_heads) → p.unflatten(-1, (-1, self.n_heads)).permute(0, 3, 1, 2)
+; d_model % n_heads → False
+    The split gives head h every H-th number. It owns the block hD to (h+1)D − 1: use your split_heads.
+interleaved_merge: ref.merge_heads(heads) → heads.permute(0, 2, 3, 1).flatten(2) ; d_model % n_heads → False
+    The numbers of the heads are joined alternately. Those of head 0 come first, all of them: use your merge_heads.
+first_head_only: ref.split_heads(p, self.n_heads) → p[:, None] ; ref.merge_heads(heads) → heads[:, 0]
+; d_model % n_heads → False
+    q, k and v are never cut into heads: one head has all d_model numbers. Use your split_heads before the attention
+    and merge_heads after it.
+no_head_axis: ref.split_heads(p, self.n_heads) → p ; ref.merge_heads(heads) → heads ; d_model % n_heads → False
+    q, k and v go into the attention without a head axis, and a mask for heads does not fit them. Split them first,
+    and merge the result.
+one_length: source = → B, T, d = x.shape; source =
+; ref.split_heads(p, self.n_heads) → p.reshape(B, T, self.n_heads, d // self.n_heads).transpose(1, 2)
+    Keys and values are reshaped with the length of x. The context has a length of its own: take it from their
+    shape, or use your split_heads.
+scaled_twice: attend(q, → attend(q / math.sqrt(q.shape[-1]), ; d_model % n_heads → False
+    The scores are divided by D, by √D twice. Your scaled_dot_product_attention scales already.
+keys_from_x: self.k_proj(source) → self.k_proj(x)
+    Values come from context, but keys from x. A key and its value belong to the same word: make both from context.
+all_from_context: self.q_proj(x) → self.q_proj(source) ; d_model % n_heads → False
+    Queries come from context too, so x is not looked at. x asks: make the queries from x.
+values_of_k_proj: self.v_proj(source) → self.k_proj(source) ; d_model % n_heads → False
+    The values are made with k_proj, and v_proj is never used. Values have a matrix of their own.
+keys_of_v_proj: self.k_proj(source) → self.v_proj(source) ; d_model % n_heads → False
+    The keys are made with v_proj, and k_proj is never used. Keys have a matrix of their own.
+only_q_proj: self.k_proj(source), self.v_proj(source) → self.q_proj(source), self.q_proj(source)
+; d_model % n_heads → False
+    Keys and values are made with q_proj. Each has a matrix of its own: k_proj and v_proj.
+raw_values: self.v_proj(source) → source ; d_model % n_heads → False
+    The values are the words themselves. They go through v_proj first.
+keys_and_values_exchanged: q, k, v = self → q, v, k = self ; d_model % n_heads → False
+    Keys and values are exchanged: k_proj makes the keys, v_proj the values, and the attention takes q, k, v in this
+    order.
+mask_inverted: v, mask) → v, mask if mask is None else ~mask) ; d_model % n_heads → False
+    The mask is turned round before it is passed on. True means may look everywhere in this unit: pass it on as it
+    is.
+mask_unsqueezed: v, mask) → v, mask if mask is None else mask[:, None])
+    The mask gets one more axis. It broadcasts to (B, H, T, S) as it is: pass it on unchanged.
+mask_dropped_without_context: v, mask) → v, None if context is None else mask) ; d_model % n_heads → False
+    Where no context is given the mask is dropped. Self-attention needs it just as well: pass it on in both cases.
+never_bias: super().__init__() → super().__init__(); bias = False
+    The four layers have no biases, though bias is True. Pass bias on to every nn.Linear.
+head_sizes: self.q_proj = nn.Linear(d_model, d_model → self.q_proj = nn.Linear(d_model, d_model // n_heads
+; self.k_proj = nn.Linear(d_model, d_model → self.k_proj = nn.Linear(d_model, d_model // n_heads
+; self.v_proj = nn.Linear(d_model, d_model → self.v_proj = nn.Linear(d_model, d_model // n_heads
+    q_proj, k_proj and v_proj have the size of one head. All heads share a matrix: nn.Linear(d_model, d_model),
+    which is split afterwards.
+residual: return self → return x + self ; d_model % n_heads → False
+    x is added to the result. The skip connection belongs to the block around this layer: return o_proj's output
+    alone.
+pair_returned: merge_heads(heads)) → merge_heads(heads)), None ; d_model % n_heads → False
+    forward returns a tuple. Return o_proj's output alone.
+projected_before_merge: self.o_proj(ref.merge_heads(heads)) → ref.merge_heads(self.o_proj(heads))
+    A layer gets the D numbers of one head, but each of the four takes all d_model of a word: project, split,
+    attend, merge, then o_proj.
+not_merged: ref.merge_heads(heads) → heads
+    The heads are never merged, so an axis of heads is left. Use your merge_heads before o_proj.
+viewed_after_transpose: ref.merge_heads(heads) → heads.transpose(1, 2).view(x.shape)
+    view needs memory in order, and transpose changes the order. Use your merge_heads, or reshape.
+sizes_swapped: ref.split_heads(p, self.n_heads) → ref.split_heads(p, p.shape[-1] // self.n_heads)
+    Number and size of the heads are exchanged. split_heads takes how many heads there are, n_heads.
+mask_two_axes: v, mask) → v, mask if mask is None else mask[None, None])
+    The mask gets two more axes, and one that has four already fits no longer. It broadcasts as it is: pass it on
+    unchanged.
+large_negative: attend(q, k, v, mask) → ref.softmax(masked_scores(q, k, mask, -1e9)) @ v
+    A sentence without words gets the mean of its padding: a row of -1e9 has equal scores. Attend with your
+    scaled_dot_product_attention.
+""",
+)
+
 EXERCISE = Exercise(
     id="attention.multi_head",
     title="Multi-head attention",
     points=4,
     difficulty=3,
     minutes=20,
-    signature="MultiHeadAttention(d_model, n_heads, bias=True)",
     reference=ref.MultiHeadAttention,
     alternatives=[HeadLoop, Einsum],
     forbidden=("scaled_dot_product_attention", "multi_head_attention_forward"),
@@ -160,235 +317,9 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_output_projection",
-            layers.wrong(join=lambda self, heads: ref.merge_heads(heads)),
-            "The merged heads are returned as they are. o_proj comes last: it mixes what the heads found.",
-        ),
-        Mutant(
-            "viewed",
-            layers.wrong(forward=layers.viewed_forward),
-            "The heads are cut without a transpose, so a head sees whole words instead of a slice of every word. "
-            "Use your split_heads and merge_heads.",
-        ),
-        Mutant(
-            "one_head",
-            layers.wrong(forward=layers.one_head),
-            "All features go through one single attention, so n_heads plays no part. Split q, k and v into heads "
-            "first.",
-        ),
-        Mutant(
-            "scaled_by_model",
-            layers.wrong(attend=lambda self, q, k, v, mask: layers.attend(q / math.sqrt(self.n_heads), k, v, mask)),
-            "The scores are divided by √d_model. Each head has D = d_model/H numbers: divide by √D, as your "
-            "scaled_dot_product_attention does after the split.",
-        ),
-        Mutant(
-            "unscaled",
-            layers.wrong(attend=lambda self, q, k, v, mask: layers.attend(q * math.sqrt(q.shape[-1]), k, v, mask)),
-            "The scores are not divided by √D. Check your scaled_dot_product_attention: this module is built on it.",
-        ),
-        Mutant(
-            "context_ignored",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(x), self.v_proj(x))),
-            "The context is never looked at. Where it is given, keys and values come from context, and only "
-            "queries from x.",
-        ),
-        Mutant(
-            "context_or",
-            layers.wrong(layers.Checked, choose=lambda self, x, context: context or x),
-            "`context or x` and `if context` ask whether a whole tensor is true, which has no answer. Write "
-            "`x if context is None else context`.",
-        ),
-        Mutant(
-            "values_from_x",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(c), self.v_proj(x))),
-            "Keys come from context, but values from x. A key and its value belong to the same word: make both "
-            "from context.",
-        ),
-        Mutant(
-            "roles_swapped",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(c), self.k_proj(x), self.v_proj(x))),
-            "Roles are swapped: queries come from context, keys and values from x. x asks, so x makes the queries; "
-            "the context answers.",
-        ),
-        Mutant(
-            "one_projection",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.q_proj(c), self.v_proj(c))),
-            "The keys are made with q_proj. Keys have a matrix of their own, k_proj; sharing it makes every score "
-            "table symmetric.",
-        ),
-        Mutant(
-            "mask_ignored",
-            layers.wrong(attend=lambda self, q, k, v, mask: layers.attend(q, k, v)),
-            "The mask is never used. Pass it on to scaled_dot_product_attention.",
-        ),
-        Mutant(
-            "mask_dropped_with_context",
-            layers.wrong(forward=layers.mask_without_context),
-            "Where a context is given the mask is dropped. It hides keys of the context just as well: pass it on in "
-            "both cases.",
-        ),
-        Mutant(
-            "first_heads_mask",
-            layers.wrong(attend=layers.with_first_heads_mask),
-            "All heads use the first head's mask. A (B, H, T, S) mask has one for each head: pass it on as it is.",
-        ),
-        Mutant(
-            "nan_on_empty",
-            layers.wrong(layers.Checked, attend=layers.nan_on_empty),
-            "A sentence without words gives NaN. Attend with your scaled_dot_product_attention: its masked_softmax "
-            "gives zeros where nothing is allowed.",
-        ),
-        Mutant(
-            "always_bias",
-            layers.wrong(__init__=layers.always_bias),
-            "There are biases even with bias=False. Pass bias on to every one of the four nn.Linear, o_proj too.",
-        ),
-        Mutant(
-            "other_names",
-            layers.wrong(__init__=layers.other_names),
-            "The weights do not fit the module. It needs four nn.Linear(d_model, d_model), named q_proj, k_proj, "
-            "v_proj and o_proj, and nothing else.",
-        ),
-        Mutant(
-            "unchecked",
-            layers.wrong(),
-            "The constructor accepts sizes that do not fit. Raise a ValueError when n_heads does not divide d_model.",
-        ),
-        Mutant(
-            "split_viewed",
-            layers.wrong(forward=layers.joined(split_viewed, ref.merge_heads)),
-            "q, k and v are reshaped straight to (B, H, T, D), so a head gets whole words. Split with your "
-            "split_heads: (B, T, H, D) first, then swap axes 1 and 2.",
-        ),
-        Mutant(
-            "merge_viewed",
-            layers.wrong(forward=layers.joined(ref.split_heads, merge_viewed)),
-            "The heads are joined without swapping axes back, so a word gets numbers of other words. Use your "
-            "merge_heads.",
-        ),
-        Mutant(
-            "interleaved",
-            layers.wrong(forward=layers.joined(layers.split_interleaved, layers.merge_interleaved)),
-            "Head h gets every H-th number. It owns the block hD to (h+1)D − 1: use your split_heads and merge_heads.",
-        ),
-        Mutant(
-            "interleaved_split",
-            layers.wrong(forward=layers.joined(layers.split_interleaved, ref.merge_heads)),
-            "The split gives head h every H-th number. It owns the block hD to (h+1)D − 1: use your split_heads.",
-        ),
-        Mutant(
-            "interleaved_merge",
-            layers.wrong(forward=layers.joined(ref.split_heads, layers.merge_interleaved)),
-            "The numbers of the heads are joined alternately. Those of head 0 come first, all of them: use your "
-            "merge_heads.",
-        ),
-        Mutant(
-            "first_head_only",
-            layers.wrong(forward=layers.first_head_only),
-            "q, k and v are never cut into heads: one head has all d_model numbers. Use your split_heads before the "
-            "attention and merge_heads after it.",
-        ),
-        Mutant(
-            "no_head_axis",
-            layers.wrong(forward=layers.no_head_axis),
-            "q, k and v go into the attention without a head axis, and a mask for heads does not fit them. Split them "
-            "first, and merge the result.",
-        ),
-        Mutant(
-            "one_length",
-            layers.wrong(layers.Checked, forward=layers.one_length),
-            "Keys and values are reshaped with the length of x. The context has a length of its own: take it from "
-            "their shape, or use your split_heads.",
-        ),
-        Mutant(
-            "scaled_twice",
-            layers.wrong(attend=lambda self, q, k, v, mask: layers.attend(q / math.sqrt(q.shape[-1]), k, v, mask)),
-            "The scores are divided by D, by √D twice. Your scaled_dot_product_attention scales already.",
-        ),
-        Mutant(
-            "keys_from_x",
-            layers.wrong(layers.Checked, project=lambda self, x, c: (self.q_proj(x), self.k_proj(x), self.v_proj(c))),
-            "Values come from context, but keys from x. A key and its value belong to the same word: make both from "
-            "context.",
-        ),
-        Mutant(
-            "all_from_context",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(c), self.k_proj(c), self.v_proj(c))),
-            "Queries come from context too, so x is not looked at. x asks: make the queries from x.",
-        ),
-        Mutant(
-            "values_of_k_proj",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(c), self.k_proj(c))),
-            "The values are made with k_proj, and v_proj is never used. Values have a matrix of their own.",
-        ),
-        Mutant(
-            "keys_of_v_proj",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.v_proj(c), self.v_proj(c))),
-            "The keys are made with v_proj, and k_proj is never used. Keys have a matrix of their own.",
-        ),
-        Mutant(
-            "only_q_proj",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.q_proj(c), self.q_proj(c))),
-            "Keys and values are made with q_proj. Each has a matrix of its own: k_proj and v_proj.",
-        ),
-        Mutant(
-            "raw_values",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.k_proj(c), c)),
-            "The values are the words themselves. They go through v_proj first.",
-        ),
-        Mutant(
-            "keys_and_values_exchanged",
-            layers.wrong(project=lambda self, x, c: (self.q_proj(x), self.v_proj(c), self.k_proj(c))),
-            "Keys and values are exchanged: k_proj makes the keys, v_proj the values, and the attention takes q, k, v "
-            "in this order.",
-        ),
-        Mutant(
-            "mask_inverted",
-            layers.wrong(
-                attend=lambda self, q, k, v, mask: layers.attend(q, k, v, mask if mask is None else ~mask),
-            ),
-            "The mask is turned round before it is passed on. True means may look everywhere in this unit: pass it on "
-            "as it is.",
-        ),
-        Mutant(
-            "mask_unsqueezed",
-            layers.wrong(
-                layers.Checked,
-                attend=lambda self, q, k, v, mask: layers.attend(q, k, v, mask if mask is None else mask[:, None]),
-            ),
-            "The mask gets one more axis. It broadcasts to (B, H, T, S) as it is: pass it on unchanged.",
-        ),
-        Mutant(
-            "mask_dropped_without_context",
-            layers.wrong(forward=layers.mask_without_self),
-            "Where no context is given the mask is dropped. Self-attention needs it just as well: pass it on in both "
-            "cases.",
-        ),
-        Mutant(
-            "never_bias",
-            layers.wrong(__init__=layers.never_bias),
-            "The four layers have no biases, though bias is True. Pass bias on to every nn.Linear.",
-        ),
-        Mutant(
-            "head_sizes",
-            layers.wrong(__init__=layers.head_sizes),
-            "q_proj, k_proj and v_proj have the size of one head. All heads share a matrix: nn.Linear(d_model, "
-            "d_model), which is split afterwards.",
-        ),
-        Mutant(
-            "residual",
-            layers.wrong(forward=layers.residual),
-            "x is added to the result. The skip connection belongs to the block around this layer: return o_proj's "
-            "output alone.",
-        ),
-        Mutant(
-            "pair_returned",
-            layers.wrong(forward=layers.pair_returned),
-            "forward returns a tuple. Return o_proj's output alone.",
-        ),
-        *layers.MORE_ABOUT_HEADS,
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+an exact division here: what does not divide has raised before, and T(T + 1) is even
+    4e6d914225 alternative HeadLoop, arithmetic: d_model // n_heads rounded up
+""",
 )

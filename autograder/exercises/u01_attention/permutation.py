@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call
 
 
 def after_permutation(scores, out, perm):
@@ -36,9 +37,55 @@ def _cycle(g: Source, T: int) -> Tensor:
     return perm
 
 
-def _detached(scores, out, perm):
-    return after_permutation(scores.detach(), out.detach(), perm)
-
+MISTAKES = changes(
+    after_permutation,
+    """
+rows_only: [:, perm] →
+    Only the rows of the scores are reordered. The keys move as well as the queries: reorder the columns too.
+columns_only: scores[perm][:, perm] → scores[:, perm]
+    Only the columns of the scores are reordered. The queries move as well as the keys: reorder the rows too.
+inverse: return → perm = perm.argsort(); return
+    This sends old word i to place perm[i]. Here it is the other way round: place i holds old word perm[i], so index
+    with perm itself.
+out_fixed: out[perm] → out
+    The scores are right, but the outputs stay where they were. Each output row belongs to a word and moves with it.
+nothing_moves: scores[perm][:, perm], out[perm] → scores, out
+    Both results are unchanged, so the words did not move. What moves with a word: its row of scores, its column of
+    scores, its output row.
+paired_index: scores[perm][:, perm] → scores[perm, perm]
+    scores[perm, perm] picks single entries (0 with 0, 1 with 1, …), here the diagonal. Index the rows, then the
+    columns: two steps.
+inverse_columns: [:, perm] → [:, perm.argsort()]
+    The rows are in the new order, the columns in its inverse. Index the columns with perm itself.
+inverse_rows: scores[perm] → scores[perm.argsort()]
+    The columns are in the new order, the rows of the scores in its inverse. Index the rows with perm itself.
+inverse_scores: scores[perm][:, perm] → scores[perm.argsort()][:, perm.argsort()]
+    The outputs are right, but the scores are in the inverse order. Place i holds old word perm[i]: read row and
+    column perm[i], do not write to them.
+inverse_out: out[perm] → out[perm.argsort()]
+    The scores are right, but the outputs are in the inverse order. Row i of the new outputs is old row perm[i]:
+    read from perm[i], do not write to it.
+scores_fixed: scores[perm][:, perm] → scores
+    The outputs are right, but the scores stay where they were. Each word takes its row and its column along.
+out_columns: out[perm] → out[:, perm]
+    The columns of the outputs are indexed with perm, and they are numbers, not words. Reorder the rows alone:
+    out[perm].
+transposed: [:, perm] → [:, perm].T
+    The new scores are transposed: rows are queries and columns are keys, before and after.
+rows_twice: [:, perm] → [perm]
+    The rows are reordered twice and the columns not at all. The second index belongs to the columns:
+    scores[perm][:, perm].
+rows_fixed_out: [:, perm], out[perm] → , out
+    Only the rows of the scores are reordered. Their columns move as well, and so do the rows of the outputs.
+columns_fixed_out: scores[perm][:, perm], out[perm] → scores[:, perm], out
+    Only the columns of the scores are reordered. Their rows move as well, and so do the rows of the outputs.
+order: scores[perm][:, perm], out[perm] → out[perm], scores[perm][:, perm]
+    The two results stand in the wrong order: the scores come first, then the outputs.
+detached: scores[perm][:, perm], out[perm] → scores.detach()[perm][:, perm], out.detach()[perm]
+    The numbers are right, but no gradient can flow back: a result was cut off from its input. Index the tensors,
+    without .item(), tolist or torch.tensor(…).
+""",
+)
 
 EXERCISE = Exercise(
     id="attention.permutation",
@@ -47,7 +94,6 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=10,
     extension=True,
-    signature="after_permutation(scores, out, perm)",
     reference=after_permutation,
     alternatives=[by_matrix, by_loop],
     cases=[
@@ -78,105 +124,10 @@ EXERCISE = Exercise(
             weight=0,
         ),
     ],
-    mutants=[
-        Mutant(
-            "rows_only",
-            lambda scores, out, perm: (scores[perm], out[perm]),
-            "Only the rows of the scores are reordered. The keys move as well as the queries: reorder the columns too.",
-        ),
-        Mutant(
-            "columns_only",
-            lambda scores, out, perm: (scores[:, perm], out[perm]),
-            "Only the columns of the scores are reordered. The queries move as well as the keys: reorder the rows too.",
-        ),
-        Mutant(
-            "inverse",
-            lambda scores, out, perm: after_permutation(scores, out, perm.argsort()),
-            "This sends old word i to place perm[i]. Here it is the other way round: place i holds old word "
-            "perm[i], so index with perm itself.",
-        ),
-        Mutant(
-            "out_fixed",
-            lambda scores, out, perm: (scores[perm][:, perm], out),
-            "The scores are right, but the outputs stay where they were. Each output row belongs to a word and "
-            "moves with it.",
-        ),
-        Mutant(
-            "nothing_moves",
-            lambda scores, out, perm: (scores, out),
-            "Both results are unchanged, so the words did not move. What moves with a word: its row of scores, its "
-            "column of scores, its output row.",
-        ),
-        Mutant(
-            "paired_index",
-            lambda scores, out, perm: (scores[perm, perm], out[perm]),
-            "scores[perm, perm] picks single entries (0 with 0, 1 with 1, …), here the diagonal. Index the rows, "
-            "then the columns: two steps.",
-        ),
-        Mutant(
-            "inverse_columns",
-            lambda scores, out, perm: (scores[perm][:, perm.argsort()], out[perm]),
-            "The rows are in the new order, the columns in its inverse. Index the columns with perm itself.",
-        ),
-        Mutant(
-            "inverse_rows",
-            lambda scores, out, perm: (scores[perm.argsort()][:, perm], out[perm]),
-            "The columns are in the new order, the rows of the scores in its inverse. Index the rows with perm itself.",
-        ),
-        Mutant(
-            "inverse_scores",
-            lambda scores, out, perm: (after_permutation(scores, out, perm.argsort())[0], out[perm]),
-            "The outputs are right, but the scores are in the inverse order. Place i holds old word perm[i]: read row "
-            "and column perm[i], do not write to them.",
-        ),
-        Mutant(
-            "inverse_out",
-            lambda scores, out, perm: (scores[perm][:, perm], out[perm.argsort()]),
-            "The scores are right, but the outputs are in the inverse order. Row i of the new outputs is old row "
-            "perm[i]: read from perm[i], do not write to it.",
-        ),
-        Mutant(
-            "scores_fixed",
-            lambda scores, out, perm: (scores, out[perm]),
-            "The outputs are right, but the scores stay where they were. Each word takes its row and its column along.",
-        ),
-        Mutant(
-            "out_columns",
-            lambda scores, out, perm: (scores[perm][:, perm], out[:, perm]),
-            "The columns of the outputs are indexed with perm, and they are numbers, not words. Reorder the rows "
-            "alone: out[perm].",
-        ),
-        Mutant(
-            "transposed",
-            lambda scores, out, perm: (scores[perm][:, perm].T, out[perm]),
-            "The new scores are transposed: rows are queries and columns are keys, before and after.",
-        ),
-        Mutant(
-            "rows_twice",
-            lambda scores, out, perm: (scores[perm][perm], out[perm]),
-            "The rows are reordered twice and the columns not at all. The second index belongs to the columns: "
-            "scores[perm][:, perm].",
-        ),
-        Mutant(
-            "rows_fixed_out",
-            lambda scores, out, perm: (scores[perm], out),
-            "Only the rows of the scores are reordered. Their columns move as well, and so do the rows of the outputs.",
-        ),
-        Mutant(
-            "columns_fixed_out",
-            lambda scores, out, perm: (scores[:, perm], out),
-            "Only the columns of the scores are reordered. Their rows move as well, and so do the rows of the outputs.",
-        ),
-        Mutant(
-            "order",
-            lambda scores, out, perm: after_permutation(scores, out, perm)[::-1],
-            "The two results stand in the wrong order: the scores come first, then the outputs.",
-        ),
-        Mutant(
-            "detached",
-            _detached,
-            "The numbers are right, but no gradient can flow back: a result was cut off from its input. Index the "
-            "tensors, without .item(), tolist or torch.tensor(…).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the loop fills independent entries, in any order
+    4c463a4c48 alternative by_loop, reversed: range(T) reversed
+    58dec0ba37 alternative by_loop, reversed: range(T) reversed
+""",
 )

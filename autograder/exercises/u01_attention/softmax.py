@@ -4,10 +4,17 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import attention as ref
 
 INF = math.inf
+
+
+def softmax(x, dim=-1):
+    """Shifted by the largest score of each slice."""
+    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return e / e.sum(dim=dim, keepdim=True)
 
 
 def by_logsumexp(x, dim=-1):
@@ -22,149 +29,91 @@ def by_slices(x, dim=-1):
     return torch.stack(flat).reshape(rows.shape).movedim(-1, dim)
 
 
-def no_shift(x, dim=-1):
-    e = torch.exp(x)
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def global_shift(x, dim=-1):
-    e = torch.exp(x - x.max())
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def mean_shift(x, dim=-1):
-    e = torch.exp(x - x.mean(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def last_axis(x, dim=-1):
-    return ref.softmax(x, -1)
-
-
-def first_axis(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=0, keepdim=True))  # where a whole column is −∞, NaN
-    return e / e.sum(dim=0, keepdim=True)
-
-
-def one_sum(x, dim=-1):
-    e = torch.exp(x - x.max())
-    return e / e.sum()
-
-
-def one_sum_own_peaks(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
-    return e / e.sum()
-
-
-def lost_axis(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim)
-
-
-def lost_both(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim))
-    return e / e.sum(dim=dim)
-
-
-def lost_peak_axis(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def largest_absolute(x, dim=-1):
-    e = torch.exp(x - x.abs().amax(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def max_pair(x, dim=-1):
-    e = torch.exp(x - x.max(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def unnormalized(x, dim=-1):
-    return torch.exp(x - x.amax(dim=dim, keepdim=True))
-
-
-def clamped(x, dim=-1):
-    e = torch.exp(x.clamp(max=80))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def clamped_below_too(x, dim=-1):
-    e = torch.exp(x.clamp(-80, 80))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def eps_in_sum(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
-    return e / (e.sum(dim=dim, keepdim=True) + 1e-8)
-
-
-def sum_last_axis(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
-    return e / e.sum(dim=-1, keepdim=True)
-
-
-def peak_last_axis(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=-1, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def sign_flipped(x, dim=-1):
-    e = torch.exp(x.amax(dim=dim, keepdim=True) - x)
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def divided_by_peak(x, dim=-1):
-    e = torch.exp(x / x.amax(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def shift_outside(x, dim=-1):
-    e = torch.exp(x) - x.amax(dim=dim, keepdim=True)
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def shift_above_only(x, dim=-1):
-    return torch.exp(x - x.amax(dim=dim, keepdim=True)) / torch.exp(x).sum(dim=dim, keepdim=True)
-
-
-def divided_by_scores(x, dim=-1):
-    return torch.exp(x - x.amax(dim=dim, keepdim=True)) / x.sum(dim=dim, keepdim=True)
-
-
-def smallest_shift(x, dim=-1):
-    e = torch.exp(x - x.amin(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
-
-def naive_logsumexp(x, dim=-1):
-    return torch.exp(x - torch.exp(x).sum(dim=dim, keepdim=True).log())
-
-
-def nan_hidden(x, dim=-1):
-    return no_shift(x, dim).nan_to_num(0.0)
-
-
-def averaged(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
-    return e / e.mean(dim=dim, keepdim=True)
-
-
-def sum_at_the_end(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim).unsqueeze(-1)
-
-
-def both_at_the_end(x, dim=-1):
-    e = torch.exp(x - x.amax(dim=dim).unsqueeze(-1))
-    return e / e.sum(dim=dim).unsqueeze(-1)
-
-
-def base_two(x, dim=-1):
-    e = 2.0 ** (x - x.amax(dim=dim, keepdim=True))
-    return e / e.sum(dim=dim, keepdim=True)
-
+MISTAKES = changes(
+    softmax,
+    """
+no_shift: x - x.amax(dim=dim, keepdim=True) → x
+    exp of a large score is infinite, and ∞/∞ is NaN. Subtract the largest score of the slice first: the factor it
+    adds cancels in the ratio.
+logarithm: e / e.sum(dim=dim, keepdim=True) → x - x.logsumexp(dim, True)
+    These are the logarithms of the weights. Leave out the last logarithm: divide exp(x − max) by its sum.
+largest_absolute: x.amax → x.abs().amax
+    The largest absolute value is subtracted. Of a slice like −4000, −4001 that leaves only zeros, and 0/0: subtract
+    the largest score itself.
+global_shift: x.amax(dim=dim, keepdim=True) → x.max()
+    One maximum is taken over the whole tensor, so slices far below it turn into 0/0. Take the maximum along dim,
+    with keepdim=True.
+mean_shift: x.amax → x.mean
+    The mean is subtracted. A score far above the mean still overflows: subtract the maximum, so that the largest
+    exponent is 0.
+last_axis: x.amax(dim=dim → x.amax(dim=-1 ; e.sum(dim=dim → e.sum(dim=-1
+    The softmax runs over the last axis whatever dim says. Use dim in the maximum and in the sum.
+one_sum: x.amax(dim=dim, keepdim=True) → x.max() ; e.sum(dim=dim, keepdim=True) → e.sum()
+    The sum runs over the whole tensor, so all entries together sum to 1. Sum along dim only.
+one_sum_own_peaks: e.sum(dim=dim, keepdim=True) → e.sum()
+    The maximum is taken along dim, the sum over the whole tensor, so all entries together sum to 1. Sum along dim
+    too.
+lost_axis: e.sum(dim=dim, keepdim=True) → e.sum(dim=dim)
+    The sum lost its axis, so the division lines up with the wrong slices. Sum with keepdim=True.
+lost_both: x.amax(dim=dim, keepdim=True) → x.amax(dim=dim) ; e.sum(dim=dim, keepdim=True) → e.sum(dim=dim)
+    The maximum and the sum lost their axis, so they line up with the wrong slices. Take both with keepdim=True.
+lost_peak_axis: x.amax(dim=dim, keepdim=True) → x.amax(dim=dim)
+    The maximum lost its axis, so the wrong one is subtracted. Take it with keepdim=True.
+max_pair: x.amax → x.max
+    x.max(dim=…) returns two tensors, the values and their places. Take its .values, or use x.amax.
+unnormalized: e / e.sum(dim=dim, keepdim=True) → e
+    These are the exponentials. Divide them by their sum along dim, so that each slice sums to 1.
+clamped: x - x.amax(dim=dim, keepdim=True) → x.clamp(max=80)
+    Large scores are cut off at a limit, so two that lie above it get the same weight. Only differences count:
+    subtract the largest score of the slice instead.
+clamped_below_too: x - x.amax(dim=dim, keepdim=True) → x.clamp(-80, 80)
+    Scores are cut off at a limit above and below, so those beyond it become equal. Only differences count: subtract
+    the largest score of the slice instead.
+eps_in_sum: e.sum(dim=dim, keepdim=True) → (e.sum(dim=dim, keepdim=True) + 1e-8)
+    Nearly right, but not to the digits of float64. Add no ε to the sum, which is 1 or more after the shift, and do
+    not go through float32.
+sum_last_axis: e.sum(dim=dim → e.sum(dim=-1
+    The maximum is taken along dim, the sum over the last axis. Give dim to the sum too.
+peak_last_axis: x.amax(dim=dim → x.amax(dim=-1
+    The maximum is taken over the last axis, the sum along dim. Give dim to the maximum too, or the factors do not
+    cancel.
+first_axis: x.amax(dim=dim → x.amax(dim=0 ; e.sum(dim=dim → e.sum(dim=0
+    The softmax runs over axis 0 whatever dim says. Use dim in the maximum and in the sum.
+sign_flipped: x - x.amax(dim=dim, keepdim=True) → x.amax(dim=dim, keepdim=True) - x
+    The sign is turned round: larger scores get smaller weights. Take exp(x − max), not exp(max − x).
+divided_by_peak: x - x.amax → x / x.amax
+    The scores are divided by the largest one, which changes their differences. Subtract it instead.
+shift_outside: torch.exp(x - x.amax(dim=dim, keepdim=True)) → torch.exp(x) - x.amax(dim=dim, keepdim=True)
+    The maximum is subtracted from the exponentials. Subtract it from the scores, inside: exp(x − max).
+shift_above_only: e.sum( → torch.exp(x).sum(
+    The numerator is shifted, the sum is not, so the factor does not cancel. Sum the shifted exponentials.
+divided_by_scores: e.sum( → x.sum(
+    The exponentials are divided by the sum of the scores. Divide them by the sum of the exponentials.
+smallest_shift: x.amax → x.amin
+    The smallest score is subtracted, so the largest exponent can still overflow. Subtract the largest one.
+naive_logsumexp: x.amax(dim=dim, keepdim=True) → torch.exp(x).sum(dim=dim, keepdim=True).log()
+; e / e.sum(dim=dim, keepdim=True) → e
+    The logarithm comes after the sum of exponentials has overflowed or become 0. Subtract the largest score of the
+    slice before exp.
+nan_hidden: x - x.amax(dim=dim, keepdim=True) → x
+; e / e.sum(dim=dim, keepdim=True) → (e / e.sum(dim=dim, keepdim=True)).nan_to_num(0.0)
+    The NaN of an overflow is replaced by 0, and the weights are lost. Subtract the largest score of the slice
+    first, so that nothing overflows.
+averaged: e.sum → e.mean
+    The exponentials are divided by their mean. Divide them by their sum, so that each slice sums to 1.
+detached: e / e.sum(dim=dim, keepdim=True) → (e / e.sum(dim=dim, keepdim=True)).detach()
+    The numbers are right, but no gradient can flow back: the result was cut off from x. Stay with torch operations
+    on x itself, without NumPy, detach, .item() or torch.tensor(…).
+sum_at_the_end: e.sum(dim=dim, keepdim=True) → e.sum(dim=dim).unsqueeze(-1)
+    The lost axis of the sum is put back at the end, its place for dim=-1 only. Sum with keepdim=True.
+both_at_the_end: x.amax(dim=dim, keepdim=True) → x.amax(dim=dim).unsqueeze(-1)
+; e.sum(dim=dim, keepdim=True) → e.sum(dim=dim).unsqueeze(-1)
+    The lost axes of maximum and sum are put back at the end, which is their place for dim=-1 only. Take both with
+    keepdim=True.
+base_two: torch.exp( → 2.0 ** (
+    These are powers of 2. Softmax takes powers of e: torch.exp.
+""",
+)
 
 EXERCISE = Exercise(
     id="attention.softmax",
@@ -172,7 +121,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="softmax(x, dim=-1)",
     reference=ref.softmax,
     alternatives=[by_logsumexp, by_slices],
     forbidden=("softmax", "log_softmax", "softmin", "_softmax", "scaled_dot_product_attention"),
@@ -213,180 +161,10 @@ EXERCISE = Exercise(
             lambda g: call(3 * g.randn(2, 3, 4, dtype=torch.float64), dim=1, grad=[0]),
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_shift",
-            no_shift,
-            "exp of a large score is infinite, and ∞/∞ is NaN. Subtract the largest score "
-            "of the slice first: the factor it adds cancels in the ratio.",
-        ),
-        Mutant(
-            "logarithm",
-            lambda x, dim=-1: x - x.logsumexp(dim, True),
-            "These are the logarithms of the weights. Leave out the last logarithm: divide exp(x − max) by its sum.",
-        ),
-        Mutant(
-            "largest_absolute",
-            largest_absolute,
-            "The largest absolute value is subtracted. Of a slice like −4000, −4001 that leaves only zeros, and 0/0: "
-            "subtract the largest score itself.",
-        ),
-        Mutant(
-            "global_shift",
-            global_shift,
-            "One maximum is taken over the whole tensor, so slices far below it turn "
-            "into 0/0. Take the maximum along dim, with keepdim=True.",
-        ),
-        Mutant(
-            "mean_shift",
-            mean_shift,
-            "The mean is subtracted. A score far above the mean still overflows: subtract "
-            "the maximum, so that the largest exponent is 0.",
-        ),
-        Mutant(
-            "last_axis",
-            last_axis,
-            "The softmax runs over the last axis whatever dim says. Use dim in the maximum and in the sum.",
-        ),
-        Mutant(
-            "one_sum",
-            one_sum,
-            "The sum runs over the whole tensor, so all entries together sum to 1. Sum along dim only.",
-        ),
-        Mutant(
-            "one_sum_own_peaks",
-            one_sum_own_peaks,
-            "The maximum is taken along dim, the sum over the whole tensor, "
-            "so all entries together sum to 1. Sum along dim too.",
-        ),
-        Mutant(
-            "lost_axis",
-            lost_axis,
-            "The sum lost its axis, so the division lines up with the wrong slices. Sum with keepdim=True.",
-        ),
-        Mutant(
-            "lost_both",
-            lost_both,
-            "The maximum and the sum lost their axis, so they line up with the wrong "
-            "slices. Take both with keepdim=True.",
-        ),
-        Mutant(
-            "lost_peak_axis",
-            lost_peak_axis,
-            "The maximum lost its axis, so the wrong one is subtracted. Take it with keepdim=True.",
-        ),
-        Mutant(
-            "max_pair",
-            max_pair,
-            "x.max(dim=…) returns two tensors, the values and their places. Take its .values, or use x.amax.",
-        ),
-        Mutant(
-            "unnormalized",
-            unnormalized,
-            "These are the exponentials. Divide them by their sum along dim, so that each slice sums to 1.",
-        ),
-        Mutant(
-            "clamped",
-            clamped,
-            "Large scores are cut off at a limit, so two that lie above it get the same weight. Only differences "
-            "count: subtract the largest score of the slice instead.",
-        ),
-        Mutant(
-            "clamped_below_too",
-            clamped_below_too,
-            "Scores are cut off at a limit above and below, so those beyond it become equal. Only differences count: "
-            "subtract the largest score of the slice instead.",
-        ),
-        Mutant(
-            "eps_in_sum",
-            eps_in_sum,
-            "Nearly right, but not to the digits of float64. Add no ε to the sum, which is 1 or more after the shift, "
-            "and do not go through float32.",
-        ),
-        Mutant(
-            "sum_last_axis",
-            sum_last_axis,
-            "The maximum is taken along dim, the sum over the last axis. Give dim to the sum too.",
-        ),
-        Mutant(
-            "peak_last_axis",
-            peak_last_axis,
-            "The maximum is taken over the last axis, the sum along dim. Give dim to the maximum too, or the factors "
-            "do not cancel.",
-        ),
-        Mutant(
-            "first_axis",
-            first_axis,
-            "The softmax runs over axis 0 whatever dim says. Use dim in the maximum and in the sum.",
-        ),
-        Mutant(
-            "sign_flipped",
-            sign_flipped,
-            "The sign is turned round: larger scores get smaller weights. Take exp(x − max), not exp(max − x).",
-        ),
-        Mutant(
-            "divided_by_peak",
-            divided_by_peak,
-            "The scores are divided by the largest one, which changes their differences. Subtract it instead.",
-        ),
-        Mutant(
-            "shift_outside",
-            shift_outside,
-            "The maximum is subtracted from the exponentials. Subtract it from the scores, inside: exp(x − max).",
-        ),
-        Mutant(
-            "shift_above_only",
-            shift_above_only,
-            "The numerator is shifted, the sum is not, so the factor does not cancel. Sum the shifted exponentials.",
-        ),
-        Mutant(
-            "divided_by_scores",
-            divided_by_scores,
-            "The exponentials are divided by the sum of the scores. Divide them by the sum of the exponentials.",
-        ),
-        Mutant(
-            "smallest_shift",
-            smallest_shift,
-            "The smallest score is subtracted, so the largest exponent can still overflow. Subtract the largest one.",
-        ),
-        Mutant(
-            "naive_logsumexp",
-            naive_logsumexp,
-            "The logarithm comes after the sum of exponentials has overflowed or become 0. Subtract the largest score "
-            "of the slice before exp.",
-        ),
-        Mutant(
-            "nan_hidden",
-            nan_hidden,
-            "The NaN of an overflow is replaced by 0, and the weights are lost. Subtract the largest score of the "
-            "slice first, so that nothing overflows.",
-        ),
-        Mutant(
-            "averaged",
-            averaged,
-            "The exponentials are divided by their mean. Divide them by their sum, so that each slice sums to 1.",
-        ),
-        Mutant(
-            "detached",
-            lambda x, dim=-1: ref.softmax(x, dim).detach(),
-            "The numbers are right, but no gradient can flow back: the result was cut off from x. Stay with torch "
-            "operations on x itself, without NumPy, detach, .item() or torch.tensor(…).",
-        ),
-        Mutant(
-            "sum_at_the_end",
-            sum_at_the_end,
-            "The lost axis of the sum is put back at the end, its place for dim=-1 only. Sum with keepdim=True.",
-        ),
-        Mutant(
-            "both_at_the_end",
-            both_at_the_end,
-            "The lost axes of maximum and sum are put back at the end, which is their place for dim=-1 only. Take both "
-            "with keepdim=True.",
-        ),
-        Mutant(
-            "base_two",
-            base_two,
-            "These are powers of 2. Softmax takes powers of e: torch.exp.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+every case and text use an axis whose move is its own inverse: the order of two axes
+    de528ec003 alternative by_slices, argument: x.movedim(dim, -1): arguments 1 and 2 swapped
+    ee1c9995d4 alternative by_slices, argument: torch.stack(flat).reshape(rows.shape).movedim(-1, dim): arguments 1 an…
+""",
 )

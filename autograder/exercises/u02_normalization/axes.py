@@ -2,22 +2,10 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import norms as ref
 
-from ._axes import (
-    by_chunks,
-    channels_only,
-    grouped,
-    images_by_axes,
-    images_only,
-    layer_of_channels,
-    normed,
-    not_checked,
-    not_joined,
-    over_samples_too,
-    strided,
-)
 from .shared import BUILT_IN, image, t
 
 
@@ -44,6 +32,21 @@ NORMS = (normalize_over, batch_norm, instance_norm, group_norm)
 def over(x, axes, eps=1e-5):
     """Mean and biased variance over the given axes."""
     return (x - x.mean(axes, keepdim=True)) / torch.sqrt(x.var(axes, correction=0, keepdim=True) + eps)
+
+
+def batch(x):
+    return over(x, (0, *range(2, x.ndim)))
+
+
+def instance(x):
+    return over(x, tuple(range(2, x.ndim)))
+
+
+def group(x, groups):
+    if x.shape[1] % groups:
+        raise ValueError("the channels cannot be split evenly")
+    split = x.unflatten(1, (groups, -1))
+    return over(split, tuple(range(2, split.ndim))).flatten(1, 2)
 
 
 def batch_by_rows(x):
@@ -91,9 +94,107 @@ def gradients(g: Source) -> Program:
     return program.call(image(g, 2, 4, 2), 2, fn="group_norm", grad=[0])
 
 
-def instead(position, wrong):
-    return (*NORMS[:position], wrong, *NORMS[position + 1 :])
-
+MISTAKES = [
+    *changes(
+        (over, batch_norm, instance_norm, group_norm),
+        """
+unbiased: correction=0, →
+    normalize_over divides the squares by n − 1. Norms use the biased variance: correction=0.
+keepdim_lost: x.mean(axes, keepdim=True) → x.mean(axes)
+; x.var(axes, correction=0, keepdim=True) → x.var(axes, correction=0)
+    normalize_over needs keepdim=True: without it the means are lined up with other axes, or do not fit.
+eps_lost: + eps → + 1e-5
+    normalize_over does not use the eps that it is given.
+eps_outside: torch.sqrt(x.var(axes, correction=0, keepdim=True) + eps) → (x.std(axes, correction=0, keepdim=True) + eps)
+    normalize_over adds ε to the deviation. It stands inside the root: √(variance + ε).
+not_centered: x - x.mean(axes, keepdim=True) → x
+    normalize_over does not subtract the mean. Center first: x − mean over axes.
+""",
+    ),
+    *changes(
+        (over, batch, instance, group),
+        """
+group_is_instance: range(2, split.ndim) → range(3, split.ndim)
+    Your group_norm keeps the channels of a group apart, which is instance norm. They share one mean.
+batch_axis_only: (0, *range(2, x.ndim)) → (0,)
+    Your batch_norm averages over the samples only. The places (axes 2 and up) belong to it as well.
+batch_is_layer: (0, *range(2, x.ndim)) → tuple(range(1, x.ndim))
+    Your batch_norm keeps the samples apart and mixes channels. It is the other way round.
+batch_over_channels: (0, *range(2, x.ndim)) → (1,)
+    Your batch_norm averages over the channels. Each channel has its own mean, taken over all the rest.
+instance_over_samples: tuple(range(2, x.ndim)) → (0, 1)
+    Your instance_norm averages over samples and channels. These two stay apart: it runs over the places.
+instance_is_layer: tuple(range(2, x.ndim)) → tuple(range(1, x.ndim))
+    Your instance_norm mixes the channels. Each channel of each sample has its own mean.
+group_strided: (groups, -1) → (-1, groups) ; tuple(range(2, split.ndim)) → (1, *range(3, split.ndim))
+    Your groups take every n-th channel. Groups are runs of neighbors: split axis 1 as (groups, -1).
+group_by_size: (groups, -1) → (-1, groups)
+    groups is taken as the size of a group. It is their number: each has C/groups channels.
+group_without_places: tuple(range(2, split.ndim)) → (2,)
+    Your group_norm averages over the group's channels at each place apart. The places belong to it too.
+group_unchecked: if x.shape[1] % groups: → if False:
+; split = x.unflatten(1, (groups, -1)) → parts = [over(part, tuple(range(1, part.ndim))) for part in x.chunk(groups, 1)]
+; over(split, tuple(range(2, split.ndim))).flatten(1, 2) → torch.cat(parts, 1)
+    A number of channels that cannot be split evenly should raise a ValueError.
+""",
+    ),
+    *changes(
+        (over, batch_norm, instance_norm, group_norm),
+        """
+no_eps: + eps →
+    normalize_over leaves ε out. It is added to the variance, inside the root.
+divides_by_variance: torch.sqrt( → (
+    normalize_over divides by the variance. Take the root of (variance + ε) first.
+deviation_plus_eps: torch.sqrt(x.var(axes, correction=0, keepdim=True) + eps) → (x.std(axes, keepdim=True) + eps)
+    Two things in normalize_over: x.std divides by n − 1, and ε is added to the deviation. Use √(mean of squares +
+    ε).
+sum: x.var(axes, correction=0, keepdim=True) → (x - x.mean(axes, keepdim=True)).pow(2).sum(axes, keepdim=True)
+    normalize_over adds the squares up. The variance is their mean over axes.
+squares_of_x: x.var(axes, correction=0, keepdim=True) → x.pow(2).mean(axes, keepdim=True)
+    normalize_over takes the squares of x. The variance is the mean square of the centered x.
+detached: keepdim=True) + eps → keepdim=True).detach() + eps
+    The numbers of normalize_over are right, but its deviation is cut off (detach, no_grad, .data). The gradient has
+    to flow through it.
+""",
+    ),
+    *changes(
+        (over, batch, instance, group),
+        """
+batch_images_only: (0, *range(2, x.ndim)) → (0, 2, 3)
+    Your batch_norm names the axes of an image, (0, 2, 3). There may be one axis of places: (0, *range(2, x.ndim)).
+instance_images_only: tuple(range(2, x.ndim)) → (2, 3)
+    Your instance_norm names the axes of an image, (2, 3). There may be one axis of places: tuple(range(2, x.ndim)).
+group_images_only: split = x.unflatten(1, (groups, -1)) → n, c, h, w = x.shape; split = x.reshape(n, groups, -1, h, w)
+    Your group_norm fails where x has one axis of places. Name no H and W: x.unflatten(1, (groups, -1)), then all
+    axes from 2 on.
+group_image_axes: tuple(range(2, split.ndim)) → (2, 3, 4)
+    Your group_norm names the axes of a split image, (2, 3, 4). There may be fewer: tuple(range(2, split.ndim)).
+batch_is_instance: (0, *range(2, x.ndim)) → tuple(range(2, x.ndim))
+    Your batch_norm keeps the samples apart, which is instance norm. Its means run over axis 0 as well.
+batch_whole_tensor: (0, *range(2, x.ndim)) → tuple(range(x.ndim))
+    Your batch_norm has one mean for the whole tensor. Each channel has its own: leave axis 1 out.
+batch_and_channels: (0, *range(2, x.ndim)) → (0, 1)
+    Your batch_norm averages over samples and channels. Channels stay apart: samples and places are averaged.
+batch_last_axis: (0, *range(2, x.ndim)) → (0, -1)
+    Your batch_norm averages over the samples and the last axis. All axes from 2 on are places.
+instance_is_batch: tuple(range(2, x.ndim)) → (0, *range(2, x.ndim))
+    Your instance_norm mixes the samples, which is batch norm. Each sample has its own means: leave axis 0 out.
+instance_last_axis: tuple(range(2, x.ndim)) → (-1,)
+    Your instance_norm averages over the last axis alone. All axes from 2 on are places.
+instance_over_channels: tuple(range(2, x.ndim)) → (1,)
+    Your instance_norm averages over the channels at each place. It is the other way round: the places are averaged.
+groups_together: tuple(range(2, split.ndim)) → tuple(range(1, split.ndim))
+    Your group_norm has one mean for all channels of a sample. Each group has its own: after the split, leave axis 1
+    out.
+group_over_samples: tuple(range(2, split.ndim)) → (0, *range(2, split.ndim))
+    Your group_norm averages over the samples too. Each sample has its own means: leave axis 0 out.
+group_not_joined: .flatten(1, 2) →
+    Your group_norm returns the split tensor. Bring it back to the shape of x: flatten(1, 2).
+group_error_of_torch: if x.shape[1] % groups: → if False:
+    Five channels in two groups end in torch's own RuntimeError. Check first, and raise a ValueError yourself.
+""",
+    ),
+]
 
 EXERCISE = Exercise(
     id="norm.axes",
@@ -102,8 +203,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=20,
     extension=True,
-    signature="normalize_over(x, axes, eps=1e-5)",
-    targets=("normalize_over", "batch_norm", "instance_norm", "group_norm"),
     reference=NORMS,
     alternatives=[
         (over, batch_by_rows, instance_flat, group_by_loop),
@@ -170,224 +269,19 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "unbiased",
-            instead(
-                0,
-                lambda x, axes, eps=1e-5: (
-                    (x - x.mean(axes, keepdim=True)) / torch.sqrt(x.var(axes, keepdim=True) + eps)
-                ),
-            ),
-            "normalize_over divides the squares by n − 1. Norms use the biased variance: correction=0.",
-        ),
-        Mutant(
-            "keepdim_lost",
-            instead(0, lambda x, axes, eps=1e-5: (x - x.mean(axes)) / torch.sqrt(x.var(axes, correction=0) + eps)),
-            "normalize_over needs keepdim=True: without it the means are lined up with other axes, or do not fit.",
-        ),
-        Mutant(
-            "eps_lost",
-            instead(0, lambda x, axes, eps=1e-5: over(x, axes)),
-            "normalize_over does not use the eps that it is given.",
-        ),
-        Mutant(
-            "eps_outside",
-            instead(
-                0,
-                lambda x, axes, eps=1e-5: (
-                    (x - x.mean(axes, keepdim=True)) / (x.std(axes, correction=0, keepdim=True) + eps)
-                ),
-            ),
-            "normalize_over adds ε to the deviation. It stands inside the root: √(variance + ε).",
-        ),
-        Mutant(
-            "not_centered",
-            instead(
-                0,
-                lambda x, axes, eps=1e-5: x / torch.sqrt(x.var(axes, correction=0, keepdim=True) + eps),
-            ),
-            "normalize_over does not subtract the mean. Center first: x − mean over axes.",
-        ),
-        Mutant(
-            "group_is_instance",
-            instead(3, grouped(lambda x, groups: over(x, tuple(range(2, x.ndim))))),
-            "Your group_norm keeps the channels of a group apart, which is instance norm. They share one mean.",
-        ),
-        Mutant(
-            "batch_axis_only",
-            instead(1, lambda x: over(x, (0,))),
-            "Your batch_norm averages over the samples only. The places (axes 2 and up) belong to it as well.",
-        ),
-        Mutant(
-            "batch_is_layer",
-            instead(1, lambda x: over(x, tuple(range(1, x.ndim)))),
-            "Your batch_norm keeps the samples apart and mixes channels. It is the other way round.",
-        ),
-        Mutant(
-            "batch_over_channels",
-            instead(1, lambda x: over(x, (1,))),
-            "Your batch_norm averages over the channels. Each channel has its own mean, taken over all the rest.",
-        ),
-        Mutant(
-            "instance_over_samples",
-            instead(2, lambda x: over(x, (0, 1))),
-            "Your instance_norm averages over samples and channels. These two stay apart: it runs over the places.",
-        ),
-        Mutant(
-            "instance_is_layer",
-            instead(2, lambda x: over(x, tuple(range(1, x.ndim)))),
-            "Your instance_norm mixes the channels. Each channel of each sample has its own mean.",
-        ),
-        Mutant(
-            "group_strided",
-            instead(3, grouped(strided)),
-            "Your groups take every n-th channel. Groups are runs of neighbors: split axis 1 as (groups, -1).",
-        ),
-        Mutant(
-            "group_by_size",
-            instead(3, grouped(lambda x, groups: by_chunks(x, x.shape[1] // groups))),
-            "groups is taken as the size of a group. It is their number: each has C/groups channels.",
-        ),
-        Mutant(
-            "group_without_places",
-            instead(3, grouped(channels_only)),
-            "Your group_norm averages over the group's channels at each place apart. The places belong to it too.",
-        ),
-        Mutant(
-            "group_unchecked",
-            instead(3, lambda x, groups: by_chunks(x, groups)),
-            "A number of channels that cannot be split evenly should raise a ValueError.",
-        ),
-        Mutant(
-            "no_eps",
-            instead(0, normed(lambda centered, variance, eps: centered / torch.sqrt(variance))),
-            "normalize_over leaves ε out. It is added to the variance, inside the root.",
-        ),
-        Mutant(
-            "divides_by_variance",
-            instead(0, normed(lambda centered, variance, eps: centered / (variance + eps))),
-            "normalize_over divides by the variance. Take the root of (variance + ε) first.",
-        ),
-        Mutant(
-            "deviation_plus_eps",
-            instead(
-                0,
-                lambda x, axes, eps=1e-5: (x - x.mean(axes, keepdim=True)) / (x.std(axes, keepdim=True) + eps),
-            ),
-            "Two things in normalize_over: x.std divides by n − 1, and ε is added to the deviation. Use "
-            "√(mean of squares + ε).",
-        ),
-        Mutant(
-            "sum",
-            instead(
-                0,
-                lambda x, axes, eps=1e-5: (
-                    (x - x.mean(axes, keepdim=True))
-                    / torch.sqrt((x - x.mean(axes, keepdim=True)).pow(2).sum(axes, keepdim=True) + eps)
-                ),
-            ),
-            "normalize_over adds the squares up. The variance is their mean over axes.",
-        ),
-        Mutant(
-            "squares_of_x",
-            instead(
-                0,
-                lambda x, axes, eps=1e-5: (
-                    (x - x.mean(axes, keepdim=True)) / torch.sqrt(x.pow(2).mean(axes, keepdim=True) + eps)
-                ),
-            ),
-            "normalize_over takes the squares of x. The variance is the mean square of the centered x.",
-        ),
-        Mutant(
-            "detached",
-            instead(0, normed(lambda centered, variance, eps: centered / torch.sqrt(variance.detach() + eps))),
-            "The numbers of normalize_over are right, but its deviation is cut off (detach, no_grad, .data). The "
-            "gradient "
-            "has to flow through it.",
-        ),
-        Mutant(
-            "batch_images_only",
-            instead(1, lambda x: over(x, (0, 2, 3))),
-            "Your batch_norm names the axes of an image, (0, 2, 3). There may be one axis of places: (0, *range(2, "
-            "x.ndim)).",
-        ),
-        Mutant(
-            "instance_images_only",
-            instead(2, lambda x: over(x, (2, 3))),
-            "Your instance_norm names the axes of an image, (2, 3). There may be one axis of places: "
-            "tuple(range(2, x.ndim)).",
-        ),
-        Mutant(
-            "group_images_only",
-            instead(3, grouped(images_only)),
-            "Your group_norm fails where x has one axis of places. Name no H and W: x.unflatten(1, (groups, -1)), then "
-            "all axes from 2 on.",
-        ),
-        Mutant(
-            "group_image_axes",
-            instead(3, grouped(images_by_axes)),
-            "Your group_norm names the axes of a split image, (2, 3, 4). There may be fewer: tuple(range(2, "
-            "split.ndim)).",
-        ),
-        Mutant(
-            "batch_is_instance",
-            instead(1, lambda x: over(x, tuple(range(2, x.ndim)))),
-            "Your batch_norm keeps the samples apart, which is instance norm. Its means run over axis 0 as well.",
-        ),
-        Mutant(
-            "batch_whole_tensor",
-            instead(1, lambda x: over(x, tuple(range(x.ndim)))),
-            "Your batch_norm has one mean for the whole tensor. Each channel has its own: leave axis 1 out.",
-        ),
-        Mutant(
-            "batch_and_channels",
-            instead(1, lambda x: over(x, (0, 1))),
-            "Your batch_norm averages over samples and channels. Channels stay apart: samples and places are averaged.",
-        ),
-        Mutant(
-            "batch_last_axis",
-            instead(1, lambda x: over(x, (0, -1))),
-            "Your batch_norm averages over the samples and the last axis. All axes from 2 on are places.",
-        ),
-        Mutant(
-            "instance_is_batch",
-            instead(2, lambda x: over(x, (0, *range(2, x.ndim)))),
-            "Your instance_norm mixes the samples, which is batch norm. Each sample has its own means: leave axis 0 "
-            "out.",
-        ),
-        Mutant(
-            "instance_last_axis",
-            instead(2, lambda x: over(x, (-1,))),
-            "Your instance_norm averages over the last axis alone. All axes from 2 on are places.",
-        ),
-        Mutant(
-            "instance_over_channels",
-            instead(2, lambda x: over(x, (1,))),
-            "Your instance_norm averages over the channels at each place. It is the other way round: the places are "
-            "averaged.",
-        ),
-        Mutant(
-            "groups_together",
-            instead(3, grouped(layer_of_channels)),
-            "Your group_norm has one mean for all channels of a sample. Each group has its own: after the split, leave "
-            "axis 1 out.",
-        ),
-        Mutant(
-            "group_over_samples",
-            instead(3, grouped(over_samples_too)),
-            "Your group_norm averages over the samples too. Each sample has its own means: leave axis 0 out.",
-        ),
-        Mutant(
-            "group_not_joined",
-            instead(3, grouped(not_joined)),
-            "Your group_norm returns the split tensor. Bring it back to the shape of x: flatten(1, 2).",
-        ),
-        Mutant(
-            "group_error_of_torch",
-            instead(3, not_checked),
-            "Five channels in two groups end in torch's own RuntimeError. Check first, and raise a ValueError "
-            "yourself.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+Mean and variance do not depend on the order in which axes are named.
+    7e1607d4c7 solution, reversed: range(2, x.ndim) reversed
+    90b27f2a3a solution, reversed: range(2, x.ndim) reversed
+    0aca9ad8bf solution, reversed: range(2, split.ndim) reversed
+    816b66f255 alternative (over, batch_by_rows, instance_by_places, group_as_batch), reversed: range(channel.ndim) re…
+Axes 0 and 1 change places: moving either past the other is the same.
+    071d234b17 alternative (over, batch_by_rows, instance_flat, group_by_loop), argument: x.movedim(1, 0): arguments 1…
+    f7366bb3a9 alternative (over, batch_by_rows, instance_flat, group_by_loop), argument: over(rows.reshape(len(rows),…
+The groups are independent of each other: their order changes nothing.
+    eca844b230 alternative (over, batch_by_rows, instance_flat, group_by_loop), reversed: range(0, groups * size, size…
+The step past the last group is an empty slice, in which nothing is written.
+    0573662bca alternative (over, batch_by_rows, instance_flat, group_by_loop), window: groups * size + 1 in range(0, …
+""",
 )

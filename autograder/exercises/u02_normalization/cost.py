@@ -1,22 +1,10 @@
 """FLOPs and bytes of LayerNorm and RMSNorm."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import norms as ref
 
 COSTS = (ref.layer_norm_cost, ref.rms_norm_cost)
-
-
-def both(
-    layer_flops=lambda n, d: n * (7 * d + 5),
-    rms_flops=lambda n, d: n * (4 * d + 4),
-    layer_bytes=lambda n, d, size, reads: ((reads + 1) * n * d + 2 * d) * size,
-    rms_bytes=lambda n, d, size, reads: ((reads + 1) * n * d + d) * size,
-):
-    """Both cost functions from their formulas."""
-    return (
-        lambda tokens, d, itemsize, reads=1: (layer_flops(tokens, d), layer_bytes(tokens, d, itemsize, reads)),
-        lambda tokens, d, itemsize, reads=1: (rms_flops(tokens, d), rms_bytes(tokens, d, itemsize, reads)),
-    )
 
 
 def by_parts(per_entry, per_row, vectors):
@@ -38,16 +26,6 @@ def rms_by_rows(tokens, d, itemsize, reads=1):
     return 4 * tokens * (d + 1), row * (tokens + tokens * reads + 1)
 
 
-def turned(cost):
-    """Bytes first."""
-
-    def bytes_and_operations(tokens, d, itemsize, reads=1):
-        operations, traffic = cost(tokens, d, itemsize, reads)
-        return traffic, operations
-
-    return bytes_and_operations
-
-
 def sizes(g: Source) -> tuple[int, int, int, int]:
     return g.integer(100, 999), g.integer(500, 5000), g.choice((2, 4)), g.integer(2, 4)
 
@@ -57,14 +35,77 @@ def random_sizes(g: Source) -> Program:
     return Program().call(*numbers).call(*numbers, fn="rms_norm_cost")
 
 
+MISTAKES = changes(
+    (ref.layer_norm_cost, ref.rms_norm_cost),
+    """
+no_write: (reads + 1) * tokens * d + 2 * d → reads * tokens * d + 2 * d
+; (reads + 1) * tokens * d + d → reads * tokens * d + d
+    The result is written to memory too: one more pass over tokens · d entries.
+large_terms_only: (7 * d + 5) → 7 * d ; (4 * d + 4) → 4 * d ; * d + 2 * d) → * d) ; * d + d) → * d)
+    The small terms are missing: 5 and 4 operations per token, and the vectors, which are read too.
+vectors_forgotten: * d + 2 * d) → * d) ; * d + d) → * d)
+    Weight and bias are read too: d entries each, once in all.
+entries_not_bytes: + 2 * d) * itemsize → + 2 * d) ; + d) * itemsize → + d)
+    These are entries. Multiply by itemsize to get bytes.
+vectors_in_entries: + 2 * d) * itemsize → ) * itemsize + 2 * d ; + d) * itemsize → ) * itemsize + d
+    Weight and bias are counted in entries and the rest in bytes. Multiply them by itemsize too.
+vectors_per_read: (reads + 1) * tokens * d + 2 * d → reads * (tokens * d + 2 * d) + tokens * d
+; (reads + 1) * tokens * d + d → reads * (tokens * d + d) + tokens * d
+    The vectors are counted once per read of x. reads is about x alone: they are read once in all.
+write_per_read: (reads + 1) * tokens * d + 2 * d → 2 * reads * tokens * d + 2 * d
+; (reads + 1) * tokens * d + d → 2 * reads * tokens * d + d
+    The result is written once per read of x. It is written once in all: (reads + 1) · tokens · d entries.
+turned: + 2 * d) * itemsize) → + 2 * d) * itemsize)[::-1] ; + d) * itemsize) → + d) * itemsize)[::-1]
+    The two numbers have changed places: return (operations, bytes).
+vectors_per_token: (reads + 1) * tokens * d + 2 * d → (reads + 3) * tokens * d
+; (reads + 1) * tokens * d + d → (reads + 2) * tokens * d
+    Weight and bias are counted once per token. They are read once in all: d entries each.
+reads_ignored: (reads + 1) * tokens * d + 2 * d → 2 * tokens * d + 2 * d
+; (reads + 1) * tokens * d + d → 2 * tokens * d + d
+    reads is ignored: it says how often x is read.
+rms_has_bias: tokens * d + d) → tokens * d + 2 * d)
+    RMSNorm has no bias: only one vector of d entries is read beside x.
+same_operations: 4 * d + 4 → 7 * d + 5
+    RMSNorm needs fewer operations: no sum for the mean, no centering, no bias.
+row_forgotten: (7 * d + 5) → 7 * d ; (4 * d + 4) → 4 * d
+    The few operations per token are missing: 5 for LayerNorm, 4 for RMSNorm.
+row_once: (7 * d + 5) → 7 * d + 5 ; (4 * d + 4) → 4 * d + 4
+    The few operations per token are counted once in all. Multiply them by tokens: tokens · (… · d + …).
+rms_row_of_layer: 4 * d + 4 → 4 * d + 5
+    RMSNorm is counted with 5 operations per token. It has one division by d less than LayerNorm: 4.
+rms_five_per_entry: 4 * d + 4 → 5 * d + 4
+    RMSNorm is counted with 5 operations per entry. It has 4: square and sum, scale, weight. There is no bias.
+bias_forgotten: tokens * d + 2 * d) → tokens * d + d)
+    LayerNorm reads two vectors beside x: weight and bias, d entries each.
+vectors_per_pass: tokens * d + 2 * d) → (tokens * d + 2 * d)) ; tokens * d + d) → (tokens * d + d))
+    The vectors are counted in every pass over x, its write included. They are read once in all: outside the
+    brackets.
+all_per_read: (reads + 1) * tokens * d + 2 * d → reads * (2 * tokens * d + 2 * d)
+; (reads + 1) * tokens * d + d → reads * (2 * tokens * d + d)
+    reads multiplies everything. Only the reads of x are repeated: result and vectors are moved once.
+tensor_in_entries: ((reads + 1) * tokens * d + 2 * d) → (reads + 1) * tokens * d + 2 * d
+; ((reads + 1) * tokens * d + d) → (reads + 1) * tokens * d + d
+    Brackets are missing: itemsize multiplies the vectors alone. Multiply the whole sum by it.
+reads_without_x: (reads + 1) * tokens * d + 2 * d → tokens * d + 2 * d * reads
+; (reads + 1) * tokens * d + d → tokens * d + d * reads
+    reads multiplies the vectors. It says how often x is read, and the result is written once more.
+tokens_forgotten_in_operations: tokens * (7 * d + 5) → 7 * d + 5 ; tokens * (4 * d + 4) → 4 * d + 4
+    These are the operations of one token. Multiply by tokens.
+tokens_forgotten_in_bytes: (reads + 1) * tokens * d + 2 * d → (reads + 1) * d + 2 * d
+; (reads + 1) * tokens * d + d → (reads + 1) * d + d
+    These are the bytes of one token. x and the result have tokens · d entries; only the vectors have d.
+one_read_more: (reads + 1) * tokens * d + 2 * d → (reads + 2) * tokens * d + 2 * d
+; (reads + 1) * tokens * d + d → (reads + 2) * tokens * d + d
+    One pass over x too many: there are `reads` reads and one write.
+""",
+)
+
 EXERCISE = Exercise(
     id="norm.cost",
     title="What a norm costs",
     points=2,
     difficulty=2,
     minutes=12,
-    signature="layer_norm_cost(tokens, d, itemsize, reads=1)",
-    targets=("layer_norm_cost", "rms_norm_cost"),
     reference=COSTS,
     alternatives=[
         (layer_by_rows, rms_by_rows),
@@ -91,175 +132,5 @@ EXERCISE = Exercise(
         ),
         Case("random", "random sizes", random_sizes),
     ],
-    mutants=[
-        Mutant(
-            "no_write",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads * n * d + 2 * d) * size,
-                rms_bytes=lambda n, d, size, reads: (reads * n * d + d) * size,
-            ),
-            "The result is written to memory too: one more pass over tokens · d entries.",
-        ),
-        Mutant(
-            "large_terms_only",
-            both(
-                lambda n, d: 7 * n * d,
-                lambda n, d: 4 * n * d,
-                lambda n, d, size, reads: (reads + 1) * n * d * size,
-                lambda n, d, size, reads: (reads + 1) * n * d * size,
-            ),
-            "The small terms are missing: 5 and 4 operations per token, and the vectors, which are read too.",
-        ),
-        Mutant(
-            "vectors_forgotten",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads + 1) * n * d * size,
-                rms_bytes=lambda n, d, size, reads: (reads + 1) * n * d * size,
-            ),
-            "Weight and bias are read too: d entries each, once in all.",
-        ),
-        Mutant(
-            "entries_not_bytes",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads + 1) * n * d + 2 * d,
-                rms_bytes=lambda n, d, size, reads: (reads + 1) * n * d + d,
-            ),
-            "These are entries. Multiply by itemsize to get bytes.",
-        ),
-        Mutant(
-            "vectors_in_entries",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads + 1) * n * d * size + 2 * d,
-                rms_bytes=lambda n, d, size, reads: (reads + 1) * n * d * size + d,
-            ),
-            "Weight and bias are counted in entries and the rest in bytes. Multiply them by itemsize too.",
-        ),
-        Mutant(
-            "vectors_per_read",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads * (n * d + 2 * d) + n * d) * size,
-                rms_bytes=lambda n, d, size, reads: (reads * (n * d + d) + n * d) * size,
-            ),
-            "The vectors are counted once per read of x. reads is about x alone: they are read once in all.",
-        ),
-        Mutant(
-            "write_per_read",
-            both(
-                layer_bytes=lambda n, d, size, reads: (2 * reads * n * d + 2 * d) * size,
-                rms_bytes=lambda n, d, size, reads: (2 * reads * n * d + d) * size,
-            ),
-            "The result is written once per read of x. It is written once in all: (reads + 1) · tokens · d entries.",
-        ),
-        Mutant(
-            "turned",
-            (turned(ref.layer_norm_cost), turned(ref.rms_norm_cost)),
-            "The two numbers have changed places: return (operations, bytes).",
-        ),
-        Mutant(
-            "vectors_per_token",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads + 3) * n * d * size,
-                rms_bytes=lambda n, d, size, reads: (reads + 2) * n * d * size,
-            ),
-            "Weight and bias are counted once per token. They are read once in all: d entries each.",
-        ),
-        Mutant(
-            "reads_ignored",
-            both(
-                layer_bytes=lambda n, d, size, reads: (2 * n * d + 2 * d) * size,
-                rms_bytes=lambda n, d, size, reads: (2 * n * d + d) * size,
-            ),
-            "reads is ignored: it says how often x is read.",
-        ),
-        Mutant(
-            "rms_has_bias",
-            both(rms_bytes=lambda n, d, size, reads: ((reads + 1) * n * d + 2 * d) * size),
-            "RMSNorm has no bias: only one vector of d entries is read beside x.",
-        ),
-        Mutant(
-            "same_operations",
-            both(rms_flops=lambda n, d: n * (7 * d + 5)),
-            "RMSNorm needs fewer operations: no sum for the mean, no centering, no bias.",
-        ),
-        Mutant(
-            "row_forgotten",
-            both(layer_flops=lambda n, d: 7 * n * d, rms_flops=lambda n, d: 4 * n * d),
-            "The few operations per token are missing: 5 for LayerNorm, 4 for RMSNorm.",
-        ),
-        Mutant(
-            "row_once",
-            both(lambda n, d: 7 * n * d + 5, lambda n, d: 4 * n * d + 4),
-            "The few operations per token are counted once in all. Multiply them by tokens: tokens · (… · d + …).",
-        ),
-        Mutant(
-            "rms_row_of_layer",
-            both(rms_flops=lambda n, d: n * (4 * d + 5)),
-            "RMSNorm is counted with 5 operations per token. It has one division by d less than LayerNorm: 4.",
-        ),
-        Mutant(
-            "rms_five_per_entry",
-            both(rms_flops=lambda n, d: n * (5 * d + 4)),
-            "RMSNorm is counted with 5 operations per entry. It has 4: square and sum, scale, weight. There is no "
-            "bias.",
-        ),
-        Mutant(
-            "bias_forgotten",
-            both(layer_bytes=lambda n, d, size, reads: ((reads + 1) * n * d + d) * size),
-            "LayerNorm reads two vectors beside x: weight and bias, d entries each.",
-        ),
-        Mutant(
-            "vectors_per_pass",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads + 1) * (n * d + 2 * d) * size,
-                rms_bytes=lambda n, d, size, reads: (reads + 1) * (n * d + d) * size,
-            ),
-            "The vectors are counted in every pass over x, its write included. They are read once in all: outside the "
-            "brackets.",
-        ),
-        Mutant(
-            "all_per_read",
-            both(
-                layer_bytes=lambda n, d, size, reads: reads * (2 * n * d + 2 * d) * size,
-                rms_bytes=lambda n, d, size, reads: reads * (2 * n * d + d) * size,
-            ),
-            "reads multiplies everything. Only the reads of x are repeated: result and vectors are moved once.",
-        ),
-        Mutant(
-            "tensor_in_entries",
-            both(
-                layer_bytes=lambda n, d, size, reads: (reads + 1) * n * d + 2 * d * size,
-                rms_bytes=lambda n, d, size, reads: (reads + 1) * n * d + d * size,
-            ),
-            "Brackets are missing: itemsize multiplies the vectors alone. Multiply the whole sum by it.",
-        ),
-        Mutant(
-            "reads_without_x",
-            both(
-                layer_bytes=lambda n, d, size, reads: (n * d + 2 * d * reads) * size,
-                rms_bytes=lambda n, d, size, reads: (n * d + d * reads) * size,
-            ),
-            "reads multiplies the vectors. It says how often x is read, and the result is written once more.",
-        ),
-        Mutant(
-            "tokens_forgotten_in_operations",
-            both(lambda n, d: 7 * d + 5, lambda n, d: 4 * d + 4),
-            "These are the operations of one token. Multiply by tokens.",
-        ),
-        Mutant(
-            "tokens_forgotten_in_bytes",
-            both(
-                layer_bytes=lambda n, d, size, reads: ((reads + 1) * d + 2 * d) * size,
-                rms_bytes=lambda n, d, size, reads: ((reads + 1) * d + d) * size,
-            ),
-            "These are the bytes of one token. x and the result have tokens · d entries; only the vectors have d.",
-        ),
-        Mutant(
-            "one_read_more",
-            both(
-                layer_bytes=lambda n, d, size, reads: ((reads + 2) * n * d + 2 * d) * size,
-                rms_bytes=lambda n, d, size, reads: ((reads + 2) * n * d + d) * size,
-            ),
-            "One pass over x too many: there are `reads` reads and one write.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Fn, Program, Source, call
 
 from .shared import double, t
 
@@ -24,18 +25,56 @@ def by_distance(norm, x, scale, shift):
     return torch.dist(norm(scale * x + shift), norm(x), p=torch.inf).item()
 
 
-def summary(of):
-    return lambda norm, x, scale, shift: of(norm, x, scale, shift)
-
-
 def any_case(name: str) -> Callable[[Source], Program]:
     return lambda g: call(Fn(name), g.randn(3, 5, scale=2.0), g.number(1.5, 3.0), g.number(0.5, 2.0))
 
 
-def in_place(norm, x, scale, shift):
-    after = x.mul_(scale).add_(shift)
-    return float((norm(after) - norm(x)).abs().max())
-
+MISTAKES = changes(
+    largest_change,
+    """
+signed: .abs() →
+    The largest signed change. An entry may also fall: take the absolute value first.
+abs_last: .abs().max() → .max().abs()
+    The maximum comes before the absolute value, so an entry that falls is overlooked. Take abs first.
+mean: .max() → .mean()
+    This is the mean change. The largest is asked for.
+norm_of_difference: + shift) - norm(x) → + shift - x)
+    norm is applied to the difference of the inputs. Apply it to each of the two, then subtract.
+difference_of_maxima: + shift) - norm(x)).abs().max() → + shift).max() - norm(x).max()).abs()
+    The two largest outputs are compared. Subtract entry by entry, then take the largest change.
+relative: float((norm → float(((norm ; .abs() → .abs() / (norm(x).abs() + 1e-8))
+    The change is divided by the old output. The absolute change is asked for.
+shift_first: scale * x + shift → scale * (x + shift)
+    The shift is scaled as well: scale·(x + shift). Scale first, then shift.
+against_input: - norm(x) → - x
+    Compared with x itself. Compare with norm(x).
+against_scaled: - norm(x) → - (scale * norm(x) + shift)
+    Compared with the scaled and shifted output. Invariant means: the output stays norm(x).
+tensor: float((norm → (norm ; .max()) → .max()
+    The number is right, but it is a tensor. A float is asked for: .item().
+in_place: scale * x + shift → x.mul_(scale).add_(shift)
+    x itself is changed (*=, mul_), so both calls of norm see the changed input, and the caller's tensor is spoilt.
+    Make a new one: scale * x + shift.
+sum: .max() → .sum()
+    The changes are added up. The largest single one is asked for.
+length: .abs().max() → .norm()
+    This is the length of the change, √(sum of squares). The largest single entry is asked for.
+scale_ignored: scale * x → x
+    scale is ignored. The input becomes scale·x + shift.
+shift_ignored: scale * x + shift → scale * x
+    shift is ignored. The input becomes scale·x + shift.
+exchanged: scale * x + shift → shift * x + scale
+    scale and shift have changed places: multiply by scale, add shift.
+one_at_a_time: norm(scale * x + shift) → torch.stack([norm(scale * x), norm(x + shift)])
+    Scale and shift are tried one at a time. Do both to the same input: scale·x + shift.
+output_changed: norm(scale * x + shift) → scale * norm(x) + shift
+    The output is scaled and shifted. Change the input, and run norm on it: norm(scale·x + shift).
+smallest: .max() → .min()
+    This is the smallest change of an entry. The largest is asked for.
+norm_not_called: norm(scale * x + shift) - norm(x) → scale * x + shift - x
+    norm is never called: these are changes of the input. Compare norm(scale·x + shift) with norm(x).
+""",
+)
 
 EXERCISE = Exercise(
     id="norm.invariance",
@@ -43,7 +82,6 @@ EXERCISE = Exercise(
     points=1,
     difficulty=1,
     minutes=6,
-    signature="largest_change(norm, x, scale, shift)",
     reference=largest_change,
     alternatives=[by_list, by_distance],
     cases=[
@@ -78,113 +116,11 @@ EXERCISE = Exercise(
             rtol=1e-9,
         ),
     ],
-    mutants=[
-        Mutant(
-            "signed",
-            summary(lambda norm, x, scale, shift: float((norm(scale * x + shift) - norm(x)).max())),
-            "The largest signed change. An entry may also fall: take the absolute value first.",
-        ),
-        Mutant(
-            "abs_last",
-            summary(lambda norm, x, scale, shift: abs(float((norm(scale * x + shift) - norm(x)).max()))),
-            "The maximum comes before the absolute value, so an entry that falls is overlooked. Take abs first.",
-        ),
-        Mutant(
-            "mean",
-            summary(lambda norm, x, scale, shift: float((norm(scale * x + shift) - norm(x)).abs().mean())),
-            "This is the mean change. The largest is asked for.",
-        ),
-        Mutant(
-            "norm_of_difference",
-            summary(lambda norm, x, scale, shift: float(norm(scale * x + shift - x).abs().max())),
-            "norm is applied to the difference of the inputs. Apply it to each of the two, then subtract.",
-        ),
-        Mutant(
-            "difference_of_maxima",
-            summary(lambda norm, x, scale, shift: abs(float(norm(scale * x + shift).max() - norm(x).max()))),
-            "The two largest outputs are compared. Subtract entry by entry, then take the largest change.",
-        ),
-        Mutant(
-            "relative",
-            summary(
-                lambda norm, x, scale, shift: float(
-                    ((norm(scale * x + shift) - norm(x)).abs() / (norm(x).abs() + 1e-8)).max()
-                )
-            ),
-            "The change is divided by the old output. The absolute change is asked for.",
-        ),
-        Mutant(
-            "shift_first",
-            summary(lambda norm, x, scale, shift: largest_change(norm, x, scale, scale * shift)),
-            "The shift is scaled as well: scale·(x + shift). Scale first, then shift.",
-        ),
-        Mutant(
-            "against_input",
-            summary(lambda norm, x, scale, shift: float((norm(scale * x + shift) - x).abs().max())),
-            "Compared with x itself. Compare with norm(x).",
-        ),
-        Mutant(
-            "against_scaled",
-            summary(
-                lambda norm, x, scale, shift: float((norm(scale * x + shift) - (scale * norm(x) + shift)).abs().max())
-            ),
-            "Compared with the scaled and shifted output. Invariant means: the output stays norm(x).",
-        ),
-        Mutant(
-            "tensor",
-            lambda norm, x, scale, shift: (norm(scale * x + shift) - norm(x)).abs().max(),
-            "The number is right, but it is a tensor. A float is asked for: .item().",
-        ),
-        Mutant(
-            "in_place",
-            in_place,
-            "x itself is changed (*=, mul_), so both calls of norm see the changed input, and the caller's tensor is "
-            "spoilt. Make a new one: scale * x + shift.",
-        ),
-        Mutant(
-            "sum",
-            lambda norm, x, scale, shift: float((norm(scale * x + shift) - norm(x)).abs().sum()),
-            "The changes are added up. The largest single one is asked for.",
-        ),
-        Mutant(
-            "length",
-            lambda norm, x, scale, shift: float((norm(scale * x + shift) - norm(x)).norm()),
-            "This is the length of the change, √(sum of squares). The largest single entry is asked for.",
-        ),
-        Mutant(
-            "scale_ignored",
-            lambda norm, x, scale, shift: largest_change(norm, x, 1.0, shift),
-            "scale is ignored. The input becomes scale·x + shift.",
-        ),
-        Mutant(
-            "shift_ignored",
-            lambda norm, x, scale, shift: largest_change(norm, x, scale, 0.0),
-            "shift is ignored. The input becomes scale·x + shift.",
-        ),
-        Mutant(
-            "exchanged",
-            lambda norm, x, scale, shift: largest_change(norm, x, shift, scale),
-            "scale and shift have changed places: multiply by scale, add shift.",
-        ),
-        Mutant(
-            "one_at_a_time",
-            lambda norm, x, scale, shift: max(largest_change(norm, x, scale, 0.0), largest_change(norm, x, 1.0, shift)),
-            "Scale and shift are tried one at a time. Do both to the same input: scale·x + shift.",
-        ),
-        Mutant(
-            "output_changed",
-            lambda norm, x, scale, shift: float((scale * norm(x) + shift - norm(x)).abs().max()),
-            "The output is scaled and shifted. Change the input, and run norm on it: norm(scale·x + shift).",
-        ),
-        Mutant(
-            "smallest",
-            lambda norm, x, scale, shift: float((norm(scale * x + shift) - norm(x)).abs().min()),
-            "This is the smallest change of an entry. The largest is asked for.",
-        ),
-        Mutant(
-            "norm_not_called",
-            lambda norm, x, scale, shift: float((scale * x + shift - x).abs().max()),
-            "norm is never called: these are changes of the input. Compare norm(scale·x + shift) with norm(x).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+A maximum does not depend on the order of its entries.
+    6569f50efb alternative by_list, reversed: range(len(before)) reversed
+A distance is the same from either end.
+    62bf2fa53f alternative by_distance, argument: torch.dist(norm(scale * x + shift), norm(x), p=torch.inf): arguments…
+""",
 )

@@ -2,10 +2,11 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import norms as ref
 
-from .shared import BUILT_IN, double, ones, rms, t
+from .shared import BUILT_IN, double, ones, t
 
 
 def by_norm(x, weight, eps=1e-6):
@@ -25,18 +26,72 @@ def one_empty_token(g: Source) -> Program:
     return call(x, g.randn(4), grad=[0, 1])
 
 
-def over_axis_one(x, weight, eps=1e-6):
-    return weight * x / torch.sqrt(x.pow(2).mean(1, keepdim=True) + eps)
-
-
-def weight_first(x, weight, eps=1e-6):
-    scaled = weight * x
-    return scaled / torch.sqrt(scaled.pow(2).mean(-1, keepdim=True) + eps)
-
-
-def eps_in_result(x, weight, eps=1e-6):
-    return weight * x / torch.sqrt(x.pow(2).mean(-1, keepdim=True)) + eps
-
+MISTAKES = changes(
+    ref.rms_norm,
+    """
+sum: square().mean → square().sum
+    You divide by √(sum of squares), the length. RMS takes the mean of the squares: off by √d.
+eps_outside: work * torch.rsqrt( → work / (torch.sqrt( ; keepdim=True) + eps → keepdim=True)) + eps
+    ε is added after the root. It stands inside: √(mean of squares + ε).
+eps_fixed: + eps → + 1e-6
+    ε stands in your code as a number. Use the argument eps, which may be another.
+eps_floor: keepdim=True) + eps → keepdim=True).clamp(min=eps)
+    ε is a lower bound of the mean square here. Add it, inside the root: √(mean of squares + ε).
+mean_of_sizes: work * torch.rsqrt(work.square() → work / (work.abs()
+    x is divided by the mean of |x|. RMS squares first: the root of the mean of the squares.
+no_eps: + eps →
+    ε is missing: a vector of zeros gives 0/0. Add it inside the root.
+centered: work = _upcast(x) → work = x - x.mean(-1, keepdim=True)
+    The mean is subtracted: this is LayerNorm without a bias. RMSNorm does not look at the mean.
+keepdim_lost: (dim=-1, keepdim=True) → (dim=-1)
+    The mean has lost its last axis, so it lines up with another one or does not fit: keepdim=True.
+deviation: work.square().mean(dim=-1, keepdim=True) → work.var(dim=-1, correction=0, keepdim=True)
+    x is divided by its standard deviation. The root mean square is taken about 0, not about the mean.
+no_root: work * torch.rsqrt( → work / (
+    x is divided by the mean square. Take the root first.
+no_weight: weight.to(x.dtype) * normed → normed
+    The weight is not used.
+one_plus_weight: weight.to(x.dtype) * → (1 + weight.to(x.dtype)) *
+    You multiply by 1 + weight, as Gemma does. Here the weight itself is the factor.
+two_axes: dim=-1 → dim=tuple(range(x.ndim))[-2:]
+    The mean runs over the last two axes, that is over the tokens too. Each token has its own: axis −1.
+first_axis: dim=-1, keepdim=True → dim=0
+    The mean of the squares runs over the first axis, that is over the batch. RMSNorm runs over the last one.
+whole_tensor: mean(dim=-1, keepdim=True) → mean()
+    One size for the whole tensor. Each token, that is each row of the last axis, has its own.
+mean_of_sizes_squared: work.square().mean(dim=-1, keepdim=True) → work.abs().mean(dim=-1, keepdim=True).square()
+    The mean of |x| stands in place of the root mean square. Square first, average then, and take the root last.
+eps_floor_of_root: work * torch.rsqrt( → work / torch.sqrt( ; keepdim=True) + eps) → keepdim=True)).clamp(min=eps)
+    ε is a lower bound of the root here. Add it to the mean square, inside: √(mean of squares + ε).
+detached: + eps) → + eps).detach()
+    The numbers are right, but the root is cut off (detach, no_grad, .data). It depends on x, and the gradient has
+    to flow through it.
+mean_then_square: work.square().mean(dim=-1, keepdim=True) → work.mean(dim=-1, keepdim=True).square()
+    The mean is taken before the square, so signs cancel. Square first, then average.
+square_forgotten: work.square().mean → work.mean
+    The root is taken of the mean of x, which may be negative. Square the entries first.
+multiplied: torch.rsqrt → torch.sqrt
+    x is multiplied by its root mean square. Divide by sqrt, or multiply by rsqrt.
+weight_first: work = _upcast(x) → work = weight * x ; weight.to(x.dtype) * normed → normed
+    The weight is applied before the size is taken. Normalize x itself, and multiply by the weight at the end.
+weight_added: weight.to(x.dtype) * → weight.to(x.dtype) +
+    The weight is added. It multiplies each entry.
+eps_in_result: + eps → ; * normed → * normed + eps
+    ε is added to the result. It stands inside the root: torch.sqrt(mean of squares + eps), with brackets.
+sum_eps_outside: work * torch.rsqrt( → work / (torch.sqrt(
+; mean(dim=-1, keepdim=True) + eps → sum(dim=-1, keepdim=True)) + eps
+    x is divided by its length plus ε. Take the mean of the squares, add ε, then the root.
+divides_by_tokens: mean(dim=-1, keepdim=True) → sum(dim=-1, keepdim=True) / len(x)
+    The sum of the squares is divided by the length of the first axis. The entries of a token are x.shape[-1].
+axis_one: dim=-1 → dim=1
+    The mean runs over axis 1, which is the last one only for shape (T, d). Use axis −1: the shape is (..., d).
+two_axes_only: (dim=-1, keepdim=True) → (dim=-1)[:, None]
+    The lost axis comes back at place 1, which is right for shape (T, d) alone. Use keepdim=True: the shape is (...,
+    d).
+axis_back_at_one: (dim=-1, keepdim=True) → (dim=-1).unsqueeze(1)
+    unsqueeze(1) puts the lost axis back at place 1, which fits shape (T, d) alone. Use keepdim=True.
+""",
+)
 
 EXERCISE = Exercise(
     id="norm.rms_norm",
@@ -44,7 +99,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="rms_norm(x, weight, eps=1e-6)",
     reference=ref.rms_norm,
     alternatives=[by_norm, by_einsum],
     forbidden=BUILT_IN,
@@ -97,153 +151,5 @@ EXERCISE = Exercise(
             one_empty_token,
         ),
     ],
-    mutants=[
-        Mutant(
-            "sum",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).sum(-1, keepdim=True) + eps)),
-            "You divide by √(sum of squares), the length. RMS takes the mean of the squares: off by √d.",
-        ),
-        Mutant(
-            "eps_outside",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True)) + eps),
-            "ε is added after the root. It stands inside: √(mean of squares + ε).",
-        ),
-        Mutant(
-            "eps_fixed",
-            lambda x, weight, eps=1e-6: rms()(x, weight),
-            "ε stands in your code as a number. Use the argument eps, which may be another.",
-        ),
-        Mutant(
-            "eps_floor",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True).clamp(min=eps))),
-            "ε is a lower bound of the mean square here. Add it, inside the root: √(mean of squares + ε).",
-        ),
-        Mutant(
-            "mean_of_sizes",
-            rms(lambda x, eps: x.abs().mean(-1, keepdim=True) + eps),
-            "x is divided by the mean of |x|. RMS squares first: the root of the mean of the squares.",
-        ),
-        Mutant(
-            "no_eps",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True))),
-            "ε is missing: a vector of zeros gives 0/0. Add it inside the root.",
-        ),
-        Mutant(
-            "centered",
-            lambda x, weight, eps=1e-6: (
-                weight * (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)
-            ),
-            "The mean is subtracted: this is LayerNorm without a bias. RMSNorm does not look at the mean.",
-        ),
-        Mutant(
-            "keepdim_lost",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1) + eps)),
-            "The mean has lost its last axis, so it lines up with another one or does not fit: keepdim=True.",
-        ),
-        Mutant(
-            "deviation",
-            rms(lambda x, eps: torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)),
-            "x is divided by its standard deviation. The root mean square is taken about 0, not about the mean.",
-        ),
-        Mutant(
-            "no_root",
-            rms(lambda x, eps: x.pow(2).mean(-1, keepdim=True) + eps),
-            "x is divided by the mean square. Take the root first.",
-        ),
-        Mutant("no_weight", rms(finish=lambda y, w: y), "The weight is not used."),
-        Mutant(
-            "one_plus_weight",
-            rms(finish=lambda y, w: y * (1 + w)),
-            "You multiply by 1 + weight, as Gemma does. Here the weight itself is the factor.",
-        ),
-        Mutant(
-            "two_axes",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(tuple(range(x.ndim))[-2:], keepdim=True) + eps)),
-            "The mean runs over the last two axes, that is over the tokens too. Each token has its own: axis −1.",
-        ),
-        Mutant(
-            "first_axis",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(0) + eps)),
-            "The mean of the squares runs over the first axis, that is over the batch. RMSNorm runs over the last one.",
-        ),
-        Mutant(
-            "whole_tensor",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean() + eps)),
-            "One size for the whole tensor. Each token, that is each row of the last axis, has its own.",
-        ),
-        Mutant(
-            "mean_of_sizes_squared",
-            rms(lambda x, eps: torch.sqrt(x.abs().mean(-1, keepdim=True).pow(2) + eps)),
-            "The mean of |x| stands in place of the root mean square. Square first, average then, and take the root "
-            "last.",
-        ),
-        Mutant(
-            "eps_floor_of_root",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True)).clamp(min=eps)),
-            "ε is a lower bound of the root here. Add it to the mean square, inside: √(mean of squares + ε).",
-        ),
-        Mutant(
-            "detached",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps).detach()),
-            "The numbers are right, but the root is cut off (detach, no_grad, .data). It depends on x, and the "
-            "gradient "
-            "has to flow through it.",
-        ),
-        Mutant(
-            "mean_then_square",
-            rms(lambda x, eps: torch.sqrt(x.mean(-1, keepdim=True).pow(2) + eps)),
-            "The mean is taken before the square, so signs cancel. Square first, then average.",
-        ),
-        Mutant(
-            "square_forgotten",
-            rms(lambda x, eps: torch.sqrt(x.mean(-1, keepdim=True) + eps)),
-            "The root is taken of the mean of x, which may be negative. Square the entries first.",
-        ),
-        Mutant(
-            "multiplied",
-            rms(lambda x, eps: torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)),
-            "x is multiplied by its root mean square. Divide by sqrt, or multiply by rsqrt.",
-        ),
-        Mutant(
-            "weight_first",
-            weight_first,
-            "The weight is applied before the size is taken. Normalize x itself, and multiply by the weight at the "
-            "end.",
-        ),
-        Mutant("weight_added", rms(finish=lambda y, w: y + w), "The weight is added. It multiplies each entry."),
-        Mutant(
-            "eps_in_result",
-            eps_in_result,
-            "ε is added to the result. It stands inside the root: torch.sqrt(mean of squares + eps), with brackets.",
-        ),
-        Mutant(
-            "sum_eps_outside",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).sum(-1, keepdim=True)) + eps),
-            "x is divided by its length plus ε. Take the mean of the squares, add ε, then the root.",
-        ),
-        Mutant(
-            "divides_by_tokens",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).sum(-1, keepdim=True) / len(x) + eps)),
-            "The sum of the squares is divided by the length of the first axis. The entries of a token are "
-            "x.shape[-1].",
-        ),
-        Mutant(
-            "axis_one",
-            over_axis_one,
-            "The mean runs over axis 1, which is the last one only for shape (T, d). Use axis −1: the shape is (..., "
-            "d).",
-        ),
-        Mutant(
-            "two_axes_only",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1) + eps)[:, None]),
-            "The lost axis comes back at place 1, which is right for shape (T, d) alone. Use keepdim=True: the shape "
-            "is "
-            "(..., d).",
-        ),
-        Mutant(
-            "axis_back_at_one",
-            rms(lambda x, eps: torch.sqrt(x.pow(2).mean(-1) + eps).unsqueeze(1)),
-            "unsqueeze(1) puts the lost axis back at place 1, which fits shape (T, d) alone. Use keepdim=True.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

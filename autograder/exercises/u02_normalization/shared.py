@@ -1,7 +1,5 @@
 """Inputs and wrong norms that several exercises use."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -31,18 +29,6 @@ def ones(d: int) -> Tensor:
 def double(g: Source, *shapes: int | tuple[int, ...]) -> list[Tensor]:
     """A random float64 tensor of each shape."""
     return [g.randn(*((s,) if isinstance(s, int) else s), dtype=torch.float64) for s in shapes]
-
-
-def rms(
-    size: Callable[..., Tensor] = lambda x, eps: torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps),
-    finish: Callable[..., Tensor] = lambda y, w: y * w,
-) -> Callable[..., Tensor]:
-    """An rms_norm whose steps are given."""
-
-    def rms_norm(x, weight, eps=1e-6):
-        return finish(x / size(x, eps), weight)
-
-    return rms_norm
 
 
 def image(g: Source, *shape: int) -> Tensor:

@@ -2,11 +2,31 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Fn, Program, call, several
 from autograder.reference import placement
 from autograder.reference import residual as ref
 
 ONE, BOTH = placement.deepnorm_decoder_only, placement.deepnorm_encoder_decoder
+
+
+def deepnorm(x, sublayer, norm, alpha):
+    return norm(alpha * x + sublayer(x))
+
+
+def deepnorm_scale(n_layers):
+    if n_layers < 1:
+        raise ValueError("a stack has at least one layer")
+    return (2 * n_layers) ** 0.25, (8 * n_layers) ** -0.25
+
+
+def deepnorm_scale_encoder_decoder(n_encoder, n_decoder):
+    if n_encoder < 1 or n_decoder < 1:
+        raise ValueError("a stack has at least one layer")
+    depth = n_encoder**4 * n_decoder
+    encoder = 0.81 * depth ** (1 / 16), 0.87 * depth ** (-1 / 16)
+    decoder = (3 * n_decoder) ** 0.25, (12 * n_decoder) ** -0.25
+    return encoder, decoder
 
 
 def by_scaling(x, sublayer, norm, alpha):
@@ -29,46 +49,115 @@ def both_by_roots(n_encoder, n_decoder):
     return [(0.81 * root, 0.87 / root), ((3 * n_decoder) ** (1 / 4), 1 / (12 * n_decoder) ** (1 / 4))]
 
 
-def _step(rule):
-    """With the names of the signature, which is checked before anything runs."""
-    return lambda x, sublayer, norm, alpha: rule(x, sublayer, norm, alpha)
-
-
-def _scale(a, b):
-    """Wrong scales without the ValueError: a learner who errs here may or may not have written it."""
-    return lambda n_layers: (a(n_layers), b(n_layers))
-
-
-def _pair(is_refused):
-    """The right pairs, and a ValueError where ``is_refused``."""
-
-    def scales(n_encoder, n_decoder):
-        if is_refused(n_encoder, n_decoder):
-            raise ValueError("a stack has at least one layer")
-        return right_encoder(n_encoder, n_decoder), right_decoder(n_encoder, n_decoder)
-
-    return scales
-
-
-def _both(encoder, decoder):
-    return lambda n_encoder, n_decoder: (encoder(n_encoder, n_decoder), decoder(n_encoder, n_decoder))
-
-
-right_encoder = lambda n, m: (0.81 * (n**4 * m) ** (1 / 16), 0.87 * (n**4 * m) ** (-1 / 16))
-right_decoder = lambda n, m: ((3 * m) ** 0.25, (12 * m) ** -0.25)
-unchecked = _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** -0.25)
-
-
-def scale_of_one_refused(n_layers):
-    if n_layers <= 1:
-        raise ValueError("too few layers")
-    return ONE(n_layers)
-
-
-_encoder = lambda a, b: (ref.deepnorm, ONE, _both(lambda n, m: (a(n, m), b(n, m)), right_decoder))
-_decoder = lambda a, b: (ref.deepnorm, ONE, _both(right_encoder, lambda n, m: (a(m), b(m))))
-_grouped = lambda n, m: tuple(zip(right_encoder(n, m), right_decoder(n, m), strict=True))
-
+MISTAKES = changes(
+    (deepnorm, deepnorm_scale, deepnorm_scale_encoder_decoder),
+    """
+alpha_on_branch: norm(alpha * x + sublayer(x)) → norm(x + alpha * sublayer(x))
+    The branch gets α, or x is divided by it. DeepNorm makes the residual heavier: norm(α·x + F(x)).
+alpha_on_both: norm(alpha * x + sublayer(x)) → norm(alpha * (x + sublayer(x)))
+    α has no effect: it is not used, or it multiplies the whole sum, where the norm removes it again. It belongs to
+    x alone.
+alpha_inside: norm(alpha * x + sublayer(x)) → norm(alpha * x + sublayer(alpha * x))
+    The sublayer sees α·x. It reads x itself; only the residual is multiplied.
+alpha_outside: norm(alpha * x + sublayer(x)) → alpha * x + norm(sublayer(x))
+    The norm sits on the branch. DeepNorm is Post-LN with a heavier residual: the norm comes last, on the sum.
+square_roots: ** 0.25, (8 * n_layers) ** -0.25 → ** 0.5, (8 * n_layers) ** -0.5 ; if n_layers < 1: → if False:
+    These are square roots. The exponents are ¼ and −¼.
+beta_grows: (8 * n_layers) ** -0.25 → (8 * n_layers) ** 0.25 ; if n_layers < 1: → if False:
+    β grows with depth here. It shrinks the weights: the exponent is −¼.
+one_over_alpha: 8 * n_layers → 2 * n_layers ; if n_layers < 1: → if False:
+    β is 1/α here. It has an 8 where α has a 2: β = (8N)^−¼.
+eight_and_two: (2 * n_layers) ** 0.25, (8 * n_layers) → (8 * n_layers) ** 0.25, (2 * n_layers)
+; if n_layers < 1: → if False:
+    The 2 and the 8 are exchanged. α = (2N)^¼ and β = (8N)^−¼.
+beta_first: (2 * n_layers) ** 0.25, (8 * n_layers) ** -0.25 → (8 * n_layers) ** -0.25, (2 * n_layers) ** 0.25
+; if n_layers < 1: → if False:
+    β comes first. A pair is (α, β).
+divided_by_four: ** 0.25, (8 * n_layers) ** -0.25 → ** 1 / 4, (8 * n_layers) ** -1 / 4 ; if n_layers < 1: → if False:
+; ** (1 / 16), 0.87 * depth ** (-1 / 16) → ** 1 / 16, 0.87 * depth ** -1 / 16
+; ** 0.25, (12 * n_decoder) ** -0.25 → ** 1 / 4, (12 * n_decoder) ** -1 / 4
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    In Python x ** 1 / 4 is (x ** 1) / 4. Put the exponent in parentheses, or write 0.25.
+decoder_as_alone: (3 * n_decoder) ** 0.25, (12 * n_decoder) → (2 * n_decoder) ** 0.25, (8 * n_decoder)
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    This decoder has 2M and 8M, as a stack of its own. Beside an encoder each layer has three sublayers: 3M and 12M.
+depths_exchanged: n_encoder**4 * n_decoder → n_decoder**4 * n_encoder ; if n_encoder < 1 or n_decoder < 1: → if False:
+    N and M are exchanged in the encoder's scale: it is N⁴M with N encoder and M decoder layers.
+decoder_first: return encoder, decoder → return decoder, encoder ; if n_encoder < 1 or n_decoder < 1: → if False:
+    The decoder's pair comes first. Return the encoder's (α, β), then the decoder's.
+no_residual: norm(alpha * x + sublayer(x)) → norm(sublayer(x))
+    deepnorm forgets the residual. Add α·x to the sublayer's output before the norm.
+no_norm: norm(alpha * x + sublayer(x)) → alpha * x + sublayer(x)
+    deepnorm never uses norm. It comes last, on the sum: norm(α·x + F(x)).
+as_pre_ln: norm(alpha * x + sublayer(x)) → alpha * x + sublayer(norm(x))
+    This is Pre-LN with a factor. DeepNorm is Post-LN: the sublayer reads x, and the norm comes last.
+twos_forgotten: (2 * n_layers) ** 0.25, (8 * n_layers) ** → n_layers**0.25, n_layers ** ; if n_layers < 1: → if False:
+    The factors in front of N are missing: α = (2N)^¼ and β = (8N)^−¼.
+factor_outside: (2 * n_layers) ** 0.25, (8 * n_layers) ** → 2 * n_layers**0.25, 8 * n_layers **
+; if n_layers < 1: → if False:
+    In Python 2 * n ** 0.25 is 2·(n^¼). The root covers the factor as well: (2 * n) ** 0.25.
+fourth_power_forgotten: n_encoder**4 → n_encoder ; if n_encoder < 1 or n_decoder < 1: → if False:
+    In the encoder's scale N is not raised to the fourth power: it is (N⁴M)^(1/16).
+product_to_the_fourth: n_encoder**4 → n_encoder ; (1 / 16) → (4 / 16) ; (-1 / 16) → (-4 / 16)
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    Both depths are raised to the fourth power. Only N is: N⁴M.
+encoder_beta_grows: (-1 / 16) → (1 / 16) ; if n_encoder < 1 or n_decoder < 1: → if False:
+    The encoder's β grows with depth here. Its exponent is negative: 0.87·(N⁴M)^(−1/16).
+encoder_constants: 0.81 * depth ** (1 / 16), 0.87 → 0.87 * depth ** (1 / 16), 0.81
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    0.81 and 0.87 are exchanged. The encoder's α has 0.81, its β has 0.87.
+decoder_from_encoder: (3 * n_decoder) ** 0.25, (12 * n_decoder) → (3 * n_encoder) ** 0.25, (12 * n_encoder)
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    The decoder's pair is made from the encoder's depth. It is (3M)^¼ and (12M)^−¼ with M decoder layers.
+flat: return encoder, decoder → return encoder + decoder
+    These are four numbers in a row. Return two pairs: ((α, β) of the encoder, (α, β) of the decoder).
+pair_unchecked: if n_encoder < 1 or n_decoder < 1: → if False:
+    The pairs are right, but any depths are accepted. Raise a ValueError where one of the two is below 1.
+encoder_unchecked: if n_encoder < 1 or n_decoder < 1 → if n_decoder < 1
+    Only the decoder's depth is checked. Raise a ValueError where the encoder's is below 1, too.
+decoder_unchecked: if n_encoder < 1 or n_decoder < 1 → if n_encoder < 1
+    Only the encoder's depth is checked. Raise a ValueError where the decoder's is below 1, too.
+only_zero_refused: if n_encoder < 1 or n_decoder < 1 → if n_encoder == 0 or n_decoder == 0
+    Only a depth of 0 is refused. Negative depths need the ValueError as well: compare with < 1.
+one_layer_refused: if n_encoder < 1 or n_decoder < 1 → if n_encoder <= 1 or n_decoder <= 1
+    A single layer is refused. It is a stack already: only depths below 1 raise the ValueError.
+unchecked: if n_layers < 1: → if False:
+    The numbers are right. Raise a ValueError for fewer than one layer: 0 layers have no scale.
+beta_factor_outside: (8 * n_layers) ** → 8 * n_layers ** ; if n_layers < 1: → if False:
+    β is 8·N^(−¼) here, because a power binds tighter than a product. Put 8N in parentheses.
+alpha_factor_outside: (2 * n_layers) ** → 2 * n_layers ** ; if n_layers < 1: → if False:
+    α is 2·(N^¼) here, because a power binds tighter than a product. Put 2N in parentheses.
+scale_divided_by_four: (8 * n_layers) ** -0.25 → (8 * n_layers) ** -1 / 4 ; if n_layers < 1: → if False:
+    In Python x ** -1 / 4 is (x ** -1) / 4. Put β's exponent in parentheses, or write -0.25.
+norm_on_residual: norm(alpha * x + sublayer(x)) → norm(alpha * x) + sublayer(x)
+    The norm is taken of α·x alone. Add F(x) first: norm(α·x + F(x)).
+sublayer_on_normed: norm(alpha * x + sublayer(x)) → norm(alpha * x + sublayer(norm(x)))
+    The sublayer reads norm(x). DeepNorm has one norm, on the sum; the sublayer reads x.
+encoder_power_outside: 0.81 * depth → 0.81 * n_encoder**4 * n_decoder ; 0.87 * depth → 0.87 * n_encoder**4 * n_decoder
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    In the encoder's scale the exponent ±1/16 covers M alone. Put N⁴M in parentheses.
+encoder_fourth_root: (1 / 16) → 0.25 ; (-1 / 16) → -0.25 ; if n_encoder < 1 or n_decoder < 1: → if False:
+    The encoder's exponents are ±¼. Of N⁴M the 16th root is taken: ±1/16.
+encoder_as_alone: 0.81 * depth ** (1 / 16) → (2 * n_encoder) ** 0.25
+; 0.87 * depth ** (-1 / 16) → (8 * n_encoder) ** -0.25 ; if n_encoder < 1 or n_decoder < 1: → if False:
+    This encoder has 2N and 8N, as a stack of its own. Beside a decoder it has 0.81·(N⁴M)^(1/16) and
+    0.87·(N⁴M)^(−1/16).
+encoder_constants_inside: 0.81 * depth → (0.81 * depth) ; 0.87 * depth → (0.87 * depth)
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    0.81 and 0.87 stand under the root. They multiply it: 0.81·(N⁴M)^(1/16).
+decoder_constants: (3 * n_decoder) ** 0.25, (12 * n_decoder) → (12 * n_decoder) ** 0.25, (3 * n_decoder)
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    The 3 and the 12 are exchanged in the decoder's pair: (3M)^¼ and (12M)^−¼.
+decoder_beta_grows: (12 * n_decoder) ** -0.25 → (12 * n_decoder) ** 0.25
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    The decoder's β grows with depth here. Its exponent is negative: (12M)^−¼.
+alphas_and_betas: return encoder, decoder → return tuple(zip(encoder, decoder, strict=True))
+; if n_encoder < 1 or n_decoder < 1: → if False:
+    The pairs are (α, α) and (β, β). Return (α, β) of the encoder, then (α, β) of the decoder.
+scale_of_one_refused: n_layers < 1 → n_layers <= 1
+    deepnorm_scale refuses a single layer. It is a stack already: only depths below 1 raise the ValueError.
+""",
+)
 
 EXERCISE = Exercise(
     id="placement.deepnorm",
@@ -77,8 +166,6 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=12,
     extension=True,
-    signature="deepnorm(x, sublayer, norm, alpha)",
-    targets=("deepnorm", "deepnorm_scale", "deepnorm_scale_encoder_decoder"),
     reference=(ref.deepnorm, ONE, BOTH),
     alternatives=[(by_scaling, scale_by_roots, both_by_roots)],
     cases=[
@@ -163,248 +250,5 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "alpha_on_branch",
-            (_step(lambda x, f, n, a: n(x + a * f(x))), ONE, BOTH),
-            "The branch gets α, or x is divided by it. DeepNorm makes the residual heavier: norm(α·x + F(x)).",
-        ),
-        Mutant(
-            "alpha_on_both",
-            (_step(lambda x, f, n, a: n(a * (x + f(x)))), ONE, BOTH),
-            "α has no effect: it is not used, or it multiplies the whole sum, where the norm removes it again. It "
-            "belongs to x alone.",
-        ),
-        Mutant(
-            "alpha_inside",
-            (_step(lambda x, f, n, a: n(a * x + f(a * x))), ONE, BOTH),
-            "The sublayer sees α·x. It reads x itself; only the residual is multiplied.",
-        ),
-        Mutant(
-            "alpha_outside",
-            (_step(lambda x, f, n, a: a * x + n(f(x))), ONE, BOTH),
-            "The norm sits on the branch. DeepNorm is Post-LN with a heavier residual: the norm comes last, on the "
-            "sum.",
-        ),
-        Mutant(
-            "square_roots",
-            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.5, lambda n: (8 * n) ** -0.5), BOTH),
-            "These are square roots. The exponents are ¼ and −¼.",
-        ),
-        Mutant(
-            "beta_grows",
-            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** 0.25), BOTH),
-            "β grows with depth here. It shrinks the weights: the exponent is −¼.",
-        ),
-        Mutant(
-            "one_over_alpha",
-            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
-            "β is 1/α here. It has an 8 where α has a 2: β = (8N)^−¼.",
-        ),
-        Mutant(
-            "eight_and_two",
-            (ref.deepnorm, _scale(lambda n: (8 * n) ** 0.25, lambda n: (2 * n) ** -0.25), BOTH),
-            "The 2 and the 8 are exchanged. α = (2N)^¼ and β = (8N)^−¼.",
-        ),
-        Mutant(
-            "beta_first",
-            (ref.deepnorm, _scale(lambda n: (8 * n) ** -0.25, lambda n: (2 * n) ** 0.25), BOTH),
-            "β comes first. A pair is (α, β).",
-        ),
-        Mutant(
-            "divided_by_four",
-            (
-                ref.deepnorm,
-                _scale(lambda n: (2 * n) ** 1 / 4, lambda n: (8 * n) ** -1 / 4),
-                _both(
-                    lambda n, m: (0.81 * (n**4 * m) ** 1 / 16, 0.87 * (n**4 * m) ** -1 / 16),
-                    lambda n, m: ((3 * m) ** 1 / 4, (12 * m) ** -1 / 4),
-                ),
-            ),
-            "In Python x ** 1 / 4 is (x ** 1) / 4. Put the exponent in parentheses, or write 0.25.",
-        ),
-        Mutant(
-            "decoder_as_alone",
-            (ref.deepnorm, ONE, _both(right_encoder, lambda n, m: ((2 * m) ** 0.25, (8 * m) ** -0.25))),
-            "This decoder has 2M and 8M, as a stack of its own. Beside an encoder each layer has three sublayers: "
-            "3M and 12M.",
-        ),
-        Mutant(
-            "depths_exchanged",
-            (ref.deepnorm, ONE, _both(lambda n, m: right_encoder(m, n), right_decoder)),
-            "N and M are exchanged in the encoder's scale: it is N⁴M with N encoder and M decoder layers.",
-        ),
-        Mutant(
-            "decoder_first",
-            (ref.deepnorm, ONE, _both(right_decoder, right_encoder)),
-            "The decoder's pair comes first. Return the encoder's (α, β), then the decoder's.",
-        ),
-        Mutant(
-            "no_residual",
-            (_step(lambda x, f, n, a: n(f(x))), ONE, BOTH),
-            "deepnorm forgets the residual. Add α·x to the sublayer's output before the norm.",
-        ),
-        Mutant(
-            "no_norm",
-            (_step(lambda x, f, n, a: a * x + f(x)), ONE, BOTH),
-            "deepnorm never uses norm. It comes last, on the sum: norm(α·x + F(x)).",
-        ),
-        Mutant(
-            "as_pre_ln",
-            (_step(lambda x, f, n, a: a * x + f(n(x))), ONE, BOTH),
-            "This is Pre-LN with a factor. DeepNorm is Post-LN: the sublayer reads x, and the norm comes last.",
-        ),
-        Mutant(
-            "twos_forgotten",
-            (ref.deepnorm, _scale(lambda n: n**0.25, lambda n: n**-0.25), BOTH),
-            "The factors in front of N are missing: α = (2N)^¼ and β = (8N)^−¼.",
-        ),
-        Mutant(
-            "factor_outside",
-            (ref.deepnorm, _scale(lambda n: 2 * n**0.25, lambda n: 8 * n**-0.25), BOTH),
-            "In Python 2 * n ** 0.25 is 2·(n^¼). The root covers the factor as well: (2 * n) ** 0.25.",
-        ),
-        Mutant(
-            "fourth_power_forgotten",
-            (
-                ref.deepnorm,
-                ONE,
-                _both(lambda n, m: (0.81 * (n * m) ** (1 / 16), 0.87 * (n * m) ** (-1 / 16)), right_decoder),
-            ),
-            "In the encoder's scale N is not raised to the fourth power: it is (N⁴M)^(1/16).",
-        ),
-        Mutant(
-            "product_to_the_fourth",
-            (
-                ref.deepnorm,
-                ONE,
-                _both(lambda n, m: (0.81 * (n * m) ** (4 / 16), 0.87 * (n * m) ** (-4 / 16)), right_decoder),
-            ),
-            "Both depths are raised to the fourth power. Only N is: N⁴M.",
-        ),
-        Mutant(
-            "encoder_beta_grows",
-            (
-                ref.deepnorm,
-                ONE,
-                _both(lambda n, m: (0.81 * (n**4 * m) ** (1 / 16), 0.87 * (n**4 * m) ** (1 / 16)), right_decoder),
-            ),
-            "The encoder's β grows with depth here. Its exponent is negative: 0.87·(N⁴M)^(−1/16).",
-        ),
-        Mutant(
-            "encoder_constants",
-            (
-                ref.deepnorm,
-                ONE,
-                _both(lambda n, m: (0.87 * (n**4 * m) ** (1 / 16), 0.81 * (n**4 * m) ** (-1 / 16)), right_decoder),
-            ),
-            "0.81 and 0.87 are exchanged. The encoder's α has 0.81, its β has 0.87.",
-        ),
-        Mutant(
-            "decoder_from_encoder",
-            (ref.deepnorm, ONE, _both(right_encoder, lambda n, m: ((3 * n) ** 0.25, (12 * n) ** -0.25))),
-            "The decoder's pair is made from the encoder's depth. It is (3M)^¼ and (12M)^−¼ with M decoder layers.",
-        ),
-        Mutant(
-            "flat",
-            (ref.deepnorm, ONE, lambda n_encoder, n_decoder: sum(BOTH(n_encoder, n_decoder), ())),
-            "These are four numbers in a row. Return two pairs: ((α, β) of the encoder, (α, β) of the decoder).",
-        ),
-        Mutant(
-            "pair_unchecked",
-            (ref.deepnorm, ONE, _pair(lambda n, m: False)),
-            "The pairs are right, but any depths are accepted. Raise a ValueError where one of the two is below 1.",
-        ),
-        Mutant(
-            "encoder_unchecked",
-            (ref.deepnorm, ONE, _pair(lambda n, m: m < 1)),
-            "Only the decoder's depth is checked. Raise a ValueError where the encoder's is below 1, too.",
-        ),
-        Mutant(
-            "decoder_unchecked",
-            (ref.deepnorm, ONE, _pair(lambda n, m: n < 1)),
-            "Only the encoder's depth is checked. Raise a ValueError where the decoder's is below 1, too.",
-        ),
-        Mutant(
-            "only_zero_refused",
-            (ref.deepnorm, ONE, _pair(lambda n, m: n == 0 or m == 0)),
-            "Only a depth of 0 is refused. Negative depths need the ValueError as well: compare with < 1.",
-        ),
-        Mutant(
-            "one_layer_refused",
-            (ref.deepnorm, ONE, _pair(lambda n, m: n <= 1 or m <= 1)),
-            "A single layer is refused. It is a stack already: only depths below 1 raise the ValueError.",
-        ),
-        Mutant(
-            "unchecked",
-            (ref.deepnorm, unchecked, BOTH),
-            "The numbers are right. Raise a ValueError for fewer than one layer: 0 layers have no scale.",
-        ),
-        Mutant(
-            "beta_factor_outside",
-            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: 8 * n**-0.25), BOTH),
-            "β is 8·N^(−¼) here, because a power binds tighter than a product. Put 8N in parentheses.",
-        ),
-        Mutant(
-            "alpha_factor_outside",
-            (ref.deepnorm, _scale(lambda n: 2 * n**0.25, lambda n: (8 * n) ** -0.25), BOTH),
-            "α is 2·(N^¼) here, because a power binds tighter than a product. Put 2N in parentheses.",
-        ),
-        Mutant(
-            "scale_divided_by_four",
-            (ref.deepnorm, _scale(lambda n: (2 * n) ** 0.25, lambda n: (8 * n) ** -1 / 4), BOTH),
-            "In Python x ** -1 / 4 is (x ** -1) / 4. Put β's exponent in parentheses, or write -0.25.",
-        ),
-        Mutant(
-            "norm_on_residual",
-            (_step(lambda x, f, n, a: n(a * x) + f(x)), ONE, BOTH),
-            "The norm is taken of α·x alone. Add F(x) first: norm(α·x + F(x)).",
-        ),
-        Mutant(
-            "sublayer_on_normed",
-            (_step(lambda x, f, n, a: n(a * x + f(n(x)))), ONE, BOTH),
-            "The sublayer reads norm(x). DeepNorm has one norm, on the sum; the sublayer reads x.",
-        ),
-        Mutant(
-            "encoder_power_outside",
-            _encoder(lambda n, m: 0.81 * n**4 * m ** (1 / 16), lambda n, m: 0.87 * n**4 * m ** (-1 / 16)),
-            "In the encoder's scale the exponent ±1/16 covers M alone. Put N⁴M in parentheses.",
-        ),
-        Mutant(
-            "encoder_fourth_root",
-            _encoder(lambda n, m: 0.81 * (n**4 * m) ** 0.25, lambda n, m: 0.87 * (n**4 * m) ** -0.25),
-            "The encoder's exponents are ±¼. Of N⁴M the 16th root is taken: ±1/16.",
-        ),
-        Mutant(
-            "encoder_as_alone",
-            _encoder(lambda n, m: (2 * n) ** 0.25, lambda n, m: (8 * n) ** -0.25),
-            "This encoder has 2N and 8N, as a stack of its own. Beside a decoder it has 0.81·(N⁴M)^(1/16) and "
-            "0.87·(N⁴M)^(−1/16).",
-        ),
-        Mutant(
-            "encoder_constants_inside",
-            _encoder(lambda n, m: (0.81 * n**4 * m) ** (1 / 16), lambda n, m: (0.87 * n**4 * m) ** (-1 / 16)),
-            "0.81 and 0.87 stand under the root. They multiply it: 0.81·(N⁴M)^(1/16).",
-        ),
-        Mutant(
-            "decoder_constants",
-            _decoder(lambda m: (12 * m) ** 0.25, lambda m: (3 * m) ** -0.25),
-            "The 3 and the 12 are exchanged in the decoder's pair: (3M)^¼ and (12M)^−¼.",
-        ),
-        Mutant(
-            "decoder_beta_grows",
-            _decoder(lambda m: (3 * m) ** 0.25, lambda m: (12 * m) ** 0.25),
-            "The decoder's β grows with depth here. Its exponent is negative: (12M)^−¼.",
-        ),
-        Mutant(
-            "alphas_and_betas",
-            (ref.deepnorm, ONE, _grouped),
-            "The pairs are (α, α) and (β, β). Return (α, β) of the encoder, then (α, β) of the decoder.",
-        ),
-        Mutant(
-            "scale_of_one_refused",
-            (ref.deepnorm, scale_of_one_refused, BOTH),
-            "deepnorm_scale refuses a single layer. It is a stack already: only depths below 1 raise the ValueError.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -1,6 +1,7 @@
 """Which weights DeepNorm starts smaller."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import residual as ref
 
 
@@ -28,13 +29,6 @@ def gains_by_table(names, beta):
     return found
 
 
-def _gains(small, keep=lambda n: n.endswith("_proj.weight")):
-    return lambda names, beta: {n: (beta if small(n) else 1.0) for n in names if keep(n)}
-
-
-FFN = ("up_proj", "gate_proj", "down_proj")
-has = lambda *words: lambda n: any(w in n for w in words)
-
 LAYER = [
     f"{m}.{k}"
     for m in (
@@ -50,6 +44,68 @@ LAYER = [
     for k in ("weight", "bias")
 ]
 
+MISTAKES = changes(
+    gains_by_filter,
+    """
+all_small: 1.0 if "q_proj" in n or "k_proj" in n else beta → beta
+    All matrices get β. Queries and keys keep gain 1: they decide where attention looks, not how large its output
+    is.
+the_other_way: 1.0 if → beta if ; else beta → else 1.0
+    The gains are the wrong way round. Queries and keys keep 1, everything that makes the output larger gets β.
+full_names: "q_proj" in n or "k_proj" in n → n in ("attention.q_proj.weight", "attention.k_proj.weight")
+    Whole names are compared, and a model puts more in front of them. Look for q_proj and k_proj anywhere in the
+    name.
+letters_alone: "q_proj" in n or "k_proj" in n → "q_" in n or "k_" in n
+    A name that holds q_ or k_ anywhere counts as one of queries or keys, such as seq_ or block_. Look for the words
+    q_proj and k_proj.
+other_letters_alone: 1.0 if → beta if ; else beta → else 1.0
+; "q_proj" in n or "k_proj" in n → any(w in n for w in ("v_", "o_", "up_", "gate_", "down_"))
+    A name that holds v_ or o_ anywhere counts as one of values or outputs, such as conv_ or to_. Look for the words
+    q_proj and k_proj.
+ones_left_out: 1.0 if "q_proj" in n or "k_proj" in n else beta → beta
+; n.endswith("_proj.weight") → n.endswith("_proj.weight") and not ("q_proj" in n or "k_proj" in n)
+    Queries and keys are left out. They belong into the result, with gain 1.
+gates_forgotten: "q_proj" in n or "k_proj" in n → "q_proj" in n or "k_proj" in n or "gate_proj" in n
+    gate_proj keeps gain 1. All matrices but those of queries and keys get β, the gate's too.
+gates_left_out: n.endswith("_proj.weight") → n.endswith("_proj.weight") and "gate" not in n
+    gate_proj is left out of the result. Every name that ends in _proj.weight is a matrix.
+ffn_left_out: n.endswith("_proj.weight") → n.endswith("_proj.weight") and "attention." in n
+    Only the matrices of attention are in the result. Those of the feed-forward layer belong to it as well.
+short_names: {n: → {n.split(".")[-2]:
+    The keys are parts of the names, such as q_proj. Use the whole name as it came in.
+nothing_small: "q_proj" in n or → "q_proj" or
+    All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, `"q_proj" in name
+    or "k_proj" in name`.
+keys_too: "q_proj" in n or "k_proj" in n → "q_proj" in n
+    k_proj gets β. Keys, like queries, only decide where attention looks: they keep gain 1.
+ffn_only: "q_proj" in n or "k_proj" in n → "q_proj" in n or "k_proj" in n or "v_proj" in n or "o_proj" in n
+    Only the feed-forward matrices get β. Values and the output projection of attention are scaled too.
+values_forgotten: "q_proj" in n or "k_proj" in n → "q_proj" in n or "k_proj" in n or "v_proj" in n
+    v_proj keeps gain 1. Values pass through to the output, so they are scaled by β like o_proj.
+attention_only: 1.0 if "q_proj" in n or "k_proj" in n else beta → beta if "v_proj" in n or "o_proj" in n else 1.0
+    The feed-forward matrices keep gain 1. They write to the stream as well: β.
+norms_too: n.endswith("_proj.weight") → n.endswith(".weight")
+    Weights of norms are in the result. They are vectors and start at 1; leave them out.
+biases_too: n.endswith("_proj.weight") → "_proj" in n
+    Biases are in the result. Xavier's rule is for matrices; leave biases out.
+everything: if n.endswith("_proj.weight") →
+    Norms and biases are in the result. Keep only the names that end in _proj.weight.
+queries_too: "q_proj" in n or "k_proj" in n → "k_proj" in n
+    q_proj gets β. Queries, like keys, only decide where attention looks: they keep gain 1.
+outputs_forgotten: "q_proj" in n or "k_proj" in n → "q_proj" in n or "k_proj" in n or "o_proj" in n
+    o_proj keeps gain 1. The output projection writes to the stream, so it gets β like v_proj.
+values_too_few: 1.0 if "q_proj" in n or "k_proj" in n else beta → beta if "v_proj" in n else 1.0
+    Only v_proj gets β. All matrices but those of queries and keys do: o_proj and the feed-forward layer's too.
+down_only: "q_proj" in n or "k_proj" in n → "q_proj" in n or "k_proj" in n or "up_proj" in n or "gate_proj" in n
+    up_proj keeps gain 1. All matrices of the feed-forward layer get β.
+small_left_out: 1.0 if "q_proj" in n or "k_proj" in n else beta → 1.0
+; n.endswith("_proj.weight") → n.endswith("_proj.weight") and ("q_proj" in n or "k_proj" in n)
+    Only queries and keys are in the result. The other matrices belong to it as well, with gain β.
+inverse: else beta → else 1 / beta
+    The gain is 1/β. It is β itself: these weights start smaller.
+""",
+)
+
 EXERCISE = Exercise(
     id="placement.deepnorm_init",
     title="Which weights start smaller?",
@@ -57,7 +113,6 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=8,
     extension=True,
-    signature="deepnorm_gains(names, beta)",
     reference=ref.deepnorm_gains,
     alternatives=[gains_by_filter, gains_by_table],
     cases=[
@@ -90,147 +145,5 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "all_small",
-            _gains(lambda n: True),
-            "All matrices get β. Queries and keys keep gain 1: they decide where attention looks, not how large its "
-            "output is.",
-        ),
-        Mutant(
-            "the_other_way",
-            _gains(has("q_proj", "k_proj")),
-            "The gains are the wrong way round. Queries and keys keep 1, everything that makes the output larger "
-            "gets β.",
-        ),
-        Mutant(
-            "full_names",
-            lambda names, beta: {
-                n: (1.0 if n in ("attention.q_proj.weight", "attention.k_proj.weight") else beta)
-                for n in names
-                if n.endswith("_proj.weight")
-            },
-            "Whole names are compared, and a model puts more in front of them. Look for q_proj and k_proj anywhere in "
-            "the name.",
-        ),
-        Mutant(
-            "letters_alone",
-            _gains(lambda n: not has("q_", "k_")(n)),
-            "A name that holds q_ or k_ anywhere counts as one of queries or keys, such as seq_ or block_. Look for "
-            "the words q_proj and k_proj.",
-        ),
-        Mutant(
-            "other_letters_alone",
-            _gains(has("v_", "o_", "up_", "gate_", "down_")),
-            "A name that holds v_ or o_ anywhere counts as one of values or outputs, such as conv_ or to_. Look for "
-            "the words q_proj and k_proj.",
-        ),
-        Mutant(
-            "ones_left_out",
-            lambda names, beta: {
-                n: beta for n in names if n.endswith("_proj.weight") and not has("q_proj", "k_proj")(n)
-            },
-            "Queries and keys are left out. They belong into the result, with gain 1.",
-        ),
-        Mutant(
-            "gates_forgotten",
-            _gains(has("v_proj", "o_proj", "up_proj", "down_proj")),
-            "gate_proj keeps gain 1. All matrices but those of queries and keys get β, the gate's too.",
-        ),
-        Mutant(
-            "gates_left_out",
-            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith("_proj.weight") and "gate" not in n),
-            "gate_proj is left out of the result. Every name that ends in _proj.weight is a matrix.",
-        ),
-        Mutant(
-            "ffn_left_out",
-            _gains(
-                lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith("_proj.weight") and "attention." in n
-            ),
-            "Only the matrices of attention are in the result. Those of the feed-forward layer belong to it as well.",
-        ),
-        Mutant(
-            "short_names",
-            lambda names, beta: {
-                n.split(".")[-2]: (1.0 if has("q_proj", "k_proj")(n) else beta)
-                for n in names
-                if n.endswith("_proj.weight")
-            },
-            "The keys are parts of the names, such as q_proj. Use the whole name as it came in.",
-        ),
-        Mutant(
-            "nothing_small",
-            _gains(lambda n: False),
-            'All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, '
-            '`"q_proj" in name or "k_proj" in name`.',
-        ),
-        Mutant(
-            "keys_too",
-            _gains(lambda n: "q_proj" not in n),
-            "k_proj gets β. Keys, like queries, only decide where attention looks: they keep gain 1.",
-        ),
-        Mutant(
-            "ffn_only",
-            _gains(has(*FFN)),
-            "Only the feed-forward matrices get β. Values and the output projection of attention are scaled too.",
-        ),
-        Mutant(
-            "values_forgotten",
-            _gains(has("o_proj", *FFN)),
-            "v_proj keeps gain 1. Values pass through to the output, so they are scaled by β like o_proj.",
-        ),
-        Mutant(
-            "attention_only",
-            _gains(has("v_proj", "o_proj")),
-            "The feed-forward matrices keep gain 1. They write to the stream as well: β.",
-        ),
-        Mutant(
-            "norms_too",
-            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: n.endswith(".weight")),
-            "Weights of norms are in the result. They are vectors and start at 1; leave them out.",
-        ),
-        Mutant(
-            "biases_too",
-            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: "_proj" in n),
-            "Biases are in the result. Xavier's rule is for matrices; leave biases out.",
-        ),
-        Mutant(
-            "everything",
-            _gains(lambda n: not has("q_proj", "k_proj")(n), lambda n: True),
-            "Norms and biases are in the result. Keep only the names that end in _proj.weight.",
-        ),
-        Mutant(
-            "queries_too",
-            _gains(lambda n: "k_proj" not in n),
-            "q_proj gets β. Queries, like keys, only decide where attention looks: they keep gain 1.",
-        ),
-        Mutant(
-            "outputs_forgotten",
-            _gains(has("v_proj", *FFN)),
-            "o_proj keeps gain 1. The output projection writes to the stream, so it gets β like v_proj.",
-        ),
-        Mutant(
-            "values_too_few",
-            _gains(has("v_proj")),
-            "Only v_proj gets β. All matrices but those of queries and keys do: o_proj and the feed-forward layer's "
-            "too.",
-        ),
-        Mutant(
-            "down_only",
-            _gains(has("v_proj", "o_proj", "down_proj")),
-            "up_proj keeps gain 1. All matrices of the feed-forward layer get β.",
-        ),
-        Mutant(
-            "small_left_out",
-            lambda names, beta: {n: 1.0 for n in names if n.endswith("_proj.weight") and has("q_proj", "k_proj")(n)},
-            "Only queries and keys are in the result. The other matrices belong to it as well, with gain β.",
-        ),
-        Mutant(
-            "inverse",
-            lambda names, beta: {
-                n: (1.0 if has("q_proj", "k_proj")(n) else 1 / beta) for n in names if n.endswith("_proj.weight")
-            },
-            "The gain is 1/β. It is β itself: these weights start smaller.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import residual as ref
 
 from .shared import LAYER, RELU, RMS, SIN, SQUARE, TANH, pair
@@ -27,15 +28,6 @@ def fuse_by_filling(w_q, w_k, w_v, w_up, w_o, w_down):
     return w_in, w_out
 
 
-def sequential(x, attention, ffn, norm):
-    x = x + attention(norm(x))
-    return x + ffn(norm(x))
-
-
-def _as_parallel(rule):
-    return lambda x, attention, ffn, norm: rule(x, attention, ffn, norm)
-
-
 def _weights(g: Source, d: int, d_ff: int) -> list[Tensor]:
     return [g.randn(d, d) for _ in range(3)] + [g.randn(d_ff, d), g.randn(d, d), g.randn(d, d_ff)]
 
@@ -48,9 +40,83 @@ def _one_by_one(g: Source) -> Program:
     return call(*(torch.tensor([[v]]) for v in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)), fn="fuse")
 
 
-_fused = lambda made: (ref.parallel, lambda q, k, v, up, o, down: made(q, k, v, up, o, down))
-_in = lambda q, k, v, up: torch.cat([q, k, v, up])
-
+MISTAKES = changes(
+    (ref.parallel, ref.fuse),
+    """
+sequential: return x + attention(h) + ffn(h) → x = x + attention(h); return x + ffn(norm(x))
+    The feed-forward branch reads what attention has already changed: that is Pre-LN. Here both branches read the
+    same norm(x).
+ffn_not_normed: ffn(h) → ffn(x)
+    The feed-forward branch reads x. Both branches share one normalized input, h = norm(x).
+twice_x: + ffn(h) → + x + ffn(h)
+    x is added twice, once per branch. There is one residual for both.
+chained: attention(h) + ffn(h) → ffn(attention(h))
+    The feed-forward branch reads attention's output. Parallel branches do not see each other: add them.
+ffn_behind_attention: ffn(h) → ffn(attention(h))
+    The feed-forward branch reads what attention gives. Both branches read the same h = norm(x), and neither sees
+    the other.
+ffn_on_both: ffn(h) → ffn(h + attention(h))
+    The feed-forward branch reads h and attention's output together. It reads h = norm(x) alone.
+branches_multiplied: attention(h) + ffn(h) → attention(h) * ffn(h)
+    The branches are multiplied. Each adds to the stream: x + attention(h) + ffn(h).
+halved: attention(h) + ffn(h) → (attention(h) + ffn(h)) / 2
+    The mean of the two branches is added. Add both whole: x + attention(h) + ffn(h).
+attention_not_normed: attention(h) → attention(x)
+    The attention branch reads x. Both branches share one normalized input, h = norm(x).
+post: x + attention(h) + ffn(h) → norm(x + attention(x) + ffn(x))
+    The norm comes last, on the sum, as in Post-LN. Here it comes first: both branches read h = norm(x).
+no_residual: x + attention(h) + ffn(h) → attention(h) + ffn(h)
+    The residual is missing. Add x to the two branches.
+from_normed: x + attention(h) + ffn(h) → h + attention(h) + ffn(h)
+    The branches are added to norm(x). The residual path carries x itself.
+no_norm: attention(h) + ffn(h) → attention(x) + ffn(x)
+    norm is not used. Both branches read h = norm(x).
+out_below: [w_o, w_down], dim=1 → [w_o, w_down.T]
+    w_o and w_down stand below each other. They read different numbers and write to the same d, so their columns
+    stand side by side (dim=1).
+out_along_rows: [w_o, w_down], dim=1 → [w_o, w_down]
+    torch.cat joins rows unless dim=1 is given. w_o (d, d) and w_down (d, d_ff) have equally many rows: join their
+    columns.
+out_exchanged: [w_o, w_down] → [w_down, w_o]
+    w_down comes before w_o. The attended values come first in the input of w_out, so w_o is first.
+keys_first: [w_q, w_k, w_v, w_up] → [w_k, w_q, w_v, w_up]
+    w_k comes before w_q. The order asked for is q, k, v, up.
+values_before_keys: [w_q, w_k, w_v, w_up] → [w_q, w_v, w_k, w_up]
+    w_v comes before w_k. The order asked for is q, k, v, up.
+out_first: [w_o, w_down], dim=1 → [w_q, w_k, w_v, w_up] ; [w_q, w_k, w_v, w_up]), → [w_o, w_down], dim=1),
+    w_out comes first. fuse returns w_in, then w_out.
+in_side_by_side: [w_q, w_k, w_v, w_up] → [w_q, w_k, w_v, w_up], dim=1
+    The matrices of w_in stand side by side. They read the same x, so they stand below each other (dim=0).
+up_turned: [w_q, w_k, w_v, w_up] → [w_q, w_k, w_v, w_up.T]
+    w_up is transposed. It is (d_ff, d) already: as wide as the others.
+up_first: [w_q, w_k, w_v, w_up] → [w_up, w_q, w_k, w_v]
+    w_up comes first in w_in. The order asked for is q, k, v, up.
+transposed: [w_q, w_k, w_v, w_up]) → [w_q, w_k, w_v, w_up]).T ; dim=1) → dim=1).T
+    Both matrices are transposed. nn.Linear keeps weights as (out, in), and so does this exercise.
+out_transposed: dim=1) → dim=1).T
+    w_out is transposed. It maps d + d_ff numbers to d, stored as (out, in): (d, d + d_ff).
+in_transposed: [w_q, w_k, w_v, w_up]) → [w_q, w_k, w_v, w_up]).T
+    w_in is transposed. It maps d numbers to 3d + d_ff, stored as (out, in): (3d + d_ff, d).
+up_left_out: [w_q, w_k, w_v, w_up] → [w_q, w_k, w_v]
+    w_up is missing in w_in. It reads the same x as the other three: put it below them.
+out_added: [w_o, w_down], dim=1) → [w_o, w_down.T]).T
+    w_o lies transposed in w_out. Join the columns of w_o and w_down as they are, with dim=1.
+down_turned: [w_o, w_down] → [w_o, w_down.T]
+    w_down is transposed. It is (d, d_ff) already: as high as w_o.
+values_first: [w_q, w_k, w_v, w_up] → [w_v, w_k, w_q, w_up]
+    w_q and w_v have changed places. The order asked for is q, k, v, up.
+attention_alone: attention(h) + ffn(h) → attention(h)
+    ffn is not used. Both branches are added: x + attention(h) + ffn(h).
+ffn_alone: attention(h) + ffn(h) → ffn(h)
+    attention leaves no trace. Both branches are added: x + attention(h) + ffn(h).
+normed_twice: ffn(h) → ffn(norm(h))
+    The feed-forward branch reads norm(h). Both branches read the same h = norm(x).
+branches_normed: attention(h) + ffn(h) → norm(attention(x)) + norm(ffn(x))
+    The norm stands behind the branches. It stands before them: both read h = norm(x).
+sum_normed: attention(h) + ffn(h) → norm(attention(x) + ffn(x))
+    The sum of the branches is normalized. The norm stands before them: both read h = norm(x).
+""",
+)
 
 EXERCISE = Exercise(
     id="placement.parallel",
@@ -59,8 +125,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=15,
     extension=True,
-    signature="parallel(x, attention, ffn, norm)",
-    targets=("parallel", "fuse"),
     reference=(ref.parallel, ref.fuse),
     alternatives=[(parallel_of_sum, fuse_by_filling)],
     cases=[
@@ -106,180 +170,5 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "sequential",
-            (sequential, ref.fuse),
-            "The feed-forward branch reads what attention has already changed: that is Pre-LN. Here both branches "
-            "read the same norm(x).",
-        ),
-        Mutant(
-            "ffn_not_normed",
-            (_as_parallel(lambda x, a, f, n: x + a(n(x)) + f(x)), ref.fuse),
-            "The feed-forward branch reads x. Both branches share one normalized input, h = norm(x).",
-        ),
-        Mutant(
-            "twice_x",
-            (_as_parallel(lambda x, a, f, n: ref.pre_ln(x, a, n) + ref.pre_ln(x, f, n)), ref.fuse),
-            "x is added twice, once per branch. There is one residual for both.",
-        ),
-        Mutant(
-            "chained",
-            (_as_parallel(lambda x, a, f, n: x + f(a(n(x)))), ref.fuse),
-            "The feed-forward branch reads attention's output. Parallel branches do not see each other: add them.",
-        ),
-        Mutant(
-            "ffn_behind_attention",
-            (_as_parallel(lambda x, a, f, n: x + a(n(x)) + f(a(n(x)))), ref.fuse),
-            "The feed-forward branch reads what attention gives. Both branches read the same h = norm(x), and neither "
-            "sees the other.",
-        ),
-        Mutant(
-            "ffn_on_both",
-            (_as_parallel(lambda x, a, f, n: x + a(n(x)) + f(n(x) + a(n(x)))), ref.fuse),
-            "The feed-forward branch reads h and attention's output together. It reads h = norm(x) alone.",
-        ),
-        Mutant(
-            "branches_multiplied",
-            (_as_parallel(lambda x, a, f, n: x + a(n(x)) * f(n(x))), ref.fuse),
-            "The branches are multiplied. Each adds to the stream: x + attention(h) + ffn(h).",
-        ),
-        Mutant(
-            "halved",
-            (_as_parallel(lambda x, a, f, n: x + (a(n(x)) + f(n(x))) / 2), ref.fuse),
-            "The mean of the two branches is added. Add both whole: x + attention(h) + ffn(h).",
-        ),
-        Mutant(
-            "attention_not_normed",
-            (_as_parallel(lambda x, a, f, n: x + a(x) + f(n(x))), ref.fuse),
-            "The attention branch reads x. Both branches share one normalized input, h = norm(x).",
-        ),
-        Mutant(
-            "post",
-            (_as_parallel(lambda x, a, f, n: n(x + a(x) + f(x))), ref.fuse),
-            "The norm comes last, on the sum, as in Post-LN. Here it comes first: both branches read h = norm(x).",
-        ),
-        Mutant(
-            "no_residual",
-            (_as_parallel(lambda x, a, f, n: a(n(x)) + f(n(x))), ref.fuse),
-            "The residual is missing. Add x to the two branches.",
-        ),
-        Mutant(
-            "from_normed",
-            (_as_parallel(lambda x, a, f, n: n(x) + a(n(x)) + f(n(x))), ref.fuse),
-            "The branches are added to norm(x). The residual path carries x itself.",
-        ),
-        Mutant(
-            "no_norm",
-            (_as_parallel(lambda x, a, f, n: x + a(x) + f(x)), ref.fuse),
-            "norm is not used. Both branches read h = norm(x).",
-        ),
-        Mutant(
-            "out_below",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up]), torch.cat([o, down.T]))),
-            "w_o and w_down stand below each other. They read different numbers and write to the same d, so their "
-            "columns stand side by side (dim=1).",
-        ),
-        Mutant(
-            "out_along_rows",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up]), torch.cat([o, down]))),
-            "torch.cat joins rows unless dim=1 is given. w_o (d, d) and w_down (d, d_ff) have equally many rows: "
-            "join their columns.",
-        ),
-        Mutant(
-            "out_exchanged",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up]), torch.cat([down, o], 1))),
-            "w_down comes before w_o. The attended values come first in the input of w_out, so w_o is first.",
-        ),
-        Mutant(
-            "keys_first",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([k, q, v, up]), torch.cat([o, down], 1))),
-            "w_k comes before w_q. The order asked for is q, k, v, up.",
-        ),
-        Mutant(
-            "values_before_keys",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, v, k, up]), torch.cat([o, down], 1))),
-            "w_v comes before w_k. The order asked for is q, k, v, up.",
-        ),
-        Mutant(
-            "out_first",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([o, down], 1), torch.cat([q, k, v, up]))),
-            "w_out comes first. fuse returns w_in, then w_out.",
-        ),
-        Mutant(
-            "in_side_by_side",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up], 1), torch.cat([o, down], 1))),
-            "The matrices of w_in stand side by side. They read the same x, so they stand below each other (dim=0).",
-        ),
-        Mutant(
-            "up_turned",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up.T]), torch.cat([o, down], 1))),
-            "w_up is transposed. It is (d_ff, d) already: as wide as the others.",
-        ),
-        Mutant(
-            "up_first",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([up, q, k, v]), torch.cat([o, down], 1))),
-            "w_up comes first in w_in. The order asked for is q, k, v, up.",
-        ),
-        Mutant(
-            "transposed",
-            (ref.parallel, lambda q, k, v, up, o, down: (torch.cat([q, k, v, up]).T, torch.cat([o, down], 1).T)),
-            "Both matrices are transposed. nn.Linear keeps weights as (out, in), and so does this exercise.",
-        ),
-        Mutant(
-            "out_transposed",
-            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up), torch.cat([o, down], 1).T)),
-            "w_out is transposed. It maps d + d_ff numbers to d, stored as (out, in): (d, d + d_ff).",
-        ),
-        Mutant(
-            "in_transposed",
-            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up).T, torch.cat([o, down], 1))),
-            "w_in is transposed. It maps d numbers to 3d + d_ff, stored as (out, in): (3d + d_ff, d).",
-        ),
-        Mutant(
-            "up_left_out",
-            _fused(lambda q, k, v, up, o, down: (torch.cat([q, k, v]), torch.cat([o, down], 1))),
-            "w_up is missing in w_in. It reads the same x as the other three: put it below them.",
-        ),
-        Mutant(
-            "out_added",
-            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up), torch.cat([o, down.T]).T)),
-            "w_o lies transposed in w_out. Join the columns of w_o and w_down as they are, with dim=1.",
-        ),
-        Mutant(
-            "down_turned",
-            _fused(lambda q, k, v, up, o, down: (_in(q, k, v, up), torch.cat([o, down.T], 1))),
-            "w_down is transposed. It is (d, d_ff) already: as high as w_o.",
-        ),
-        Mutant(
-            "values_first",
-            _fused(lambda q, k, v, up, o, down: (_in(v, k, q, up), torch.cat([o, down], 1))),
-            "w_q and w_v have changed places. The order asked for is q, k, v, up.",
-        ),
-        Mutant(
-            "attention_alone",
-            (_as_parallel(lambda x, a, f, n: x + a(n(x))), ref.fuse),
-            "ffn is not used. Both branches are added: x + attention(h) + ffn(h).",
-        ),
-        Mutant(
-            "ffn_alone",
-            (_as_parallel(lambda x, a, f, n: x + f(n(x))), ref.fuse),
-            "attention leaves no trace. Both branches are added: x + attention(h) + ffn(h).",
-        ),
-        Mutant(
-            "normed_twice",
-            (_as_parallel(lambda x, a, f, n: x + a(n(x)) + f(n(n(x)))), ref.fuse),
-            "The feed-forward branch reads norm(h). Both branches read the same h = norm(x).",
-        ),
-        Mutant(
-            "branches_normed",
-            (_as_parallel(lambda x, a, f, n: x + n(a(x)) + n(f(x))), ref.fuse),
-            "The norm stands behind the branches. It stands before them: both read h = norm(x).",
-        ),
-        Mutant(
-            "sum_normed",
-            (_as_parallel(lambda x, a, f, n: x + n(a(x) + f(x))), ref.fuse),
-            "The sum of the branches is normalized. The norm stands before them: both read h = norm(x).",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -2,10 +2,11 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import residual as ref
 
-from .shared import LAYER, RMS, SIN, SQUARE, TANH, ZEROS, pair, post_no_residual
+from .shared import LAYER, RMS, SIN, SQUARE, TANH, ZEROS, pair
 
 
 def post_in_steps(x, sublayer, norm):
@@ -21,22 +22,59 @@ def pre_in_steps(x, sublayer, norm):
     return torch.stack([x, branch]).sum(0)
 
 
-def on_normed(x, sublayer, norm):
-    h = norm(x)
-    return h + sublayer(h)
-
-
-def pre_no_residual(x, sublayer, norm):
-    return sublayer(norm(x))
-
-
-def both_ends(x, sublayer, norm):
-    return norm(x + sublayer(norm(x)))
-
-
-def own_norm(x):
-    return torch.nn.functional.layer_norm(x, x.shape[-1:])
-
+MISTAKES = changes(
+    (ref.post_ln, ref.pre_ln),
+    """
+swapped: norm(x + sublayer(x)) → sublayer(norm(x)) + x ; x + sublayer(norm(x)) → norm(sublayer(x) + x)
+    The two are exchanged. Post-LN normalizes last, after the addition; Pre-LN normalizes what enters the sublayer.
+pre_from_normed: x + sublayer(norm(x)) → norm(x) + sublayer(norm(x))
+    pre_ln adds the branch to norm(x). The residual path must carry x itself: x + sublayer(norm(x)).
+no_residuals: x + sublayer(x) → sublayer(x) ; x + sublayer(norm(x)) → sublayer(norm(x))
+    The residual is missing in both. The sublayer's output is added to x.
+post_no_residual: x + sublayer(x) → sublayer(x)
+    post_ln forgets the residual. Add x to the sublayer's output before the norm.
+pre_no_residual: x + sublayer(norm(x)) → sublayer(norm(x))
+    pre_ln forgets the residual. Add x to the sublayer's output.
+post_branch_only: norm(x + sublayer(x)) → x + norm(sublayer(x))
+    post_ln normalizes the branch alone. The norm of Post-LN sits on the sum: norm(x + sublayer(x)).
+pre_norm_after: x + sublayer(norm(x)) → x + norm(sublayer(x))
+    pre_ln normalizes what leaves the sublayer. Pre-LN normalizes what enters it: sublayer(norm(x)).
+post_from_normed: norm(x + sublayer(x)) → norm(x) + sublayer(norm(x))
+    post_ln normalizes x before the sublayer. In Post-LN the sublayer sees x, and the norm comes last.
+post_twice: norm(x + sublayer(x)) → norm(x + sublayer(norm(x)))
+    post_ln normalizes twice. Its sublayer sees the raw x; the only norm comes last, on the sum.
+pre_twice: x + sublayer(norm(x)) → norm(x + sublayer(norm(x)))
+    pre_ln normalizes the sum as well. Its only norm stands before the sublayer: x + sublayer(norm(x)).
+post_is_pre: norm(x + sublayer(x)) → x + sublayer(norm(x))
+    post_ln is Pre-LN as well. In Post-LN the sublayer sees the bare x, and the norm is taken of the sum: norm(x +
+    sublayer(x)).
+pre_is_post: x + sublayer(norm(x)) → norm(x + sublayer(x))
+    pre_ln is Post-LN as well. In Pre-LN the norm stands before the sublayer, inside the branch: x +
+    sublayer(norm(x)).
+post_second_residual: norm(x + sublayer(x)) → x + norm(x + sublayer(x))
+    post_ln adds x once more after the norm. In Post-LN nothing passes by the norm: norm(x + sublayer(x)).
+post_no_norm: norm(x + sublayer(x)) → x + sublayer(x)
+    post_ln never uses norm. Normalize the sum: norm(x + sublayer(x)).
+pre_no_norm: x + sublayer(norm(x)) → x + sublayer(x)
+    pre_ln never uses norm. Normalize what the sublayer reads: sublayer(norm(x)).
+post_x_normed: norm(x + sublayer(x)) → norm(x) + sublayer(x)
+    post_ln normalizes x alone. Add the sublayer's output first, then normalize the sum.
+pre_wrong_branch: x + sublayer(norm(x)) → norm(x) + sublayer(x)
+    pre_ln normalizes the residual path, and the sublayer sees the raw x. It is the other way round.
+post_own_norm: norm(x + sublayer(x)) → F.layer_norm(x + sublayer(x), x.shape[-1:])
+    post_ln always takes LayerNorm, whatever norm it is given. Call the argument norm.
+pre_own_norm: x + sublayer(norm(x)) → x + sublayer(F.layer_norm(x, x.shape[-1:]))
+    pre_ln always takes LayerNorm, whatever norm it is given. Call the argument norm.
+post_parts_normed: norm(x + sublayer(x)) → norm(x) + norm(sublayer(x))
+    post_ln normalizes the two parts and adds them then. Add first, and normalize the sum.
+pre_sandwich: x + sublayer(norm(x)) → x + norm(sublayer(norm(x)))
+    pre_ln normalizes the sublayer's output as well. Its only norm stands before the sublayer.
+post_branch_of_normed: norm(x + sublayer(x)) → norm(sublayer(norm(x)))
+    post_ln normalizes twice and has no residual. It is norm(x + sublayer(x)).
+pre_double_residual: x + sublayer(norm(x)) → x + norm(x) + sublayer(norm(x))
+    pre_ln adds norm(x) to the sum. Two parts are added: x and sublayer(norm(x)).
+""",
+)
 
 EXERCISE = Exercise(
     id="placement.post_and_pre",
@@ -44,8 +82,6 @@ EXERCISE = Exercise(
     points=1,
     difficulty=1,
     minutes=6,
-    signature="post_ln(x, sublayer, norm)",
-    targets=("post_ln", "pre_ln"),
     reference=(ref.post_ln, ref.pre_ln),
     alternatives=[(post_in_steps, pre_in_steps)],
     cases=[
@@ -105,124 +141,5 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "swapped",
-            (ref.pre_ln, ref.post_ln),
-            "The two are exchanged. Post-LN normalizes last, after the addition; Pre-LN normalizes what enters the "
-            "sublayer.",
-        ),
-        Mutant(
-            "pre_from_normed",
-            (ref.post_ln, on_normed),
-            "pre_ln adds the branch to norm(x). The residual path must carry x itself: x + sublayer(norm(x)).",
-        ),
-        Mutant(
-            "no_residuals",
-            (post_no_residual, pre_no_residual),
-            "The residual is missing in both. The sublayer's output is added to x.",
-        ),
-        Mutant(
-            "post_no_residual",
-            (post_no_residual, ref.pre_ln),
-            "post_ln forgets the residual. Add x to the sublayer's output before the norm.",
-        ),
-        Mutant(
-            "pre_no_residual",
-            (ref.post_ln, pre_no_residual),
-            "pre_ln forgets the residual. Add x to the sublayer's output.",
-        ),
-        Mutant(
-            "post_branch_only",
-            (ref.norm_inside, ref.pre_ln),
-            "post_ln normalizes the branch alone. The norm of Post-LN sits on the sum: norm(x + sublayer(x)).",
-        ),
-        Mutant(
-            "pre_norm_after",
-            (ref.post_ln, ref.norm_inside),
-            "pre_ln normalizes what leaves the sublayer. Pre-LN normalizes what enters it: sublayer(norm(x)).",
-        ),
-        Mutant(
-            "post_from_normed",
-            (on_normed, ref.pre_ln),
-            "post_ln normalizes x before the sublayer. In Post-LN the sublayer sees x, and the norm comes last.",
-        ),
-        Mutant(
-            "post_twice",
-            (both_ends, ref.pre_ln),
-            "post_ln normalizes twice. Its sublayer sees the raw x; the only norm comes last, on the sum.",
-        ),
-        Mutant(
-            "pre_twice",
-            (ref.post_ln, both_ends),
-            "pre_ln normalizes the sum as well. Its only norm stands before the sublayer: x + sublayer(norm(x)).",
-        ),
-        Mutant(
-            "post_is_pre",
-            (ref.pre_ln, ref.pre_ln),
-            "post_ln is Pre-LN as well. In Post-LN the sublayer sees the bare x, and the norm is taken of the sum: "
-            "norm(x + sublayer(x)).",
-        ),
-        Mutant(
-            "pre_is_post",
-            (ref.post_ln, ref.post_ln),
-            "pre_ln is Post-LN as well. In Pre-LN the norm stands before the sublayer, inside the branch: "
-            "x + sublayer(norm(x)).",
-        ),
-        Mutant(
-            "post_second_residual",
-            (lambda x, sublayer, norm: x + norm(x + sublayer(x)), ref.pre_ln),
-            "post_ln adds x once more after the norm. In Post-LN nothing passes by the norm: norm(x + sublayer(x)).",
-        ),
-        Mutant(
-            "post_no_norm",
-            (lambda x, sublayer, norm: x + sublayer(x), ref.pre_ln),
-            "post_ln never uses norm. Normalize the sum: norm(x + sublayer(x)).",
-        ),
-        Mutant(
-            "pre_no_norm",
-            (ref.post_ln, lambda x, sublayer, norm: x + sublayer(x)),
-            "pre_ln never uses norm. Normalize what the sublayer reads: sublayer(norm(x)).",
-        ),
-        Mutant(
-            "post_x_normed",
-            (lambda x, sublayer, norm: norm(x) + sublayer(x), ref.pre_ln),
-            "post_ln normalizes x alone. Add the sublayer's output first, then normalize the sum.",
-        ),
-        Mutant(
-            "pre_wrong_branch",
-            (ref.post_ln, lambda x, sublayer, norm: norm(x) + sublayer(x)),
-            "pre_ln normalizes the residual path, and the sublayer sees the raw x. It is the other way round.",
-        ),
-        Mutant(
-            "post_own_norm",
-            (lambda x, sublayer, norm: own_norm(x + sublayer(x)), ref.pre_ln),
-            "post_ln always takes LayerNorm, whatever norm it is given. Call the argument norm.",
-        ),
-        Mutant(
-            "pre_own_norm",
-            (ref.post_ln, lambda x, sublayer, norm: x + sublayer(own_norm(x))),
-            "pre_ln always takes LayerNorm, whatever norm it is given. Call the argument norm.",
-        ),
-        Mutant(
-            "post_parts_normed",
-            (lambda x, sublayer, norm: norm(x) + norm(sublayer(x)), ref.pre_ln),
-            "post_ln normalizes the two parts and adds them then. Add first, and normalize the sum.",
-        ),
-        Mutant(
-            "pre_sandwich",
-            (ref.post_ln, lambda x, sublayer, norm: x + norm(sublayer(norm(x)))),
-            "pre_ln normalizes the sublayer's output as well. Its only norm stands before the sublayer.",
-        ),
-        Mutant(
-            "post_branch_of_normed",
-            (lambda x, sublayer, norm: norm(sublayer(norm(x))), ref.pre_ln),
-            "post_ln normalizes twice and has no residual. It is norm(x + sublayer(x)).",
-        ),
-        Mutant(
-            "pre_double_residual",
-            (ref.post_ln, lambda x, sublayer, norm: x + norm(x) + sublayer(norm(x))),
-            "pre_ln adds norm(x) to the sum. Two parts are added: x and sublayer(norm(x)).",
-        ),
-    ],
+    mutants=MISTAKES,
 )

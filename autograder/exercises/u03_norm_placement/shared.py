@@ -1,7 +1,5 @@
 """Sublayers and norms by name, and wrong wirings that several exercises use."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -15,8 +13,3 @@ LAYER, RMS = Fn("layer_norm"), Fn("rms_norm")
 def pair(*numbers: float) -> Tensor:
     """One token of a few numbers, (1, 1, d)."""
     return torch.tensor([[list(numbers)]])
-
-
-def post_no_residual(x: Tensor, sublayer: Callable[..., Tensor], norm: Callable[..., Tensor]) -> Tensor:
-    """Post-LN without its residual."""
-    return norm(sublayer(x))

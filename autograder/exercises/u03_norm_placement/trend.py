@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable
 
-import torch
-
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import residual as ref
 
 Numbers = Callable[[Source], tuple[list[int], list[float]]]
@@ -23,60 +22,6 @@ def trend_by_list(depths, norms):
     """The word by a lookup: twice a flat exponent rounds to 0."""
     rounded = round(2 * exponent_by_sums(depths, norms))
     return ("flat", "rises", "falls")[(rounded > 0) - (rounded < 0)]
-
-
-def _slope(fx, fy):
-    def fitted(depths, norms):
-        x = torch.tensor([fx(v) for v in depths], dtype=torch.float64)
-        y = torch.tensor([fy(v) for v in norms], dtype=torch.float64)
-        x, y = x - x.mean(), y - y.mean()
-        return float((x @ y) / (x @ x))
-
-    return fitted
-
-
-def _word(slope):
-    def trend(depths, norms):
-        s = slope(depths, norms)
-        return "falls" if s < -0.25 else "rises" if s > 0.25 else "flat"
-
-    return trend
-
-
-def _with(slope):
-    return slope, _word(slope)
-
-
-same = lambda v: v
-ends = lambda depths, norms: math.log(norms[-1] / norms[0]) / math.log(depths[-1] / depths[0])
-other_way = lambda depths, norms: _slope(math.log, math.log)(norms, depths)
-
-no_mean = lambda depths, norms: (
-    sum(math.log(n) * math.log(v) for n, v in zip(depths, norms, strict=True)) / sum(math.log(n) ** 2 for n in depths)
-)
-
-
-def correlation(depths, norms):
-    x, y = (torch.tensor(v, dtype=torch.float64).log() for v in (depths, norms))
-    return torch.corrcoef(torch.stack([x, y]))[0, 1].item()
-
-
-def two_divisors(depths, norms):
-    x, y = (torch.tensor(v, dtype=torch.float64).log() for v in (depths, norms))
-    return (((x - x.mean()) * (y - y.mean())).mean() / x.var()).item()
-
-
-def covariance(depths, norms):
-    x, y = (torch.tensor(v, dtype=torch.float64).log() for v in (depths, norms))
-    return ((x - x.mean()) @ (y - y.mean())).item()
-
-
-def _limits(low, high):
-    def trend(depths, norms):
-        p = ref.exponent(depths, norms)
-        return "falls" if p < low else "rises" if p > high else "flat"
-
-    return trend
 
 
 def _power(low: float, high: float, noise: float = 0.05) -> Numbers:
@@ -102,15 +47,64 @@ def _words(*ranges: tuple[float, float]) -> Callable[[Source], Program]:
     return build
 
 
-def mean_of_steps(depths, norms):
-    pairs = list(zip(depths, norms, strict=True))
-    steps = [math.log(w / v) / math.log(m / n) for (n, v), (m, w) in zip(pairs, pairs[1:], strict=False)]
-    return sum(steps) / len(steps)
-
-
-def mean_of_ratios(depths, norms):
-    return sum(math.log(v) / math.log(n) for n, v in zip(depths, norms, strict=True)) / len(depths)
-
+MISTAKES = changes(
+    (ref.exponent, ref.trend),
+    """
+no_logarithms: .log() →
+    This is the slope of the bare numbers, and it depends on their units. Take logarithms of depths and norms first.
+one_logarithm: .log() → ; x - x.mean() → x.log() - x.log().mean()
+    Only the depths are on a logarithmic axis. Take the logarithm of the norms too.
+norms_only: .log() → ; y - y.mean() → y.log() - y.log().mean()
+    Only the norms are on a logarithmic axis. Take the logarithm of the depths too.
+ends_only: (x @ y) / (x @ x) → (y[-1] - y[0]) / (x[-1] - x[0])
+    Only the first and the last depth count here. A least-squares line uses all of them, so that one noisy value
+    matters less.
+axes_exchanged: (x @ y) / (x @ x) → (x @ y) / (y @ y)
+    The line is fitted with depth as a function of the norm. Divide by the spread of the depths: Σxy / Σx² with x
+    from the depths.
+not_centered: x, y = x - x.mean(), y - y.mean() →
+    The means are not subtracted, so the line is forced through the origin. Center both lists first.
+correlation: (x @ y) / (x @ x) → (x @ y) / (x.norm() * y.norm())
+    This is the correlation: it says how straight the line is, not how steep. Divide by Σx² alone, with x from the
+    depths.
+two_divisors: (x @ y) / (x @ x) → (x * y).mean() / x.var()
+    One sum is divided by n, the other by n − 1. The divisors of covariance and variance cancel only where they are
+    the same.
+sign: (x @ y) / (x @ x) → -(x @ y) / (x @ x)
+    The exponent has the wrong sign. Norms that fall with depth have a negative one.
+power_itself: (x @ y) / (x @ x) → ((x @ y) / (x @ x)).exp()
+    This is e to the power of the slope. The slope of ln(norm) against ln(depth) is p itself.
+without_denominator: (x @ y) / (x @ x) → x @ y
+    This is Σxy, or its mean. Divide by Σx² to get a slope.
+limits_half: slope < -0.25 → slope < -0.5 ; slope > 0.25 → slope > 0.5
+    The limits are at ±0.5. trend says flat from −0.25 to 0.25.
+limits_tenth: slope < -0.25 → slope < -0.1 ; slope > 0.25 → slope > 0.1
+    The limits are too close to 0. trend says flat from −0.25 to 0.25.
+words_exchanged: slope < -0.25 → slope > 0.25 ; "rises" if slope > 0.25 → "rises" if slope < -0.25
+    The words are exchanged. A negative exponent means that the norm falls with depth.
+never_flat: "falls" if slope < -0.25 else "rises" if slope > 0.25 else "flat" → "falls" if slope < 0 else "rises"
+    Nothing is ever flat here. Noise alone gives small exponents: from −0.25 to 0.25 the answer is flat.
+mean_of_steps: (x @ y) / (x @ x) → (y.diff() / x.diff()).mean()
+    This is the mean of the slopes between neighbors, which is no least-squares line. Use Σxy / Σx² of the centered
+    logarithms.
+mean_of_ratios: x, y = x - x.mean(), y - y.mean() → ; (x @ y) / (x @ x) → (y / x).mean()
+    ln(norm)/ln(depth) is averaged. A slope compares differences: center both logarithms first, then Σxy / Σx².
+tensor: float((x @ y) / (x @ x)) → ((x @ y) / (x @ x)).float()
+    The exponent is right, but it is a tensor. A float is asked for: .item().
+falls_below_zero: slope < -0.25 → slope < 0
+    trend says falls for every negative exponent. Down to −0.25 it is flat.
+rises_above_zero: slope > 0.25 → slope > 0
+    trend says rises for every positive exponent. Up to 0.25 it is flat.
+flat_at_one: slope < -0.25 → slope < 0.75 ; slope > 0.25 → slope > 1.25
+    trend compares with limits around 1. An exponent near 0 is flat: from −0.25 to 0.25.
+never_rises: "falls" if slope < -0.25 else "rises" if slope > 0.25 else "flat" → "falls" if slope < -0.25 else "flat"
+    trend never says rises. It does where the exponent is above 0.25.
+never_falls: "falls" if slope < -0.25 else "rises" if slope > 0.25 else "flat" → "rises" if slope > 0.25 else "flat"
+    trend never says falls. It does where the exponent is below −0.25.
+two_words: "falls" if slope < -0.25 else "rises" if slope > 0.25 else "flat" → "rises" if slope > 0.25 else "falls"
+    trend says falls wherever it does not say rises. From −0.25 to 0.25 it is flat.
+""",
+)
 
 EXERCISE = Exercise(
     id="placement.trend",
@@ -118,8 +112,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="exponent(depths, norms)",
-    targets=("exponent", "trend"),
     reference=(ref.exponent, ref.trend),
     alternatives=[(exponent_by_sums, trend_by_list)],
     cases=[
@@ -165,136 +157,20 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_logarithms",
-            _with(_slope(same, same)),
-            "This is the slope of the bare numbers, and it depends on their units. Take logarithms of depths and "
-            "norms first.",
-        ),
-        Mutant(
-            "one_logarithm",
-            _with(_slope(math.log, same)),
-            "Only the depths are on a logarithmic axis. Take the logarithm of the norms too.",
-        ),
-        Mutant(
-            "norms_only",
-            _with(_slope(same, math.log)),
-            "Only the norms are on a logarithmic axis. Take the logarithm of the depths too.",
-        ),
-        Mutant(
-            "ends_only",
-            _with(ends),
-            "Only the first and the last depth count here. A least-squares line uses all of them, so that one noisy "
-            "value matters less.",
-        ),
-        Mutant(
-            "axes_exchanged",
-            _with(other_way),
-            "The line is fitted with depth as a function of the norm. Divide by the spread of the depths: Σxy / Σx² "
-            "with x from the depths.",
-        ),
-        Mutant(
-            "not_centered",
-            _with(no_mean),
-            "The means are not subtracted, so the line is forced through the origin. Center both lists first.",
-        ),
-        Mutant(
-            "correlation",
-            _with(correlation),
-            "This is the correlation: it says how straight the line is, not how steep. Divide by Σx² alone, with x "
-            "from the depths.",
-        ),
-        Mutant(
-            "two_divisors",
-            _with(two_divisors),
-            "One sum is divided by n, the other by n − 1. The divisors of covariance and variance cancel only where "
-            "they are the same.",
-        ),
-        Mutant(
-            "sign",
-            _with(lambda depths, norms: -_slope(math.log, math.log)(depths, norms)),
-            "The exponent has the wrong sign. Norms that fall with depth have a negative one.",
-        ),
-        Mutant(
-            "power_itself",
-            _with(lambda depths, norms: math.exp(_slope(math.log, math.log)(depths, norms))),
-            "This is e to the power of the slope. The slope of ln(norm) against ln(depth) is p itself.",
-        ),
-        Mutant(
-            "without_denominator",
-            _with(covariance),
-            "This is Σxy, or its mean. Divide by Σx² to get a slope.",
-        ),
-        Mutant(
-            "limits_half",
-            (ref.exponent, _limits(-0.5, 0.5)),
-            "The limits are at ±0.5. trend says flat from −0.25 to 0.25.",
-        ),
-        Mutant(
-            "limits_tenth",
-            (ref.exponent, _limits(-0.1, 0.1)),
-            "The limits are too close to 0. trend says flat from −0.25 to 0.25.",
-        ),
-        Mutant(
-            "words_exchanged",
-            (
-                ref.exponent,
-                lambda depths, norms: {"falls": "rises", "rises": "falls", "flat": "flat"}[ref.trend(depths, norms)],
-            ),
-            "The words are exchanged. A negative exponent means that the norm falls with depth.",
-        ),
-        Mutant(
-            "never_flat",
-            (ref.exponent, lambda depths, norms: "falls" if ref.exponent(depths, norms) < 0 else "rises"),
-            "Nothing is ever flat here. Noise alone gives small exponents: from −0.25 to 0.25 the answer is flat.",
-        ),
-        Mutant(
-            "mean_of_steps",
-            _with(mean_of_steps),
-            "This is the mean of the slopes between neighbors, which is no least-squares line. Use Σxy / Σx² of the "
-            "centered logarithms.",
-        ),
-        Mutant(
-            "mean_of_ratios",
-            _with(mean_of_ratios),
-            "ln(norm)/ln(depth) is averaged. A slope compares differences: center both logarithms first, then "
-            "Σxy / Σx².",
-        ),
-        Mutant(
-            "tensor",
-            (lambda depths, norms: torch.tensor(ref.exponent(depths, norms)), ref.trend),
-            "The exponent is right, but it is a tensor. A float is asked for: .item().",
-        ),
-        Mutant(
-            "falls_below_zero",
-            (ref.exponent, _limits(0.0, 0.25)),
-            "trend says falls for every negative exponent. Down to −0.25 it is flat.",
-        ),
-        Mutant(
-            "rises_above_zero",
-            (ref.exponent, _limits(-0.25, 0.0)),
-            "trend says rises for every positive exponent. Up to 0.25 it is flat.",
-        ),
-        Mutant(
-            "flat_at_one",
-            (ref.exponent, _limits(0.75, 1.25)),
-            "trend compares with limits around 1. An exponent near 0 is flat: from −0.25 to 0.25.",
-        ),
-        Mutant(
-            "never_rises",
-            (ref.exponent, lambda depths, norms: "falls" if ref.exponent(depths, norms) < -0.25 else "flat"),
-            "trend never says rises. It does where the exponent is above 0.25.",
-        ),
-        Mutant(
-            "never_falls",
-            (ref.exponent, lambda depths, norms: "rises" if ref.exponent(depths, norms) > 0.25 else "flat"),
-            "trend never says falls. It does where the exponent is below −0.25.",
-        ),
-        Mutant(
-            "two_words",
-            (ref.exponent, lambda depths, norms: "rises" if ref.exponent(depths, norms) > 0.25 else "falls"),
-            "trend says falls wherever it does not say rises. From −0.25 to 0.25 it is flat.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+a constant added to y has no effect: it is multiplied with x, which sums to 0
+    827118988c solution, arithmetic: y - y.mean() → y + y.mean()
+    701b07724a solution, operand: y - y.mean() → y
+    db8ecd55cd solution, name: mean → sum in y.mean()
+    af8a3840cb solution, unbiased: y.mean() over n − 1
+the dot product of two vectors does not depend on their order
+    1f241bc019 solution, swapped: x @ y → y @ x
+an exponent of exactly -0.25 is a matter of rounding: right answers may fall on either side of it
+    20081b3fb1 solution, compare: p < -0.25 → p <= -0.25
+an exponent of exactly 0.25 is a matter of rounding: right answers may fall on either side of it
+    262b934f5a solution, compare: p > 0.25 → p >= 0.25
+a sum does not depend on the order of its terms, except by rounding
+    e4765923a2 alternative (exponent_by_sums, trend_by_list), reversed: range(n) reversed
+""",
 )

@@ -2,10 +2,11 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import residual as ref
 
-from .shared import LAYER, RELU, RMS, SIN, SQUARE, TANH, ZEROS, pair, post_no_residual
+from .shared import LAYER, RELU, RMS, SIN, SQUARE, TANH, ZEROS, pair
 
 
 def sandwich_of_pre(x, sublayer, norm_in, norm_out):
@@ -19,14 +20,63 @@ def inside_in_steps(x, sublayer, norm):
     return branch.add(x)
 
 
-def _as_sandwich(rule):
-    """With the names of the signature, which is checked before anything runs."""
-    return lambda x, sublayer, norm_in, norm_out: rule(x, sublayer, norm_in, norm_out)
-
-
-def own_norm(x):
-    return torch.nn.functional.layer_norm(x, x.shape[-1:])
-
+MISTAKES = changes(
+    (ref.sandwich, ref.norm_inside),
+    """
+norms_exchanged: norm_out(sublayer(norm_in(x))) → norm_in(sublayer(norm_out(x)))
+    sandwich uses norm_out before the sublayer and norm_in after it. Exchange them.
+on_the_stream: x + norm_out(sublayer(norm_in(x))) → norm_out(x + sublayer(norm_in(x)))
+    sandwich puts norm_out around the sum, which normalizes the stream. It belongs around the sublayer alone; x is
+    added last.
+no_norm_out: norm_out(sublayer(norm_in(x))) → sublayer(norm_in(x))
+    sandwich never uses norm_out. Normalize the sublayer's output before it is added to x.
+same_norm_twice: norm_out(sublayer(norm_in(x))) → norm_in(sublayer(norm_in(x)))
+    sandwich uses norm_in twice. The two norms have weights of their own: norm_out comes after the sublayer.
+from_normed: x + norm_out(sublayer(norm_in(x))) → norm_in(x) + norm_out(sublayer(norm_in(x)))
+    sandwich adds the branch to norm_in(x). The residual path carries x itself.
+inside_as_pre: x + norm(sublayer(x)) → x + sublayer(norm(x))
+    norm_inside normalizes what enters the sublayer. Here the sublayer sees x, and its output is normalized.
+inside_as_post: x + norm(sublayer(x)) → norm(x + sublayer(x))
+    norm_inside normalizes the sum. Normalize the sublayer's output alone, then add x.
+inside_no_residual: x + norm(sublayer(x)) → norm(sublayer(x))
+    norm_inside forgets the residual. Add x after the norm.
+sandwich_no_residual: x + norm_out(sublayer(norm_in(x))) → norm_out(sublayer(norm_in(x)))
+    sandwich forgets the residual. Add x to what norm_out gives.
+no_norm_in: norm_out(sublayer(norm_in(x))) → norm_out(sublayer(x))
+    sandwich never uses norm_in. Normalize what the sublayer reads as well.
+out_twice: norm_out(sublayer(norm_in(x))) → norm_out(sublayer(norm_out(x)))
+    sandwich uses norm_out twice. The two norms have weights of their own: norm_in comes before the sublayer.
+both_before: norm_out(sublayer(norm_in(x))) → sublayer(norm_out(norm_in(x)))
+    sandwich uses both norms before the sublayer. norm_out normalizes what the sublayer gives.
+both_after: norm_out(sublayer(norm_in(x))) → norm_out(norm_in(sublayer(x)))
+    sandwich uses both norms after the sublayer. norm_in normalizes what the sublayer reads.
+inside_no_norm: x + norm(sublayer(x)) → x + sublayer(x)
+    norm_inside never uses norm. Normalize what the sublayer gives, then add x.
+inside_from_normed: x + norm(sublayer(x)) → norm(x) + norm(sublayer(x))
+    norm_inside adds the branch to norm(x). The residual path carries x itself.
+inside_stream_only: x + norm(sublayer(x)) → norm(x) + sublayer(x)
+    norm_inside normalizes the residual path in place of the branch: it should be x + norm(sublayer(x)).
+inside_as_sandwich: x + norm(sublayer(x)) → x + norm(sublayer(norm(x)))
+    norm_inside normalizes before the sublayer as well. There is one norm, on what the sublayer gives.
+sandwich_own_norms: return x + norm_out( → own = lambda v: F.layer_norm(v, v.shape[-1:]); return x + own(
+; sublayer(norm_in(x)) → sublayer(own(x))
+    sandwich always takes LayerNorm, whatever norms it is given. Call norm_in and norm_out.
+inside_own_norm: x + norm(sublayer(x)) → x + F.layer_norm(sublayer(x), x.shape[-1:])
+    norm_inside always takes LayerNorm, whatever norm it is given. Call the argument norm.
+sandwich_as_post: x + norm_out(sublayer(norm_in(x))) → norm_out(x + sublayer(x))
+    sandwich is Post-LN with norm_out. Both norms lie on the branch, and x is added last: x +
+    norm_out(sublayer(norm_in(x))).
+sandwich_of_parts: x + norm_out(sublayer(norm_in(x))) → norm_out(norm_in(x) + sublayer(norm_in(x)))
+    sandwich normalizes the stream at both ends. Its norms lie on the branch alone: x +
+    norm_out(sublayer(norm_in(x))).
+sandwich_around_sum: norm_out(sublayer(norm_in(x))) → norm_out(norm_in(x) + sublayer(norm_in(x)))
+    sandwich adds norm_in(x) inside norm_out. norm_out normalizes what the sublayer gives, nothing else.
+inside_sum_too: x + norm(sublayer(x)) → norm(x + norm(sublayer(x)))
+    norm_inside normalizes the sum as well. There is one norm, on what the sublayer gives.
+inside_second_residual: x + norm(sublayer(x)) → x + norm(x + sublayer(x))
+    norm_inside adds x inside the norm too. Normalize the sublayer's output alone, then add x once.
+""",
+)
 
 EXERCISE = Exercise(
     id="placement.variants",
@@ -34,8 +84,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=8,
-    signature="sandwich(x, sublayer, norm_in, norm_out)",
-    targets=("sandwich", "norm_inside"),
     reference=(ref.sandwich, ref.norm_inside),
     alternatives=[(sandwich_of_pre, inside_in_steps)],
     cases=[
@@ -95,129 +143,5 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "norms_exchanged",
-            (_as_sandwich(lambda x, f, a, b: ref.sandwich(x, f, b, a)), ref.norm_inside),
-            "sandwich uses norm_out before the sublayer and norm_in after it. Exchange them.",
-        ),
-        Mutant(
-            "on_the_stream",
-            (_as_sandwich(lambda x, f, a, b: b(x + f(a(x)))), ref.norm_inside),
-            "sandwich puts norm_out around the sum, which normalizes the stream. It belongs around the sublayer "
-            "alone; x is added last.",
-        ),
-        Mutant(
-            "no_norm_out",
-            (_as_sandwich(lambda x, f, a, b: x + f(a(x))), ref.norm_inside),
-            "sandwich never uses norm_out. Normalize the sublayer's output before it is added to x.",
-        ),
-        Mutant(
-            "same_norm_twice",
-            (_as_sandwich(lambda x, f, a, b: x + a(f(a(x)))), ref.norm_inside),
-            "sandwich uses norm_in twice. The two norms have weights of their own: norm_out comes after the sublayer.",
-        ),
-        Mutant(
-            "from_normed",
-            (_as_sandwich(lambda x, f, a, b: a(x) + b(f(a(x)))), ref.norm_inside),
-            "sandwich adds the branch to norm_in(x). The residual path carries x itself.",
-        ),
-        Mutant(
-            "inside_as_pre",
-            (ref.sandwich, ref.pre_ln),
-            "norm_inside normalizes what enters the sublayer. Here the sublayer sees x, and its output is normalized.",
-        ),
-        Mutant(
-            "inside_as_post",
-            (ref.sandwich, ref.post_ln),
-            "norm_inside normalizes the sum. Normalize the sublayer's output alone, then add x.",
-        ),
-        Mutant(
-            "inside_no_residual",
-            (ref.sandwich, post_no_residual),
-            "norm_inside forgets the residual. Add x after the norm.",
-        ),
-        Mutant(
-            "sandwich_no_residual",
-            (_as_sandwich(lambda x, f, a, b: b(f(a(x)))), ref.norm_inside),
-            "sandwich forgets the residual. Add x to what norm_out gives.",
-        ),
-        Mutant(
-            "no_norm_in",
-            (_as_sandwich(lambda x, f, a, b: x + b(f(x))), ref.norm_inside),
-            "sandwich never uses norm_in. Normalize what the sublayer reads as well.",
-        ),
-        Mutant(
-            "out_twice",
-            (_as_sandwich(lambda x, f, a, b: x + b(f(b(x)))), ref.norm_inside),
-            "sandwich uses norm_out twice. The two norms have weights of their own: norm_in comes before the sublayer.",
-        ),
-        Mutant(
-            "both_before",
-            (_as_sandwich(lambda x, f, a, b: x + f(b(a(x)))), ref.norm_inside),
-            "sandwich uses both norms before the sublayer. norm_out normalizes what the sublayer gives.",
-        ),
-        Mutant(
-            "both_after",
-            (_as_sandwich(lambda x, f, a, b: x + b(a(f(x)))), ref.norm_inside),
-            "sandwich uses both norms after the sublayer. norm_in normalizes what the sublayer reads.",
-        ),
-        Mutant(
-            "inside_no_norm",
-            (ref.sandwich, lambda x, sublayer, norm: x + sublayer(x)),
-            "norm_inside never uses norm. Normalize what the sublayer gives, then add x.",
-        ),
-        Mutant(
-            "inside_from_normed",
-            (ref.sandwich, lambda x, sublayer, norm: norm(x) + norm(sublayer(x))),
-            "norm_inside adds the branch to norm(x). The residual path carries x itself.",
-        ),
-        Mutant(
-            "inside_stream_only",
-            (ref.sandwich, lambda x, sublayer, norm: norm(x) + sublayer(x)),
-            "norm_inside normalizes the residual path in place of the branch: it should be x + norm(sublayer(x)).",
-        ),
-        Mutant(
-            "inside_as_sandwich",
-            (ref.sandwich, lambda x, sublayer, norm: x + norm(sublayer(norm(x)))),
-            "norm_inside normalizes before the sublayer as well. There is one norm, on what the sublayer gives.",
-        ),
-        Mutant(
-            "sandwich_own_norms",
-            (_as_sandwich(lambda x, f, a, b: x + own_norm(f(own_norm(x)))), ref.norm_inside),
-            "sandwich always takes LayerNorm, whatever norms it is given. Call norm_in and norm_out.",
-        ),
-        Mutant(
-            "inside_own_norm",
-            (ref.sandwich, lambda x, sublayer, norm: x + own_norm(sublayer(x))),
-            "norm_inside always takes LayerNorm, whatever norm it is given. Call the argument norm.",
-        ),
-        Mutant(
-            "sandwich_as_post",
-            (_as_sandwich(lambda x, f, a, b: b(x + f(x))), ref.norm_inside),
-            "sandwich is Post-LN with norm_out. Both norms lie on the branch, and x is added last: "
-            "x + norm_out(sublayer(norm_in(x))).",
-        ),
-        Mutant(
-            "sandwich_of_parts",
-            (_as_sandwich(lambda x, f, a, b: b(a(x) + f(a(x)))), ref.norm_inside),
-            "sandwich normalizes the stream at both ends. Its norms lie on the branch alone: "
-            "x + norm_out(sublayer(norm_in(x))).",
-        ),
-        Mutant(
-            "sandwich_around_sum",
-            (_as_sandwich(lambda x, f, a, b: x + b(a(x) + f(a(x)))), ref.norm_inside),
-            "sandwich adds norm_in(x) inside norm_out. norm_out normalizes what the sublayer gives, nothing else.",
-        ),
-        Mutant(
-            "inside_sum_too",
-            (ref.sandwich, lambda x, sublayer, norm: norm(x + norm(sublayer(x)))),
-            "norm_inside normalizes the sum as well. There is one norm, on what the sublayer gives.",
-        ),
-        Mutant(
-            "inside_second_residual",
-            (ref.sandwich, lambda x, sublayer, norm: x + norm(x + sublayer(x))),
-            "norm_inside adds x inside the norm too. Normalize the sublayer's output alone, then add x once.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -1,6 +1,7 @@
 """The learning rate during warm-up and after."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import residual as ref
 
 
@@ -34,13 +35,68 @@ def at_the_top(g: Source) -> Program:
     return several.call(0, peak, 1).call(1, peak, 1)
 
 
+MISTAKES = changes(
+    rate_by_min,
+    """
+from_zero: return peak → return peak if step >= warmup else peak ; (step + 1) → step
+    Step 0 gets the rate 0, so the first batch teaches nothing. Steps count from 0: use (step + 1) / warmup.
+from_zero_by_min: (step + 1) → step
+    The ramp begins at 0: step / warmup. Steps count from 0, so the first one takes (0 + 1) / warmup, and without a
+    warm-up the peak.
+from_zero_divides: (step + 1) / max(warmup, 1) → step / warmup
+    Step 0 gets the rate 0, and warmup = 0 divides by zero. Use (step + 1) / warmup on the ramp, and the peak from
+    its last step on.
+one_too_many: max(warmup, 1) → (warmup + 1)
+    The ramp has warmup + 1 stairs. It has warmup of them: (step + 1) / warmup.
+one_too_few: return peak → return peak if step + 2 >= warmup else peak
+    The peak comes one step early. Only step warmup − 1 is the top of the ramp.
+whole_numbers: (step + 1) / → (step + 1) //
+    // drops what comes after the point, so the whole ramp is 0. Divide with /.
+falls: return peak → return peak if step + 1 >= warmup else peak ; (step + 1) / → (warmup - step) /
+    The ramp falls from the peak. It rises to it: peak·(step + 1)/warmup.
+ratio_turned: min(1.0, (step + 1) / max(warmup, 1)) → max(1.0, warmup / (step + 1))
+    The ratio is upside down, so the first steps are the largest. Multiply by (step + 1)/warmup.
+share_alone: peak * min(1.0, (step + 1) / max(warmup, 1)) → min(1.0, (step + 1) / max(warmup, 1))
+    This is the share of the peak, from 0 to 1. Multiply it by peak.
+limited_by_peak: peak * min(1.0 → min(peak
+    peak only cuts the ramp off here. It also sets how steep the ramp is: peak·(step + 1)/warmup.
+zero_without_warmup: return peak → return 0.0 if warmup == 0 else peak
+    With warmup = 0 the rate is 0 for ever. No warm-up means the peak from the first step on.
+no_end: min(1.0, (step + 1) / max(warmup, 1)) → (step + 1) / max(warmup, 1)
+    The rate goes on growing after the warm-up. It stays at the peak from then on.
+overshoots: peak * min(1.0, (step + 1) / max(warmup, 1)) → peak if step > warmup else peak * (step + 1) / warmup
+    Step number warmup still climbs, beyond the peak. The last stair is step warmup − 1.
+ramp_only: peak * min(1.0, (step + 1) / max(warmup, 1)) → peak * (step + 1) / warmup if step < warmup else 0.0
+    After the warm-up the rate is 0, and nothing is learned any more. It stays at the peak.
+divides_by_zero: max(warmup, 1) → warmup
+    warmup = 0 divides by zero. No warm-up means the peak from the first step on.
+jumps: min(1.0, (step + 1) / max(warmup, 1)) → (1.0 if step + 1 >= warmup else 0.1)
+    The rate jumps. Each step of the warm-up adds the same share: peak·(step + 1)/warmup.
+decays: min(1.0 → min((max(warmup, 1) / (step + 1)) ** 0.5
+    The rate falls after its peak, as in the original Transformer's schedule. Here it stays constant.
+max_for_min: min(1.0 → max(1.0
+    The rate starts at the peak and climbs beyond it: max takes the larger of the two. Take the smaller, min.
+one_stair_less: (step + 1) / max(warmup, 1) → step / max(warmup - 1, 1)
+    The ramp begins at 0 and has warmup − 1 stairs. Step 0 takes the first of warmup stairs: peak·(step + 1)/warmup.
+too_steep: max(warmup, 1) → max(warmup - 1, 1)
+    The ramp has one stair less than warmup, so the peak comes too early. Divide by warmup.
+always_peak: peak * min(1.0, (step + 1) / max(warmup, 1)) → peak
+    The rate is the peak from the start. Before step warmup − 1 it is peak·(step + 1)/warmup.
+added: peak * min(1.0, (step + 1) / max(warmup, 1)) → peak if step + 1 >= warmup else peak + (step + 1) / warmup
+    The share is added to the peak. It multiplies it: peak·(step + 1)/warmup.
+squared: min(1.0, (step + 1) / max(warmup, 1)) → min(1.0, (step + 1) / max(warmup, 1)) ** 2
+    The ramp is a parabola here. It is a straight line: peak·(step + 1)/warmup.
+linear_decay: min(1.0 → min(max(warmup, 1) / (step + 1)
+    After the warm-up the rate falls again. It stays at the peak.
+""",
+)
+
 EXERCISE = Exercise(
     id="placement.warmup",
     title="Warm-up",
     points=1,
     difficulty=1,
     minutes=6,
-    signature="warmup_rate(step, peak, warmup)",
     reference=ref.warmup_rate,
     alternatives=[rate_by_min, rate_by_shares],
     cases=[
@@ -69,129 +125,11 @@ EXERCISE = Exercise(
         ),
         Case("no warm-up", "with 0 steps of warm-up the first step takes the peak", lambda g: call(0, 0.8, 0)),
     ],
-    mutants=[
-        Mutant(
-            "from_zero",
-            lambda step, peak, warmup: peak if step >= warmup else peak * step / warmup,
-            "Step 0 gets the rate 0, so the first batch teaches nothing. Steps count from 0: use (step + 1) / warmup.",
-        ),
-        Mutant(
-            "from_zero_by_min",
-            lambda step, peak, warmup: peak * min(1.0, step / max(warmup, 1)),
-            "The ramp begins at 0: step / warmup. Steps count from 0, so the first one takes (0 + 1) / warmup, and "
-            "without a warm-up the peak.",
-        ),
-        Mutant(
-            "from_zero_divides",
-            lambda step, peak, warmup: peak * min(1.0, step / warmup),
-            "Step 0 gets the rate 0, and warmup = 0 divides by zero. Use (step + 1) / warmup on the ramp, and the peak "
-            "from its last step on.",
-        ),
-        Mutant(
-            "one_too_many",
-            lambda step, peak, warmup: peak if step + 1 > warmup else peak * (step + 1) / (warmup + 1),
-            "The ramp has warmup + 1 stairs. It has warmup of them: (step + 1) / warmup.",
-        ),
-        Mutant(
-            "one_too_few",
-            lambda step, peak, warmup: peak if step + 2 >= warmup else peak * (step + 1) / warmup,
-            "The peak comes one step early. Only step warmup − 1 is the top of the ramp.",
-        ),
-        Mutant(
-            "whole_numbers",
-            lambda step, peak, warmup: peak if step + 1 >= warmup else peak * ((step + 1) // warmup),
-            "// drops what comes after the point, so the whole ramp is 0. Divide with /.",
-        ),
-        Mutant(
-            "falls",
-            lambda step, peak, warmup: peak if step + 1 >= warmup else peak * (warmup - step) / warmup,
-            "The ramp falls from the peak. It rises to it: peak·(step + 1)/warmup.",
-        ),
-        Mutant(
-            "ratio_turned",
-            lambda step, peak, warmup: peak if step + 1 >= warmup else peak * warmup / (step + 1),
-            "The ratio is upside down, so the first steps are the largest. Multiply by (step + 1)/warmup.",
-        ),
-        Mutant(
-            "share_alone",
-            lambda step, peak, warmup: min(1.0, (step + 1) / max(warmup, 1)),
-            "This is the share of the peak, from 0 to 1. Multiply it by peak.",
-        ),
-        Mutant(
-            "limited_by_peak",
-            lambda step, peak, warmup: min(peak, (step + 1) / max(warmup, 1)),
-            "peak only cuts the ramp off here. It also sets how steep the ramp is: peak·(step + 1)/warmup.",
-        ),
-        Mutant(
-            "zero_without_warmup",
-            lambda step, peak, warmup: 0.0 if warmup == 0 else peak * min(1.0, (step + 1) / warmup),
-            "With warmup = 0 the rate is 0 for ever. No warm-up means the peak from the first step on.",
-        ),
-        Mutant(
-            "no_end",
-            lambda step, peak, warmup: peak * (step + 1) / max(warmup, 1),
-            "The rate goes on growing after the warm-up. It stays at the peak from then on.",
-        ),
-        Mutant(
-            "overshoots",
-            lambda step, peak, warmup: peak if step > warmup else peak * (step + 1) / warmup,
-            "Step number warmup still climbs, beyond the peak. The last stair is step warmup − 1.",
-        ),
-        Mutant(
-            "ramp_only",
-            lambda step, peak, warmup: peak * (step + 1) / warmup if step < warmup else 0.0,
-            "After the warm-up the rate is 0, and nothing is learned any more. It stays at the peak.",
-        ),
-        Mutant(
-            "divides_by_zero",
-            lambda step, peak, warmup: peak * min(1.0, (step + 1) / warmup),
-            "warmup = 0 divides by zero. No warm-up means the peak from the first step on.",
-        ),
-        Mutant(
-            "jumps",
-            lambda step, peak, warmup: peak if step + 1 >= warmup else 0.1 * peak,
-            "The rate jumps. Each step of the warm-up adds the same share: peak·(step + 1)/warmup.",
-        ),
-        Mutant(
-            "decays",
-            lambda step, peak, warmup: peak * min((step + 1) / max(warmup, 1), (max(warmup, 1) / (step + 1)) ** 0.5),
-            "The rate falls after its peak, as in the original Transformer's schedule. Here it stays constant.",
-        ),
-        Mutant(
-            "max_for_min",
-            lambda step, peak, warmup: peak * max(1.0, (step + 1) / max(warmup, 1)),
-            "The rate starts at the peak and climbs beyond it: max takes the larger of the two. Take the smaller, min.",
-        ),
-        Mutant(
-            "one_stair_less",
-            lambda step, peak, warmup: peak * min(1.0, step / max(warmup - 1, 1)),
-            "The ramp begins at 0 and has warmup − 1 stairs. Step 0 takes the first of warmup stairs: "
-            "peak·(step + 1)/warmup.",
-        ),
-        Mutant(
-            "too_steep",
-            lambda step, peak, warmup: peak * min(1.0, (step + 1) / max(warmup - 1, 1)),
-            "The ramp has one stair less than warmup, so the peak comes too early. Divide by warmup.",
-        ),
-        Mutant(
-            "always_peak",
-            lambda step, peak, warmup: peak,
-            "The rate is the peak from the start. Before step warmup − 1 it is peak·(step + 1)/warmup.",
-        ),
-        Mutant(
-            "added",
-            lambda step, peak, warmup: peak if step + 1 >= warmup else peak + (step + 1) / warmup,
-            "The share is added to the peak. It multiplies it: peak·(step + 1)/warmup.",
-        ),
-        Mutant(
-            "squared",
-            lambda step, peak, warmup: peak * min(1.0, (step + 1) / max(warmup, 1)) ** 2,
-            "The ramp is a parabola here. It is a straight line: peak·(step + 1)/warmup.",
-        ),
-        Mutant(
-            "linear_decay",
-            lambda step, peak, warmup: peak * min((step + 1) / max(warmup, 1), max(warmup, 1) / (step + 1)),
-            "After the warm-up the rate falls again. It stays at the peak.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+at step + 1 = warmup the ramp's own value is the peak, so either branch gives it
+    7d3748df81 solution, compare: step + 1 >= warmup → step + 1 > warmup
+    e66bda03b1 solution, window: warmup + 1 in step + 1 >= warmup
+    673904e259 solution, operand: step + 1 → step
+""",
 )

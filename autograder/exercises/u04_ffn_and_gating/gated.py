@@ -1,38 +1,30 @@
 """A gated feed-forward layer for every activation."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Fn, Program, Source
 from autograder.reference import ffn as ref
 
 
-class Base(nn.Module):
-    """Three weights by name; a subclass says how the branches meet."""
-
-    bias = False
+class GatedFeedForward(nn.Module):
+    """Both branches by name."""
 
     def __init__(self, d_model, d_ff, activation):
         super().__init__()
         self.activation = activation
-        self.gate_proj = nn.Linear(d_model, d_ff, bias=self.bias)
-        self.up_proj = nn.Linear(d_model, d_ff, bias=self.bias)
-        self.down_proj = nn.Linear(d_ff, d_model, bias=self.bias)
-
-    def mix(self, gate, up):
-        return self.activation(gate) * up
+        self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.up_proj = nn.Linear(d_model, d_ff, bias=False)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, x):
-        return self.down_proj(self.mix(self.gate_proj(x), self.up_proj(x)))
-
-
-def meeting(mix):
-    """A class whose branches meet as ``mix(activation, gate, up)`` says."""
-    return type("GatedFeedForward", (Base,), {"mix": lambda self, gate, up: mix(self.activation, gate, up)})
+        gate = self.activation(self.gate_proj(x))
+        up = self.up_proj(x)
+        return self.down_proj(gate * up)
 
 
 class ByMatrices(nn.Module):
@@ -48,27 +40,6 @@ class ByMatrices(nn.Module):
     def forward(self, x):
         gate = self.activation(torch.einsum("...i,oi->...o", x, self.gate_proj.weight))
         return (gate * (x @ self.up_proj.weight.T)) @ self.down_proj.weight.T
-
-
-class WithBias(Base):
-    """Linear layers as torch makes them, with biases."""
-
-    bias = True
-
-
-class Tied(Base):
-    """One matrix under two names."""
-
-    def __init__(self, d_model, d_ff, activation):
-        super().__init__(d_model, d_ff, activation)
-        self.up_proj = self.gate_proj
-
-
-class OneVector(Base):
-    """Right for (tokens, d_model) and nothing else."""
-
-    def forward(self, x):
-        return super().forward(x.reshape(-1, x.shape[-1]))
 
 
 def weights(g: Source, d_model: int, d_ff: int) -> dict[str, Tensor]:
@@ -113,10 +84,77 @@ def gradients(g: Source) -> Program:
     return new.call(x, params=True, grad=[0], cotangent=g.randn(2, 3, 3))
 
 
-def exchanged_sizes(self, d_model, d_ff, activation):
-    Base.__init__(self, d_model, d_ff, activation)
-    self.down_proj = nn.Linear(d_model, d_ff, bias=False)
-
+MISTAKES = changes(
+    GatedFeedForward,
+    """
+activates_up: self.activation(self.gate_proj(x)) → self.gate_proj(x)
+; self.up_proj(x) → self.activation(self.up_proj(x))
+    The activation sits on the up branch. In this course the gate is the branch that is activated.
+activates_product: self.activation(self.gate_proj(x)) → self.gate_proj(x) ; gate * up → self.activation(gate * up)
+    The activation is applied to the product. Activate the gate first, then multiply.
+activates_both: self.up_proj(x) → self.activation(self.up_proj(x))
+    Both branches are activated. The up branch stays linear.
+adds: gate * up → gate + up
+    The branches are added. A gate multiplies: activation(gate) * up.
+gates_twice: gate * up → gate * up * up
+    The up branch is multiplied in twice. activation(gate) * up is already the whole product.
+extra_factor: gate * up → gate * up / 2**0.5
+    There is an extra factor 1/√2. LLaMA and PaLM have none: the product goes into down_proj as it is.
+gate_forgotten: self.activation(self.gate_proj(x)) → self.gate_proj(x) ; gate * up → self.activation(up)
+    The gate branch is not used: this is the plain layer. Multiply by activation(gate_proj(x)).
+activation_fixed: self.activation(self.gate_proj(x)) → nn.functional.silu(self.gate_proj(x))
+    The activation is always SiLU. Use the one that was handed in: self.activation.
+tied: self.up_proj = nn.Linear(d_model, d_ff, bias=False) → self.up_proj = self.gate_proj
+    gate_proj and up_proj are one and the same layer. Make an nn.Linear of its own for each.
+gate_detached: self.activation(self.gate_proj(x)) → self.activation(self.gate_proj(x)).detach()
+    The numbers are right, but no gradient passes the gate, so gate_proj never learns: it was cut off (detach,
+    .data, no_grad).
+up_detached: self.up_proj(x) → self.up_proj(x).detach()
+    The numbers are right, but no gradient passes the up branch, so up_proj never learns: it was cut off (detach,
+    .data, no_grad).
+gate_reversed: gate * up → (1 - gate) * up
+    The gate is turned round: up is multiplied by activation(gate), not by 1 minus it.
+with_residual: return self.down_proj(gate * up) → return x + self.down_proj(gate * up)
+    x is added at the end. The residual belongs to the block around this layer.
+activates_output: self.activation(self.gate_proj(x)) → self.gate_proj(x)
+; self.down_proj(gate * up) → self.activation(self.down_proj(gate * up))
+    The activation comes last, on the result. It belongs on the gate: activation(gate_proj(x)).
+not_activated: self.activation(self.gate_proj(x)) → self.gate_proj(x)
+    The activation is never used. It belongs on the gate: activation(gate_proj(x)) * up_proj(x).
+up_forgotten: gate * up → gate
+    The up branch is not used: this is the plain layer. Multiply by up_proj(x).
+gate_of_up: self.activation(self.gate_proj(x)) → self.activation(self.up_proj(x))
+    The up branch gates itself. The gate is activation(gate_proj(x)).
+flattened: gate = → x = x.reshape(-1, x.shape[-1]); gate =
+    The axes in front of d_model are flattened and not brought back. nn.Linear works on the last axis of any shape:
+    hand x over as it is.
+no_down: self.down_proj(gate * up) → gate * up
+    down_proj is not used: bring the product back to d_model.
+other_parameters: gate_proj = nn.Linear(d_model, d_ff, bias=False) → gate_proj = nn.Linear(d_model, d_ff)
+; up_proj = nn.Linear(d_model, d_ff, bias=False) → up_proj = nn.Linear(d_model, d_ff)
+; nn.Linear(d_ff, d_model, bias=False) → nn.Linear(d_ff, d_model)
+    The weights do not load: the layers are gate_proj, up_proj and down_proj, each with bias=False.
+sizes_exchanged: nn.Linear(d_ff, d_model, bias=False) → nn.Linear(d_model, d_ff, bias=False)
+    A weight has the wrong shape. nn.Linear takes inputs first, then outputs: gate_proj and up_proj lead from
+    d_model to d_ff, down_proj leads back.
+sigmoid_fixed: self.activation(self.gate_proj(x)) → torch.sigmoid(self.gate_proj(x))
+    The gate is always a sigmoid. Use the activation that was handed in: self.activation.
+relu_fixed: self.activation(self.gate_proj(x)) → torch.relu(self.gate_proj(x))
+    The activation is always ReLU. Use the one that was handed in: self.activation.
+sigmoid_after_activation: gate * up → torch.sigmoid(gate) * up
+    A sigmoid is applied on top of the activation. The gate is activation(gate_proj(x)), nothing more.
+gate_times_itself: self.up_proj(x) → self.gate_proj(x)
+    The gate branch gates itself: up_proj is not used. The value is up_proj(x).
+activates_input: self.activation(self.gate_proj(x)) → self.gate_proj(self.activation(x))
+    x is activated before gate_proj. First gate_proj, then the activation.
+activates_result: self.down_proj(gate * up) → self.activation(self.down_proj(gate * up))
+    The result of down_proj is activated as well. The activation belongs on the gate only.
+activates_sum: self.activation(self.gate_proj(x)) → self.gate_proj(x) ; gate * up → self.activation(gate + up)
+    The branches are added, then activated. Activate the gate alone, and multiply: activation(gate) * up.
+adds_value_again: gate * up → gate * up + up
+    The up branch is added once more. The product activation(gate) * up is all that goes into down_proj.
+""",
+)
 
 EXERCISE = Exercise(
     id="ffn.gated",
@@ -124,9 +162,8 @@ EXERCISE = Exercise(
     points=3,
     difficulty=3,
     minutes=18,
-    signature="GatedFeedForward(d_model, d_ff, activation)",
     reference=ref.GatedFeedForward,
-    alternatives=[Base, ByMatrices],
+    alternatives=[GatedFeedForward, ByMatrices],
     cases=[
         Case("by hand", "one unit with weights 1 (gate), 2 (up) and 3 (down): 2 gives 2·4·3 = 24, −2 gives 0", by_hand),
         Case("sigmoid", "GLU: the sigmoid gates, the other branch stays as it is", one_call("sigmoid")),
@@ -146,165 +183,11 @@ EXERCISE = Exercise(
         Case("one vector", "a single vector, d_ff smaller than d_model", one_call("tanh", d_model=5, d_ff=2, shape=())),
         Case("gradients", "gradients reach the input and all three weights", gradients),
     ],
-    mutants=[
-        Mutant(
-            "activates_up",
-            meeting(lambda f, gate, up: gate * f(up)),
-            "The activation sits on the up branch. In this course the gate is the branch that is activated.",
-        ),
-        Mutant(
-            "activates_product",
-            meeting(lambda f, gate, up: f(gate * up)),
-            "The activation is applied to the product. Activate the gate first, then multiply.",
-        ),
-        Mutant(
-            "activates_both",
-            meeting(lambda f, gate, up: f(gate) * f(up)),
-            "Both branches are activated. The up branch stays linear.",
-        ),
-        Mutant(
-            "adds",
-            meeting(lambda f, gate, up: f(gate) + up),
-            "The branches are added. A gate multiplies: activation(gate) * up.",
-        ),
-        Mutant(
-            "gates_twice",
-            meeting(lambda f, gate, up: f(gate) * up * up),
-            "The up branch is multiplied in twice. activation(gate) * up is already the whole product.",
-        ),
-        Mutant(
-            "extra_factor",
-            meeting(lambda f, gate, up: f(gate) * up / math.sqrt(2)),
-            "There is an extra factor 1/√2. LLaMA and PaLM have none: the product goes into down_proj as it is.",
-        ),
-        Mutant(
-            "gate_forgotten",
-            meeting(lambda f, gate, up: f(up)),
-            "The gate branch is not used: this is the plain layer. Multiply by activation(gate_proj(x)).",
-        ),
-        Mutant(
-            "activation_fixed",
-            meeting(lambda f, gate, up: torch.nn.functional.silu(gate) * up),
-            "The activation is always SiLU. Use the one that was handed in: self.activation.",
-        ),
-        Mutant(
-            "tied",
-            Tied,
-            "gate_proj and up_proj are one and the same layer. Make an nn.Linear of its own for each.",
-        ),
-        Mutant(
-            "gate_detached",
-            meeting(lambda f, gate, up: f(gate).detach() * up),
-            "The numbers are right, but no gradient passes the gate, so gate_proj never learns: it was cut off "
-            "(detach, .data, no_grad).",
-        ),
-        Mutant(
-            "up_detached",
-            meeting(lambda f, gate, up: f(gate) * up.detach()),
-            "The numbers are right, but no gradient passes the up branch, so up_proj never learns: it was cut off "
-            "(detach, .data, no_grad).",
-        ),
-        Mutant(
-            "gate_reversed",
-            meeting(lambda f, gate, up: (1 - f(gate)) * up),
-            "The gate is turned round: up is multiplied by activation(gate), not by 1 minus it.",
-        ),
-        Mutant(
-            "with_residual",
-            type("GatedFeedForward", (Base,), {"forward": lambda self, x: x + Base.forward(self, x)}),
-            "x is added at the end. The residual belongs to the block around this layer.",
-        ),
-        Mutant(
-            "activates_output",
-            type(
-                "GatedFeedForward",
-                (Base,),
-                {"forward": lambda self, x: self.activation(self.down_proj(self.gate_proj(x) * self.up_proj(x)))},
-            ),
-            "The activation comes last, on the result. It belongs on the gate: activation(gate_proj(x)).",
-        ),
-        Mutant(
-            "not_activated",
-            meeting(lambda f, gate, up: gate * up),
-            "The activation is never used. It belongs on the gate: activation(gate_proj(x)) * up_proj(x).",
-        ),
-        Mutant(
-            "up_forgotten",
-            meeting(lambda f, gate, up: f(gate)),
-            "The up branch is not used: this is the plain layer. Multiply by up_proj(x).",
-        ),
-        Mutant(
-            "gate_of_up",
-            meeting(lambda f, gate, up: up * f(up)),
-            "The up branch gates itself. The gate is activation(gate_proj(x)).",
-        ),
-        Mutant(
-            "flattened",
-            OneVector,
-            "The axes in front of d_model are flattened and not brought back. nn.Linear works on the last axis of any "
-            "shape: hand x over as it is.",
-        ),
-        Mutant(
-            "no_down",
-            type(
-                "GatedFeedForward", (Base,), {"forward": lambda self, x: self.mix(self.gate_proj(x), self.up_proj(x))}
-            ),
-            "down_proj is not used: bring the product back to d_model.",
-        ),
-        Mutant(
-            "other_parameters",
-            WithBias,
-            "The weights do not load: the layers are gate_proj, up_proj and down_proj, each with bias=False.",
-        ),
-        Mutant(
-            "sizes_exchanged",
-            type("GatedFeedForward", (Base,), {"__init__": exchanged_sizes}),
-            "A weight has the wrong shape. nn.Linear takes inputs first, then outputs: gate_proj and up_proj "
-            "lead from d_model to d_ff, down_proj leads back.",
-        ),
-        Mutant(
-            "sigmoid_fixed",
-            meeting(lambda f, gate, up: torch.sigmoid(gate) * up),
-            "The gate is always a sigmoid. Use the activation that was handed in: self.activation.",
-        ),
-        Mutant(
-            "relu_fixed",
-            meeting(lambda f, gate, up: torch.relu(gate) * up),
-            "The activation is always ReLU. Use the one that was handed in: self.activation.",
-        ),
-        Mutant(
-            "sigmoid_after_activation",
-            meeting(lambda f, gate, up: torch.sigmoid(f(gate)) * up),
-            "A sigmoid is applied on top of the activation. The gate is activation(gate_proj(x)), nothing more.",
-        ),
-        Mutant(
-            "gate_times_itself",
-            meeting(lambda f, gate, up: f(gate) * gate),
-            "The gate branch gates itself: up_proj is not used. The value is up_proj(x).",
-        ),
-        Mutant(
-            "activates_input",
-            type(
-                "GatedFeedForward",
-                (Base,),
-                {"forward": lambda self, x: self.down_proj(self.gate_proj(self.activation(x)) * self.up_proj(x))},
-            ),
-            "x is activated before gate_proj. First gate_proj, then the activation.",
-        ),
-        Mutant(
-            "activates_result",
-            type("GatedFeedForward", (Base,), {"forward": lambda self, x: self.activation(Base.forward(self, x))}),
-            "The result of down_proj is activated as well. The activation belongs on the gate only.",
-        ),
-        Mutant(
-            "activates_sum",
-            meeting(lambda f, gate, up: f(gate + up)),
-            "The branches are added, then activated. Activate the gate alone, and multiply: activation(gate) * up.",
-        ),
-        Mutant(
-            "adds_value_again",
-            meeting(lambda f, gate, up: f(gate) * up + up),
-            "The up branch is added once more. The product activation(gate) * up is all that goes into down_proj.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+only the reference has this argument: the text asks for no biases
+    GatedFeedForward(bias)
+only the reference has the argument bias
+    GatedFeedForward(activation, bias)
+""",
 )

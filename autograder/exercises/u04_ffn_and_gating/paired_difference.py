@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 
 
 def paired_difference(a, b):
@@ -41,19 +42,65 @@ def _close(g: Source, n: int) -> tuple[torch.Tensor, torch.Tensor]:
     return b + 1e-9 * g.randn(n).double(), b
 
 
-def from_differences(summary):
-    return lambda a, b: summary((a - b).double())
-
-
-def from_pairs(difference):
-    """A summary of other differences."""
-
-    def wrong(a, b):
-        d = difference(a.double(), b.double())
-        return d.mean().item(), d.std().item() / math.sqrt(len(d))
-
-    return wrong
-
+MISTAKES = changes(
+    paired_difference,
+    """
+sign: float(d.mean()), float(d.std() / math.sqrt(len(d))) → -d.mean(), d.std() / math.sqrt(len(d))
+    The sign is turned: the mean of a − b is asked for.
+absolute: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.abs().mean(), d.std() / math.sqrt(len(d))
+    The mean is taken of |a − b|. Keep the signs: differences both ways should cancel.
+absolute_first: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.abs().mean(), d.abs().std() / math.sqrt(len(d))
+    The differences lose their signs. Keep them, for the mean and for the spread: differences both ways should
+    cancel.
+less_one_twice: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.std() / math.sqrt(len(d) - 1)
+    n − 1 is used twice. It belongs into the spread s; s is then divided by √n.
+exchanged: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.std() / math.sqrt(len(d)), d.mean()
+    The error comes first. Return the mean, then the error.
+times_root: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.std() * math.sqrt(len(d))
+    The spread is multiplied by √n. Divide: more seeds make the mean more certain.
+squared_error: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.var() / len(d)
+    This is the square of the error: the root is missing.
+sum: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.sum(), d.std() / math.sqrt(len(d))
+    The differences are added up. Take their mean.
+median: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.median(), d.std() / math.sqrt(len(d))
+    This is the median of the differences. The mean is asked for.
+spread_of_one: d.std() → a.double().std()
+    The spread is that of a. Take the spread of the differences a − b.
+relative: a.double() - b.double() → (a.double() - b.double()) / b.double()
+    The differences are divided by b. The bare a − b is asked for.
+float32: a.double() - b.double() → a.float().double() - b.float().double()
+    The losses are rounded to float32 before they are subtracted, and their difference gets lost. Subtract first.
+variance: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.var() / math.sqrt(len(d))
+    The variance is divided by √n. The error of the mean is the standard deviation divided by √n.
+spread: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.std()
+    This is the spread of single runs. The error of their mean is smaller by √n.
+divides_by_n: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.std() / len(d)
+    The spread is divided by n. The error of a mean shrinks with √n only.
+biased: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.std(correction=0) / math.sqrt(len(d))
+    The spread divides by n. With few seeds use n − 1, as torch.std does by default.
+not_paired: d.std() / math.sqrt(len(d)) → (a.double().var() / len(a) + b.double().var() / len(b)).sqrt()
+    The seeds are not paired: what both models share at a seed cancels only in a − b, seed by seed.
+tensors: a.double() - b.double() → a - b
+; float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.std() / math.sqrt(len(d))
+    The numbers are right, but they are tensors. Two Python floats are asked for: .item() on each.
+spreads_subtracted: d.std() → (a.std() - b.std()).abs()
+    The spreads of a and of b are subtracted. Subtract the losses first, seed by seed, then take the spread.
+spreads_added: d.std() → (a.std() + b.std())
+    The spreads of a and of b are added. Take the spread of the differences a − b, seed by seed.
+spread_of_other: d.std() → b.double().std()
+    The spread is that of b. Take the spread of the differences a − b.
+biased_spread: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), d.std(correction=0)
+    The spread divides by n, and √n is missing. Use n − 1 in the spread s; the error is s/√n.
+confidence: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean(), 1.96 * d.std() / math.sqrt(len(d))
+    The error is multiplied by 1.96, as for an interval. The standard error is s/√n itself.
+mean_divided: float(d.mean()) → d.mean() / math.sqrt(len(d)) ; float(d.std() → (d.std()
+    The mean is divided by √n as well. Only the spread is.
+mean_only: float(d.mean()), float(d.std() / math.sqrt(len(d))) → d.mean()
+    Only the mean comes back. Return the pair: mean, error.
+around_zero: float(d.mean()) → d.mean() ; float(d.std() → ((d.square().sum() / (len(d) - 1)).sqrt()
+    The spread is taken around 0. Subtract the mean of the differences before you square.
+""",
+)
 
 EXERCISE = Exercise(
     id="ffn.paired_difference",
@@ -61,7 +108,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="paired_difference(a, b)",
     reference=paired_difference,
     alternatives=[paired_by_sums, paired_by_variance],
     cases=[
@@ -97,138 +143,10 @@ EXERCISE = Exercise(
         ),
         Case("random", "six seeds whose losses rise and fall together", lambda g: losses(g, 6), rtol=1e-3, weight=2),
     ],
-    mutants=[
-        Mutant(
-            "sign",
-            from_differences(lambda d: (-d.mean(), d.std() / math.sqrt(len(d)))),
-            "The sign is turned: the mean of a − b is asked for.",
-        ),
-        Mutant(
-            "absolute",
-            from_differences(lambda d: (d.abs().mean(), d.std() / math.sqrt(len(d)))),
-            "The mean is taken of |a − b|. Keep the signs: differences both ways should cancel.",
-        ),
-        Mutant(
-            "absolute_first",
-            from_differences(lambda d: (d.abs().mean(), d.abs().std() / math.sqrt(len(d)))),
-            "The differences lose their signs. Keep them, for the mean and for the spread: differences both ways "
-            "should cancel.",
-        ),
-        Mutant(
-            "less_one_twice",
-            from_differences(lambda d: (d.mean(), d.std() / math.sqrt(len(d) - 1))),
-            "n − 1 is used twice. It belongs into the spread s; s is then divided by √n.",
-        ),
-        Mutant(
-            "exchanged",
-            from_differences(lambda d: (d.std() / math.sqrt(len(d)), d.mean())),
-            "The error comes first. Return the mean, then the error.",
-        ),
-        Mutant(
-            "times_root",
-            from_differences(lambda d: (d.mean(), d.std() * math.sqrt(len(d)))),
-            "The spread is multiplied by √n. Divide: more seeds make the mean more certain.",
-        ),
-        Mutant(
-            "squared_error",
-            from_differences(lambda d: (d.mean(), d.var() / len(d))),
-            "This is the square of the error: the root is missing.",
-        ),
-        Mutant(
-            "sum",
-            from_differences(lambda d: (d.sum(), d.std() / math.sqrt(len(d)))),
-            "The differences are added up. Take their mean.",
-        ),
-        Mutant(
-            "median",
-            from_differences(lambda d: (d.median(), d.std() / math.sqrt(len(d)))),
-            "This is the median of the differences. The mean is asked for.",
-        ),
-        Mutant(
-            "spread_of_one",
-            lambda a, b: (float((a - b).mean()), float(a.double().std() / math.sqrt(len(a)))),
-            "The spread is that of a. Take the spread of the differences a − b.",
-        ),
-        Mutant(
-            "relative",
-            from_pairs(lambda a, b: (a - b) / b),
-            "The differences are divided by b. The bare a − b is asked for.",
-        ),
-        Mutant(
-            "float32",
-            lambda a, b: paired_difference(a.float(), b.float()),
-            "The losses are rounded to float32 before they are subtracted, and their difference gets lost. Subtract "
-            "first.",
-        ),
-        Mutant(
-            "variance",
-            from_differences(lambda d: (d.mean(), d.var() / math.sqrt(len(d)))),
-            "The variance is divided by √n. The error of the mean is the standard deviation divided by √n.",
-        ),
-        Mutant(
-            "spread",
-            from_differences(lambda d: (d.mean(), d.std())),
-            "This is the spread of single runs. The error of their mean is smaller by √n.",
-        ),
-        Mutant(
-            "divides_by_n",
-            from_differences(lambda d: (d.mean(), d.std() / len(d))),
-            "The spread is divided by n. The error of a mean shrinks with √n only.",
-        ),
-        Mutant(
-            "biased",
-            from_differences(lambda d: (d.mean(), d.std(correction=0) / math.sqrt(len(d)))),
-            "The spread divides by n. With few seeds use n − 1, as torch.std does by default.",
-        ),
-        Mutant(
-            "not_paired",
-            lambda a, b: (float((a - b).mean()), float((a.double().var() / len(a) + b.double().var() / len(b)).sqrt())),
-            "The seeds are not paired: what both models share at a seed cancels only in a − b, seed by seed.",
-        ),
-        Mutant(
-            "tensors",
-            lambda a, b: ((a - b).mean(), (a - b).std() / math.sqrt(len(a))),
-            "The numbers are right, but they are tensors. Two Python floats are asked for: .item() on each.",
-        ),
-        Mutant(
-            "spreads_subtracted",
-            lambda a, b: (float((a - b).mean()), abs(float(a.std() - b.std())) / math.sqrt(len(a))),
-            "The spreads of a and of b are subtracted. Subtract the losses first, seed by seed, then take the spread.",
-        ),
-        Mutant(
-            "spreads_added",
-            lambda a, b: (float((a - b).mean()), float(a.std() + b.std()) / math.sqrt(len(a))),
-            "The spreads of a and of b are added. Take the spread of the differences a − b, seed by seed.",
-        ),
-        Mutant(
-            "spread_of_other",
-            lambda a, b: (float((a - b).mean()), float(b.double().std() / math.sqrt(len(b)))),
-            "The spread is that of b. Take the spread of the differences a − b.",
-        ),
-        Mutant(
-            "biased_spread",
-            from_differences(lambda d: (d.mean(), d.std(correction=0))),
-            "The spread divides by n, and √n is missing. Use n − 1 in the spread s; the error is s/√n.",
-        ),
-        Mutant(
-            "confidence",
-            from_differences(lambda d: (d.mean(), 1.96 * d.std() / math.sqrt(len(d)))),
-            "The error is multiplied by 1.96, as for an interval. The standard error is s/√n itself.",
-        ),
-        Mutant(
-            "mean_divided",
-            from_differences(lambda d: (d.mean() / math.sqrt(len(d)), d.std() / math.sqrt(len(d)))),
-            "The mean is divided by √n as well. Only the spread is.",
-        ),
-        Mutant(
-            "mean_only",
-            from_differences(lambda d: d.mean()),
-            "Only the mean comes back. Return the pair: mean, error.",
-        ),
-        Mutant(
-            "around_zero",
-            from_differences(lambda d: (d.mean(), (d.square().sum() / (len(d) - 1)).sqrt() / math.sqrt(len(d)))),
-            "The spread is taken around 0. Subtract the mean of the differences before you square.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+float32 losses that are subtracted in float32 are off by one rounding step, far less than is judged
+    efa04744a7 solution, call: a.double() → a
+    09de445281 solution, call: b.double() → b
+""",
 )

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call
 from autograder.reference import activations as ref
 
 from .shared import t
@@ -16,20 +17,65 @@ def jacobian_by_loop(p):
     return torch.stack(rows, -2)
 
 
-def always_float32(p):
-    """Right for float32, and for nothing else."""
-    return ref.softmax_jacobian(p).float()
-
-
-def one_row(p):
-    """Right for a vector, mixes rows of a batch."""
-    flat = p.reshape(-1, p.shape[-1])
-    return torch.diag_embed(p) - flat.T @ flat
-
-
 def probabilities(g: Source, *shape: int) -> Tensor:
     return torch.softmax(g.randn(*shape), -1)
 
+
+MISTAKES = changes(
+    ref.softmax_jacobian,
+    """
+diagonal_only: torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2) → torch.diag_embed(p * (1 - p))
+    Only the diagonal is right. Raising one input also lowers the other outputs: −p_i·p_j.
+no_diagonal: torch.diag_embed(p) - → -
+    The diagonal lacks its + p_i: the matrix is diag(p) − p pᵀ.
+plus: torch.diag_embed(p) - → torch.diag_embed(p) +
+    The product p_i·p_j is subtracted: raising one input lowers the other outputs.
+delta_forgotten: torch.diag_embed(p) - → ; p.unsqueeze(-2) → (1 - p.unsqueeze(-2))
+    p_i(1 − p_j) holds on the diagonal only. Elsewhere the 1 is a 0.
+sign: torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2) → p.unsqueeze(-1) * p.unsqueeze(-2) - torch.diag_embed(p)
+    Every entry has the wrong sign: it is diag(p) − p pᵀ.
+rows_mixed: p.unsqueeze(-1) * p.unsqueeze(-2) → p.reshape(-1, p.shape[-1]).T @ p.reshape(-1, p.shape[-1])
+    The rows of a batch are mixed: pᵀp adds up over the batch. Use p[..., :, None] * p[..., None, :].
+float32: torch.diag_embed(p) → (torch.diag_embed(p) ; p.unsqueeze(-2) → p.unsqueeze(-2)).float()
+    The matrix is float32 whatever comes in. Keep the dtype of p: torch.diag_embed(p), or eye and zeros with
+    dtype=p.dtype.
+diag_of_batch: torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2) → torch.diag(p) - torch.outer(p, p)
+    torch.diag and torch.outer take one row. For a batch use torch.diag_embed(p) and p[..., :, None] * p[..., None,
+    :].
+row_index_twice: p.unsqueeze(-2) → p.unsqueeze(-1)
+    Each row holds p_i² throughout. Entry (i, j) needs p_i·p_j: p[..., :, None] * p[..., None, :].
+square_diagonal: torch.diag_embed(p) → torch.diag_embed(p * p)
+    The diagonal holds p_i² before the subtraction. It holds p_i: torch.diag_embed(p).
+one_minus_everywhere: p.unsqueeze(-2) → (1 - p.unsqueeze(-2))
+    Beside the diagonal the entries are −p_i·p_j, without a 1 − p_j.
+softmax_again: return → p = torch.softmax(p, -1); return
+    p is a softmax's output already. Do not apply softmax to it again.
+inner_product: p.unsqueeze(-1) * p.unsqueeze(-2) → (p * p).sum(-1)[..., None, None]
+    p @ p.T of a vector is one number. Every pair is needed: p[..., :, None] * p[..., None, :].
+identity: torch.diag_embed(p) → torch.eye(p.shape[-1], dtype=p.dtype)
+    The diagonal has a 1 in place of p_i: torch.diag_embed(p), not the identity.
+identity_float32: torch.diag_embed(p) → torch.eye(p.shape[-1])
+    torch.eye puts a 1 on the diagonal, in float32, in place of p_i in the dtype of p: torch.diag_embed(p).
+diagonal_overwritten: torch.diag_embed(p) → torch.diag_embed(p + p * p)
+    Right beside the diagonal. On it stands p_i alone: there p_i² is subtracted too, which gives p_i(1 − p_i).
+rows_in_one_axis: return → p = p.reshape(-1, p.shape[-1]); return
+    All rows stand in one axis in front, even where p has none. Keep the axes of p: (..., n) gives (..., n, n).
+beside_plus: torch.diag_embed(p) - → torch.diag_embed(p - 2 * p * p) +
+    The diagonal is right; beside it the signs are not. Raising one input lowers the other outputs: −p_i·p_j.
+column_index_twice: p.unsqueeze(-1) → p.unsqueeze(-2)
+    Each column holds p_j² throughout. Entry (i, j) needs p_i·p_j: p[..., :, None] * p[..., None, :].
+elementwise_square: p.unsqueeze(-1) * p.unsqueeze(-2) → p * p
+    p * p holds squares only. Every pair is needed, one factor as a column: p[..., :, None] * p[..., None, :].
+slope_of_each: torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2) → p * (1 - p)
+    There is one slope per entry, as for a sigmoid. Each output moves with every input: an n × n matrix per row.
+square_subtracted_twice: torch.diag_embed(p) → torch.diag_embed(p * (1 - p))
+    p_i² is subtracted twice on the diagonal. With the product everywhere, the diagonal part is p_i alone.
+delta_forgotten_turned: torch.diag_embed(p) - → ; p.unsqueeze(-1) → (1 - p.unsqueeze(-1))
+    p_j(1 − p_i) holds on the diagonal only. Elsewhere the 1 is a 0, because δ is 0 there.
+product_of_rows: p.unsqueeze(-1) * p.unsqueeze(-2) → (p @ p.mT if p.ndim > 1 else p @ p)
+    p @ pᵀ sums over the entries of a row. Every pair is needed: p[..., :, None] * p[..., None, :].
+""",
+)
 
 EXERCISE = Exercise(
     id="activation.softmax_jacobian",
@@ -38,7 +84,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=15,
     extension=True,
-    signature="softmax_jacobian(p)",
     reference=ref.softmax_jacobian,
     alternatives=[
         jacobian_by_loop,
@@ -69,132 +114,9 @@ EXERCISE = Exercise(
             lambda g: call(probabilities(g, 2, 4), grad=[0]),
         ),
     ],
-    mutants=[
-        Mutant(
-            "diagonal_only",
-            lambda p: torch.diag_embed(p * (1 - p)),
-            "Only the diagonal is right. Raising one input also lowers the other outputs: −p_i·p_j.",
-        ),
-        Mutant(
-            "no_diagonal",
-            lambda p: -p[..., :, None] * p[..., None, :],
-            "The diagonal lacks its + p_i: the matrix is diag(p) − p pᵀ.",
-        ),
-        Mutant(
-            "plus",
-            lambda p: torch.diag_embed(p) + p[..., :, None] * p[..., None, :],
-            "The product p_i·p_j is subtracted: raising one input lowers the other outputs.",
-        ),
-        Mutant(
-            "delta_forgotten",
-            lambda p: p[..., :, None] * (1 - p[..., None, :]),
-            "p_i(1 − p_j) holds on the diagonal only. Elsewhere the 1 is a 0.",
-        ),
-        Mutant(
-            "sign",
-            lambda p: p[..., :, None] * p[..., None, :] - torch.diag_embed(p),
-            "Every entry has the wrong sign: it is diag(p) − p pᵀ.",
-        ),
-        Mutant(
-            "rows_mixed",
-            one_row,
-            "The rows of a batch are mixed: pᵀp adds up over the batch. Use p[..., :, None] * p[..., None, :].",
-        ),
-        Mutant(
-            "float32",
-            always_float32,
-            "The matrix is float32 whatever comes in. Keep the dtype of p: torch.diag_embed(p), or eye and zeros with "
-            "dtype=p.dtype.",
-        ),
-        Mutant(
-            "diag_of_batch",
-            lambda p: torch.diag(p) - torch.outer(p, p),
-            "torch.diag and torch.outer take one row. For a batch use torch.diag_embed(p) and "
-            "p[..., :, None] * p[..., None, :].",
-        ),
-        Mutant(
-            "row_index_twice",
-            lambda p: torch.diag_embed(p) - p[..., :, None] ** 2 * torch.ones_like(p)[..., None, :],
-            "Each row holds p_i² throughout. Entry (i, j) needs p_i·p_j: p[..., :, None] * p[..., None, :].",
-        ),
-        Mutant(
-            "square_diagonal",
-            lambda p: torch.diag_embed(p * p) - p[..., :, None] * p[..., None, :],
-            "The diagonal holds p_i² before the subtraction. It holds p_i: torch.diag_embed(p).",
-        ),
-        Mutant(
-            "one_minus_everywhere",
-            lambda p: torch.diag_embed(p) - p[..., :, None] * (1 - p[..., None, :]),
-            "Beside the diagonal the entries are −p_i·p_j, without a 1 − p_j.",
-        ),
-        Mutant(
-            "softmax_again",
-            lambda p: ref.softmax_jacobian(torch.softmax(p, -1)),
-            "p is a softmax's output already. Do not apply softmax to it again.",
-        ),
-        Mutant(
-            "inner_product",
-            lambda p: torch.diag_embed(p) - (p * p).sum(-1)[..., None, None],
-            "p @ p.T of a vector is one number. Every pair is needed: p[..., :, None] * p[..., None, :].",
-        ),
-        Mutant(
-            "identity",
-            lambda p: torch.eye(p.shape[-1], dtype=p.dtype) - p[..., :, None] * p[..., None, :],
-            "The diagonal has a 1 in place of p_i: torch.diag_embed(p), not the identity.",
-        ),
-        Mutant(
-            "identity_float32",
-            lambda p: torch.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :],
-            "torch.eye puts a 1 on the diagonal, in float32, in place of p_i in the dtype of p: torch.diag_embed(p).",
-        ),
-        Mutant(
-            "diagonal_overwritten",
-            lambda p: torch.diag_embed(p + p * p) - p[..., :, None] * p[..., None, :],
-            "Right beside the diagonal. On it stands p_i alone: there p_i² is subtracted too, which gives "
-            "p_i(1 − p_i).",
-        ),
-        Mutant(
-            "rows_in_one_axis",
-            lambda p: ref.softmax_jacobian(p.reshape(-1, p.shape[-1])),
-            "All rows stand in one axis in front, even where p has none. Keep the axes of p: (..., n) gives "
-            "(..., n, n).",
-        ),
-        Mutant(
-            "beside_plus",
-            lambda p: torch.diag_embed(p - 2 * p * p) + p[..., :, None] * p[..., None, :],
-            "The diagonal is right; beside it the signs are not. Raising one input lowers the other outputs: −p_i·p_j.",
-        ),
-        Mutant(
-            "column_index_twice",
-            lambda p: torch.diag_embed(p) - torch.ones_like(p)[..., :, None] * (p * p)[..., None, :],
-            "Each column holds p_j² throughout. Entry (i, j) needs p_i·p_j: p[..., :, None] * p[..., None, :].",
-        ),
-        Mutant(
-            "elementwise_square",
-            lambda p: torch.diag_embed(p) - p * p,
-            "p * p holds squares only. Every pair is needed, one factor as a column: p[..., :, None] * p[...,"
-            " None, :].",
-        ),
-        Mutant(
-            "slope_of_each",
-            lambda p: p * (1 - p),
-            "There is one slope per entry, as for a sigmoid. Each output moves with every input: an n × n "
-            "matrix per row.",
-        ),
-        Mutant(
-            "square_subtracted_twice",
-            lambda p: torch.diag_embed(p * (1 - p)) - p[..., :, None] * p[..., None, :],
-            "p_i² is subtracted twice on the diagonal. With the product everywhere, the diagonal part is p_i alone.",
-        ),
-        Mutant(
-            "delta_forgotten_turned",
-            lambda p: p[..., None, :] * (1 - p[..., :, None]),
-            "p_j(1 − p_i) holds on the diagonal only. Elsewhere the 1 is a 0, because δ is 0 there.",
-        ),
-        Mutant(
-            "product_of_rows",
-            lambda p: torch.diag_embed(p) - p @ p.mT if p.ndim > 1 else torch.diag_embed(p) - p @ p,
-            "p @ pᵀ sums over the entries of a row. Every pair is needed: p[..., :, None] * p[..., None, :].",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the matrix is symmetric, so rows may be stacked as columns
+    9eaa12fc84 alternative jacobian_by_loop, constant: -2 → -1 in torch.stack(rows, -2)
+""",
 )

@@ -6,7 +6,8 @@ import torch
 from anatomy.program.distributions import normal
 from torch import Tensor, nn
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program
 from autograder.reference.positions.learned import LearnedPositions
 
 
@@ -37,145 +38,62 @@ class ByOneHot(Table):
         return hits.to(self.weight.dtype) @ self.weight
 
 
-class Unchecked(ByEmbedding):
-    def forward(self, position_ids):
-        return self.weight[position_ids]
-
-
-class NotLoadable(nn.Module):
-    """A table in a layer of its own."""
-
-    def __init__(self, max_positions, d_model):
-        super().__init__()
-        self.embedding = nn.Embedding(max_positions, d_model)
-        nn.init.normal_(self.embedding.weight, std=0.02)
-
-    def forward(self, position_ids):
-        if ((position_ids < 0) | (position_ids >= self.embedding.num_embeddings)).any():
-            raise ValueError("outside")
-        return self.embedding(position_ids)
-
-
-class AllOutside(ByEmbedding):
-    def forward(self, position_ids):
-        if ((position_ids < 0) | (position_ids >= len(self.weight))).all():
-            raise ValueError("outside")
-        return self.weight[position_ids]
-
-
-class LastRowRefused(ByEmbedding):
-    def forward(self, position_ids):
-        if ((position_ids < 0) | (position_ids >= len(self.weight) - 1)).any():
-            raise ValueError("outside")
-        return self.weight[position_ids]
-
-
-class Detached(ByEmbedding):
-    def forward(self, position_ids):
-        return super().forward(position_ids).detach()
-
-
-class Standard(ByEmbedding):
-    """Drawn with the standard deviation of nn.Embedding, 1."""
-
-    def __init__(self, max_positions, d_model):
-        super().__init__(max_positions, d_model)
-        self.weight = nn.Parameter(torch.randn(max_positions, d_model))
-
-
-class Zeros(ByEmbedding):
-    def __init__(self, max_positions, d_model):
-        super().__init__(max_positions, d_model)
-        self.weight = nn.Parameter(torch.zeros(max_positions, d_model))
-
-
-class NegativeWraps(ByEmbedding):
-    def forward(self, position_ids):
-        if (position_ids >= len(self.weight)).any():
-            raise ValueError("too large")
-        return self.weight[position_ids]
-
-
-class OffByOne(ByEmbedding):
-    def forward(self, position_ids):
-        if ((position_ids < 0) | (position_ids > len(self.weight))).any():
-            raise ValueError("outside")
-        return self.weight[position_ids]
-
-
-class Clamped(ByEmbedding):
-    def forward(self, position_ids):
-        return self.weight[position_ids.clamp(0, len(self.weight) - 1)]
-
-
-class Modulo(ByEmbedding):
-    def forward(self, position_ids):
-        return self.weight[position_ids % len(self.weight)]
-
-
-class IdsIgnored(ByEmbedding):
-    def forward(self, position_ids):
-        if ((position_ids < 0) | (position_ids >= len(self.weight))).any():
-            raise ValueError("outside")
-        return self.weight[: position_ids.shape[-1]].expand(*position_ids.shape, -1)
-
-
 def _table_of(rows: int, columns: int, weight: Tensor, ids: Tensor, **options: Any) -> Program:
     return Program().new("LearnedPositions", rows, columns, state={"weight": weight}).call(ids, **options)
 
 
-class _Read(ByEmbedding):
-    """Checked reading of the rows that ``rows`` names."""
-
-    def rows(self, ids):
-        return ids
-
-    def forward(self, position_ids):
-        if ((position_ids < 0) | (position_ids >= len(self.weight))).any():
-            raise ValueError("outside")
-        return self.weight[self.rows(position_ids)]
-
-
-class EndUnchecked(ByEmbedding):
-    def forward(self, position_ids):
-        if (position_ids < 0).any():
-            raise ValueError("negative")
-        return self.weight[position_ids]
-
-
-class FirstRowRefused(ByEmbedding):
-    def forward(self, position_ids):
-        if (position_ids <= 0).any():
-            raise ValueError("outside")
-        return super().forward(position_ids)
-
-
-class Counted(_Read):
-    def rows(self, ids):
-        return ids - ids.min()
-
-
-class NextRow(_Read):
-    def rows(self, ids):
-        return ids - 1
-
-
-class Scaled(_Read):
-    def forward(self, position_ids):
-        return super().forward(position_ids) * self.weight.shape[1] ** 0.5
-
-
-class Uniform(ByEmbedding):
-    def __init__(self, max_positions, d_model):
-        super().__init__(max_positions, d_model)
-        nn.init.uniform_(self.weight, -0.02, 0.02)
-
-
-class Squared(ByEmbedding):
-    def __init__(self, max_positions, d_model):
-        super().__init__(max_positions, d_model)
-        nn.init.normal_(self.weight, std=0.02**2)
-
+MISTAKES = changes(
+    LearnedPositions,
+    """
+unchecked: position_ids.numel() → False
+    Reading is right, the check is missing. Beyond the end torch raises an IndexError, and −1 silently reads the
+    last row; raise a ValueError for both.
+not_loadable: self.weight = nn.Parameter( → self.embedding = nn.Embedding(max_positions, d_model, _weight=
+; self.weight.shape[0] → self.embedding.num_embeddings ; self.weight[position_ids] → self.embedding(position_ids)
+    The weights do not load. The only parameter is weight: nn.Parameter, (max_positions, d_model).
+negative_wraps: 0 <= int(position_ids.min()) <= →
+    Negative positions read from the end of the table without a word. Raise a ValueError for them too.
+off_by_one: < size: → <= size:
+    The check lets position max_positions through. A table of n rows ends at position n − 1.
+all_outside: position_ids.numel() and not 0 <= int(position_ids.min()) <= → all(p < 0 or p >=
+; int(position_ids.max()) < size: → size for p in position_ids.flatten()):
+    An error is raised only where all positions are outside. One is enough: use any(), not all().
+last_row_refused: < size: → < size - 1:
+    The last row cannot be read. A table of n rows has positions 0 to n − 1: only n and beyond are outside.
+detached: self.weight[position_ids] → self.weight[position_ids].detach()
+    The rows are read without a gradient, so the table never learns. Index the parameter itself: no .data, no
+    detach(), no no_grad.
+standard_deviation_one: 0.02 * torch.randn → torch.randn
+    The table starts with standard deviation 1, fifty times too large. Multiply torch.randn by 0.02.
+starts_at_zero: 0.02 * torch.randn → torch.zeros
+    The table starts with zeros, so no two positions differ. Draw it from a normal distribution of standard
+    deviation 0.02.
+clamped: position_ids.numel() → False ; self.weight[position_ids] → self.weight[position_ids.clamp(0, size - 1)]
+    Positions beyond the end get the last row, so the model no longer knows where they are. Raise a ValueError
+    instead.
+modulo: position_ids.numel() → False ; self.weight[position_ids] → self.weight[position_ids % size]
+    Positions beyond the end start again at row 0, so two places look the same. Raise a ValueError instead.
+ids_ignored: self.weight[position_ids] → self.weight[: position_ids.shape[-1]].expand(*position_ids.shape, -1)
+    This reads rows 0, 1, 2, … whatever the ids say. Index the table with position_ids.
+end_unchecked: <= int(position_ids.max()) < size: → :
+    Only negative positions are checked. Beyond the end torch raises an IndexError: raise a ValueError for positions
+    from max_positions on.
+first_row_refused: not 0 <= → not 0 <
+    Position 0 is refused. It reads the first row: only positions below 0 are outside.
+ids_from_zero: self.weight[position_ids] → self.weight[position_ids - position_ids.min()]
+    The rows are counted from the smallest position. Index the table with position_ids as they are.
+next_row: self.weight[position_ids] → self.weight[position_ids - 1]
+    Every position reads another row, as if positions counted from 1. Position 0 reads the first row: index with
+    position_ids as they are.
+scaled: self.weight[position_ids] → self.weight[position_ids] * self.weight.shape[1] ** 0.5
+    The rows are multiplied by √d_model. Return them as they are stored: weight[position_ids].
+uniform: 0.02 * torch.randn(max_positions, d_model) → torch.empty(max_positions, d_model).uniform_(-0.02, 0.02)
+    The table is drawn from a uniform distribution. It is a normal one with standard deviation 0.02: 0.02 *
+    torch.randn(…).
+variance_as_deviation: 0.02 * torch.randn → 0.02**2 * torch.randn
+    The standard deviation is 0.02 squared, too small. 0.02² is the variance: multiply torch.randn by 0.02.
+""",
+)
 
 EXERCISE = Exercise(
     id="position.learned",
@@ -183,7 +101,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="LearnedPositions(max_positions, d_model)",
     reference=LearnedPositions,
     alternatives=[ByEmbedding, ByOneHot],
     cases=[
@@ -229,108 +146,14 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "unchecked",
-            Unchecked,
-            "Reading is right, the check is missing. Beyond the end torch raises an IndexError, and −1 silently "
-            "reads the last row; raise a ValueError for both.",
-        ),
-        Mutant(
-            "not_loadable",
-            NotLoadable,
-            "The weights do not load. The only parameter is weight: nn.Parameter, (max_positions, d_model).",
-        ),
-        Mutant(
-            "negative_wraps",
-            NegativeWraps,
-            "Negative positions read from the end of the table without a word. Raise a ValueError for them too.",
-        ),
-        Mutant(
-            "off_by_one",
-            OffByOne,
-            "The check lets position max_positions through. A table of n rows ends at position n − 1.",
-        ),
-        Mutant(
-            "all_outside",
-            AllOutside,
-            "An error is raised only where all positions are outside. One is enough: use any(), not all().",
-        ),
-        Mutant(
-            "last_row_refused",
-            LastRowRefused,
-            "The last row cannot be read. A table of n rows has positions 0 to n − 1: only n and beyond are outside.",
-        ),
-        Mutant(
-            "detached",
-            Detached,
-            "The rows are read without a gradient, so the table never learns. Index the parameter itself: no .data, no "
-            "detach(), no no_grad.",
-        ),
-        Mutant(
-            "standard_deviation_one",
-            Standard,
-            "The table starts with standard deviation 1, fifty times too large. Multiply torch.randn by 0.02.",
-        ),
-        Mutant(
-            "starts_at_zero",
-            Zeros,
-            "The table starts with zeros, so no two positions differ. Draw it from a normal distribution of standard "
-            "deviation 0.02.",
-        ),
-        Mutant(
-            "clamped",
-            Clamped,
-            "Positions beyond the end get the last row, so the model no longer knows where they are. Raise a "
-            "ValueError instead.",
-        ),
-        Mutant(
-            "modulo",
-            Modulo,
-            "Positions beyond the end start again at row 0, so two places look the same. Raise a ValueError instead.",
-        ),
-        Mutant(
-            "ids_ignored",
-            IdsIgnored,
-            "This reads rows 0, 1, 2, … whatever the ids say. Index the table with position_ids.",
-        ),
-        Mutant(
-            "end_unchecked",
-            EndUnchecked,
-            "Only negative positions are checked. Beyond the end torch raises an IndexError: raise a ValueError for "
-            "positions from max_positions on.",
-        ),
-        Mutant(
-            "first_row_refused",
-            FirstRowRefused,
-            "Position 0 is refused. It reads the first row: only positions below 0 are outside.",
-        ),
-        Mutant(
-            "ids_from_zero",
-            Counted,
-            "The rows are counted from the smallest position. Index the table with position_ids as they are.",
-        ),
-        Mutant(
-            "next_row",
-            NextRow,
-            "Every position reads another row, as if positions counted from 1. Position 0 reads the first row: index "
-            "with position_ids as they are.",
-        ),
-        Mutant(
-            "scaled",
-            Scaled,
-            "The rows are multiplied by √d_model. Return them as they are stored: weight[position_ids].",
-        ),
-        Mutant(
-            "uniform",
-            Uniform,
-            "The table is drawn from a uniform distribution. It is a normal one with standard deviation 0.02: 0.02 * "
-            "torch.randn(…).",
-        ),
-        Mutant(
-            "variance_as_deviation",
-            Squared,
-            "The standard deviation is 0.02 squared, too small. 0.02² is the variance: multiply torch.randn by 0.02.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+nn.Module's own method: no part of the answer takes this argument
+    LearnedPositions.state_dict(destination)
+    LearnedPositions.state_dict(keep_vars)
+    LearnedPositions.state_dict(prefix)
+    LearnedPositions.state_dict(destination, keep_vars)
+    LearnedPositions.state_dict(destination, prefix)
+    LearnedPositions.state_dict(keep_vars, prefix)
+""",
 )

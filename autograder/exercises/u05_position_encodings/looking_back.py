@@ -1,10 +1,9 @@
 """A projection that makes a head look back by a fixed distance."""
 
-import math
-
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call, several
 from autograder.reference.positions import sinusoidal as ref
 
 from .shared import MANY
@@ -27,16 +26,54 @@ def by_inverse(back, d_model, base=10000.0):
     return torch.linalg.inv(shift_matrix(back, d_model, base).T)
 
 
-def first_pair_only(back, d_model, base=10000.0):
-    W = torch.eye(d_model)
-    W[:2, :2] = shift_matrix(back, 2, base)
-    return W
-
-
-def halves(back, d_model, base=10000.0):
-    order = torch.cat([torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)])
-    return shift_matrix(back, d_model, base)[order][:, order]
-
+MISTAKES = changes(
+    looking_back,
+    """
+looks_ahead: shift_matrix(back → shift_matrix(-back
+    This head looks ahead. The matrix for columns is that of −back, and for rows, x @ W, it is transposed: one of
+    the two, the minus or the transpose, is missing.
+stands_still: shift_matrix(back, d_model, base) → torch.eye(d_model)
+    The identity scores the query's own place highest. W_Q must turn PE[p] into PE[p − back].
+first_pair_only: shift_matrix(back, d_model → torch.block_diag(shift_matrix(back, 2
+; , base) → , base), torch.eye(d_model - 2))
+    Only the first pair of features is turned. Every pair turns by its own angle.
+looks_away: return → return -
+    The sign is wrong: the wanted place gets the lowest score instead of the highest.
+one_too_far: shift_matrix(back → shift_matrix(back + 1
+    This head looks one word too far back. W_Q must turn PE[p] into PE[p − back], for every p.
+one_too_near: shift_matrix(back → shift_matrix(back - 1
+    This head stops one word too early. W_Q must turn PE[p] into PE[p − back], for every p.
+scaled: shift_matrix(back, d_model, base) → shift_matrix(back, d_model, base) / d_model**0.5
+    The matrix is divided by √d_model, so PE[p] @ W_Q is too short. It must be PE[p − back] exactly: scaling belongs
+    to the scores.
+back_ignored: shift_matrix(back → shift_matrix(1
+    This head always looks one word back. Pass the distance on: the shift is that of back words.
+no_sign: shift_matrix(back → shift_matrix(abs(back)
+    A negative distance is treated like a positive one. With back = −2 the head looks two words ahead.
+base_fixed: d_model, base) → d_model)
+    The base is always 10000 here. Pass the argument base on.
+rolled: shift_matrix(back, d_model, base) → torch.eye(d_model).roll(back, 0)
+    The features of PE are rolled, which is no shift of the position. Each pair must be turned by its own angle:
+    that is what shift_matrix does.
+rolled_back: shift_matrix(back, d_model, base) → torch.eye(d_model).roll(-back, 0)
+    The features of PE are moved by back places, which is no shift of the position. Each pair must be turned by its
+    own angle, as shift_matrix does.
+minus_outside: shift_matrix(back → -shift_matrix(-back
+    The minus belongs to the shift and not to the matrix: PE[p] @ W_Q points the other way. Take the matrix of −back
+    and transpose it.
+twice_two: d_model, base) → d_model, base**2)
+    The exponent is −4i/d_model here: 2i is doubled once more. Call shift_matrix, or write base^(−2i/d_model) with i
+    counting pairs.
+halved: d_model, base) → d_model, base**0.5)
+    The exponent is −i/d_model here. Call shift_matrix, or write base^(−2i/d_model) with i counting pairs.
+one_frequency: shift_matrix(back, d_model, base) → torch.block_diag(*[shift_matrix(back, 2)] * (d_model // 2))
+    Every pair turns by the same angle. Pair i has its own frequency: base^(−2i/d_model).
+twice_back: shift_matrix(back → shift_matrix(2 * back
+    This head looks twice as far back. W_Q alone turns PE[p] into PE[p − back]: apply the shift once.
+halves: return → order = torch.arange(d_model).view(-1, 2).T.flatten(); return ; base) → base)[order][:, order]
+    Feature i is paired with i + d_model/2. In this table features 2i and 2i + 1 belong together: call shift_matrix.
+""",
+)
 
 EXERCISE = Exercise(
     id="position.looking_back",
@@ -45,7 +82,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="looking_back(back, d_model, base=10000.0)",
     reference=looking_back,
     alternatives=[by_solving, by_inverse],
     cases=[
@@ -82,103 +118,5 @@ EXERCISE = Exercise(
             rtol=ROUNDING,
         ),
     ],
-    mutants=[
-        Mutant(
-            "looks_ahead",
-            lambda back, d_model, base=10000.0: shift_matrix(-back, d_model, base),
-            "This head looks ahead. The matrix for columns is that of −back, and for rows, x @ W, it is transposed: "
-            "one of the two, the minus or the transpose, is missing.",
-        ),
-        Mutant(
-            "stands_still",
-            lambda back, d_model, base=10000.0: torch.eye(d_model),
-            "The identity scores the query's own place highest. W_Q must turn PE[p] into PE[p − back].",
-        ),
-        Mutant(
-            "first_pair_only",
-            first_pair_only,
-            "Only the first pair of features is turned. Every pair turns by its own angle.",
-        ),
-        Mutant(
-            "looks_away",
-            lambda back, d_model, base=10000.0: -shift_matrix(back, d_model, base),
-            "The sign is wrong: the wanted place gets the lowest score instead of the highest.",
-        ),
-        Mutant(
-            "one_too_far",
-            lambda back, d_model, base=10000.0: shift_matrix(back + 1, d_model, base),
-            "This head looks one word too far back. W_Q must turn PE[p] into PE[p − back], for every p.",
-        ),
-        Mutant(
-            "one_too_near",
-            lambda back, d_model, base=10000.0: shift_matrix(back - 1, d_model, base),
-            "This head stops one word too early. W_Q must turn PE[p] into PE[p − back], for every p.",
-        ),
-        Mutant(
-            "scaled",
-            lambda back, d_model, base=10000.0: shift_matrix(back, d_model, base) / math.sqrt(d_model),
-            "The matrix is divided by √d_model, so PE[p] @ W_Q is too short. It must be PE[p − back] exactly: scaling "
-            "belongs to the scores.",
-        ),
-        Mutant(
-            "back_ignored",
-            lambda back, d_model, base=10000.0: shift_matrix(1, d_model, base),
-            "This head always looks one word back. Pass the distance on: the shift is that of back words.",
-        ),
-        Mutant(
-            "no_sign",
-            lambda back, d_model, base=10000.0: shift_matrix(abs(back), d_model, base),
-            "A negative distance is treated like a positive one. With back = −2 the head looks two words ahead.",
-        ),
-        Mutant(
-            "base_fixed",
-            lambda back, d_model, base=10000.0: shift_matrix(back, d_model),
-            "The base is always 10000 here. Pass the argument base on.",
-        ),
-        Mutant(
-            "rolled",
-            lambda back, d_model, base=10000.0: torch.eye(d_model).roll(back, 0),
-            "The features of PE are rolled, which is no shift of the position. Each pair must be turned by its own "
-            "angle: that is what shift_matrix does.",
-        ),
-        Mutant(
-            "rolled_back",
-            lambda back, d_model, base=10000.0: torch.eye(d_model).roll(-back, 0),
-            "The features of PE are moved by back places, which is no shift of the position. Each pair must be turned "
-            "by its own angle, as shift_matrix does.",
-        ),
-        Mutant(
-            "minus_outside",
-            lambda back, d_model, base=10000.0: -shift_matrix(-back, d_model, base),
-            "The minus belongs to the shift and not to the matrix: PE[p] @ W_Q points the other way. Take the matrix "
-            "of −back and transpose it.",
-        ),
-        Mutant(
-            "twice_two",
-            lambda back, d_model, base=10000.0: shift_matrix(back, d_model, base**2),
-            "The exponent is −4i/d_model here: 2i is doubled once more. Call shift_matrix, or write "
-            "base^(−2i/d_model) with i counting pairs.",
-        ),
-        Mutant(
-            "halved",
-            lambda back, d_model, base=10000.0: shift_matrix(back, d_model, base**0.5),
-            "The exponent is −i/d_model here. Call shift_matrix, or write base^(−2i/d_model) with i counting pairs.",
-        ),
-        Mutant(
-            "one_frequency",
-            lambda back, d_model, base=10000.0: torch.block_diag(*[shift_matrix(back, 2)] * (d_model // 2)),
-            "Every pair turns by the same angle. Pair i has its own frequency: base^(−2i/d_model).",
-        ),
-        Mutant(
-            "twice_back",
-            lambda back, d_model, base=10000.0: shift_matrix(2 * back, d_model, base),
-            "This head looks twice as far back. W_Q alone turns PE[p] into PE[p − back]: apply the shift once.",
-        ),
-        Mutant(
-            "halves",
-            halves,
-            "Feature i is paired with i + d_model/2. In this table features 2i and 2i + 1 belong together: call "
-            "shift_matrix.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

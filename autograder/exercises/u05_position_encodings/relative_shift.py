@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference.positions import transformer_xl as xl
 
 
@@ -22,85 +23,75 @@ def shift_by_gather(x):
     return xl.relative_shift_by_gather(x)
 
 
-def _columns(start):
-    """Wrong starts of each row's slice; columns beyond the end read as 0."""
-
-    def wrong(x):
-        T, R = x.shape[-2:]
-        S = R - T + 1
-        if S < 1:
-            raise ValueError("too few columns")
-        wide = torch.cat([x, x.new_zeros(*x.shape[:-1], T)], dim=-1)
-        return torch.stack([wide[..., i, start(i, T) : start(i, T) + S] for i in range(T)], dim=-2)
-
-    return wrong
-
-
-def _trick(left=1, rows=slice(1, None), turned=False):
-    """The paper's pad, reshape and cut, with one part changed."""
-
-    def wrong(x):
-        *lead, T, R = x.shape
-        if R < T:
-            raise ValueError("too few columns")
-        padded = torch.nn.functional.pad(x, (left, 1 - left))
-        long = padded.mT.reshape(*lead, R + 1, T) if turned else padded.reshape(*lead, R + 1, T)
-        return long[..., rows, :].reshape(*lead, T, R)[..., : R - T + 1]
-
-    return wrong
-
-
-def uncut(x):
-    *lead, T, R = x.shape
-    if R < T:
-        raise ValueError("too few columns")
-    return torch.nn.functional.pad(x, (1, 0)).reshape(*lead, R + 1, T)[..., 1:, :].reshape(*lead, T, R)
-
-
-def square(x):
-    T = x.shape[-2]
-    if x.shape[-1] < T:
-        raise ValueError("too few columns")
-    return torch.stack([x[..., i, T - 1 - i : T - 1 - i + T] for i in range(T)], dim=-2)
-
-
-def one_key_short(x):
-    T, R = x.shape[-2:]
-    if R < T:
-        raise ValueError("too few columns")
-    return xl.relative_shift(x)[..., : R - T]
-
-
-def one_key_refused(x):
-    if x.shape[-1] <= x.shape[-2]:
-        raise ValueError("too few columns")
-    return xl.relative_shift(x)
-
-
-def flipped(x):
-    T, R = x.shape[-2:]
-    return torch.stack([x[..., i, T - 1 - i : R - i] for i in range(T)], dim=-2).flip(-1)
-
-
-def _rolled(steps):
-    """Rows rolled to the right by steps(i, T), then cut."""
-
-    def wrong(x):
-        T, R = x.shape[-2:]
-        if R < T:
-            raise ValueError("too few columns")
-        return torch.stack([x[..., i, :].roll(steps(i, T), -1) for i in range(T)], dim=-2)[..., : R - T + 1]
-
-    return wrong
-
-
-def last_columns(x):
-    return uncut(x)[..., x.shape[-2] - 1 :]
-
-
-def transposed(x):
-    return xl.relative_shift(x).mT
-
+MISTAKES = [
+    *changes(
+        shift_by_stack,
+        """
+not_moved: T - 1 - i : T - 1 - i + S → :S
+    Every row keeps its first columns. Row i starts at column T − 1 − i: each row one further to the left.
+moved_right: T - 1 - i : T - 1 - i + S → i : i + S
+    The rows move the wrong way. The last row starts at column 0 and the first at column T − 1.
+one_too_far: x[..., i, → torch.nn.functional.pad(x, (0, T))[..., i, ; T - 1 - i : T - 1 - i + S → T - i : T - i + S
+    Every row starts one column too late. Row i starts at column T − 1 − i; in the paper's trick the column of zeros
+    stands on the left, not on the right.
+first_row_for_all: T - 1 - i : T - 1 - i + S → T - 1 :
+    Every row keeps its last columns. Only the first row does; each following row starts one column earlier.
+""",
+    ),
+    *changes(
+        xl.relative_shift,
+        """
+last_row_cut: [..., 1:, :] → [..., :-1, :]
+    After the reshape the last row is cut off. It is the first one that has to go: [..., 1:, :].
+transposed_in_trick: padded.reshape → padded.mT.reshape
+    The rows are transposed before they are read anew. The trick reshapes alone: (T, R + 1) becomes (R + 1, T).
+uncut: [..., :S] →
+    All columns are returned. Only the first S = columns − rows + 1 are keys: cut off the rest.
+""",
+    ),
+    *changes(
+        shift_by_stack,
+        """
+square: i + S] → i + T]
+    As many keys as queries are kept. With memory there are more: S is the number of columns − T + 1.
+one_key_short: i + S] → i + S - 1]
+    One key is missing. T rows of S keys have T + S − 1 columns, so S is the number of columns − T + 1.
+one_key_refused: S < 1 → S <= 1
+    As many columns as rows are refused. They leave one key, S = 1: only fewer columns are an error.
+flipped: dim=-2) → dim=-2).flip(-1) ; raise ValueError("too few columns") → pass
+    The keys are in reverse order. Columns run from the farthest key to the nearest, so nothing needs to be flipped.
+unchecked: raise ValueError("too few columns") → pass
+    The numbers are right. With fewer columns than rows there is no key left: raise a ValueError.
+rolled_right: T - 1 - i : T - 1 - i + S] → :].roll(i, -1)[..., :S]
+    Row i is rolled to the right by i. The rows move to the left, the first one furthest: row i starts at column T −
+    1 − i.
+stacked_in_front: dim=-2 → dim=0
+    The rows are stacked as the first axis. With leading axes the result is (…, T, S): torch.stack(rows, dim=-2).
+""",
+    ),
+    *changes(
+        xl.relative_shift,
+        """
+last_columns: [..., :S] → [..., T - 1 :]
+    The last S columns are kept at the end. After the trick the keys stand in the first ones: [..., :S].
+""",
+    ),
+    *changes(
+        shift_by_stack,
+        """
+moved_further: x[..., i, → torch.nn.functional.pad(x, (0, T))[..., i,
+; T - 1 - i : T - 1 - i + S → T - 1 + i : T - 1 + i + S
+    Each row starts one column further to the right. The starts go down: T − 1 for the first row, 0 for the last.
+too_early: T - 1 - i : T - 1 - i + S] → :].roll(i + 2 - T, -1)[..., :S]
+    Every row starts one column too early. Row i starts at column T − 1 − i, so that the last row keeps column 0 and
+    the first ends with the last column.
+transposed: dim=-2 → dim=-1
+    The result is transposed: (…, S, T). Queries, T of them, stay the rows.
+future_zeroed: dim=-2) → dim=-2).tril(S - T)
+    Entries of keys after the query are set to 0. Nothing is masked here: keep every entry of the shifted rows.
+""",
+    ),
+]
 
 EXERCISE = Exercise(
     id="position.relative_shift",
@@ -109,7 +100,6 @@ EXERCISE = Exercise(
     difficulty=4,
     minutes=15,
     extension=True,
-    signature="relative_shift(x)",
     reference=xl.relative_shift,
     alternatives=[shift_by_stack, shift_by_gather],
     cases=[
@@ -143,114 +133,5 @@ EXERCISE = Exercise(
             "too narrow", "four rows need at least four columns: ValueError", lambda g: call(g.randn(4, 3)), weight=0.5
         ),
     ],
-    mutants=[
-        Mutant(
-            "not_moved",
-            _columns(lambda i, T: 0),
-            "Every row keeps its first columns. Row i starts at column T − 1 − i: each row one further to the left.",
-        ),
-        Mutant(
-            "moved_right",
-            _columns(lambda i, T: i),
-            "The rows move the wrong way. The last row starts at column 0 and the first at column T − 1.",
-        ),
-        Mutant(
-            "one_too_far",
-            _columns(lambda i, T: T - i),
-            "Every row starts one column too late. Row i starts at column T − 1 − i; in the paper's trick the column "
-            "of "
-            "zeros stands on the left, not on the right.",
-        ),
-        Mutant(
-            "first_row_for_all",
-            _columns(lambda i, T: T - 1),
-            "Every row keeps its last columns. Only the first row does; each following row starts one column earlier.",
-        ),
-        Mutant(
-            "last_row_cut",
-            _trick(rows=slice(None, -1)),
-            "After the reshape the last row is cut off. It is the first one that has to go: [..., 1:, :].",
-        ),
-        Mutant(
-            "transposed_in_trick",
-            _trick(turned=True),
-            "The rows are transposed before they are read anew. The trick reshapes alone: (T, R + 1) becomes "
-            "(R + 1, T).",
-        ),
-        Mutant(
-            "uncut",
-            uncut,
-            "All columns are returned. Only the first S = columns − rows + 1 are keys: cut off the rest.",
-        ),
-        Mutant(
-            "square",
-            square,
-            "As many keys as queries are kept. With memory there are more: S is the number of columns − T + 1.",
-        ),
-        Mutant(
-            "one_key_short",
-            one_key_short,
-            "One key is missing. T rows of S keys have T + S − 1 columns, so S is the number of columns − T + 1.",
-        ),
-        Mutant(
-            "one_key_refused",
-            one_key_refused,
-            "As many columns as rows are refused. They leave one key, S = 1: only fewer columns are an error.",
-        ),
-        Mutant(
-            "flipped",
-            flipped,
-            "The keys are in reverse order. Columns run from the farthest key to the nearest, "
-            "so nothing needs to be flipped.",
-        ),
-        Mutant(
-            "unchecked",
-            lambda x: x.gather(
-                -1,
-                (
-                    torch.arange(max(x.shape[-1] - x.shape[-2] + 1, 0))
-                    - torch.arange(x.shape[-2])[:, None]
-                    + x.shape[-2]
-                    - 1
-                ).expand(*x.shape[:-1], -1),
-            ),
-            "The numbers are right. With fewer columns than rows there is no key left: raise a ValueError.",
-        ),
-        Mutant(
-            "rolled_right",
-            _rolled(lambda i, T: i),
-            "Row i is rolled to the right by i. The rows move to the left, the first one furthest: row i starts at "
-            "column T − 1 − i.",
-        ),
-        Mutant(
-            "stacked_in_front",
-            lambda x: xl.relative_shift(x).movedim(-2, 0),
-            "The rows are stacked as the first axis. With leading axes the result is (…, T, S): torch.stack(rows, "
-            "dim=-2).",
-        ),
-        Mutant(
-            "last_columns",
-            last_columns,
-            "The last S columns are kept at the end. After the trick the keys stand in the first ones: [..., :S].",
-        ),
-        Mutant(
-            "moved_further",
-            _columns(lambda i, T: T - 1 + i),
-            "Each row starts one column further to the right. The starts go down: T − 1 for the first row, 0 for the "
-            "last.",
-        ),
-        Mutant(
-            "too_early",
-            _rolled(lambda i, T: i + 2 - T),
-            "Every row starts one column too early. Row i starts at column T − 1 − i, so that the last row keeps "
-            "column 0 and the first ends with the last column.",
-        ),
-        Mutant("transposed", transposed, "The result is transposed: (…, S, T). Queries, T of them, stay the rows."),
-        Mutant(
-            "future_zeroed",
-            lambda x: xl.relative_shift(x).tril(x.shape[-1] - 2 * x.shape[-2] + 1),
-            "Entries of keys after the query are set to 0. Nothing is masked here: keep every entry of the shifted "
-            "rows.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

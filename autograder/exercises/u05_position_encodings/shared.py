@@ -9,11 +9,6 @@ from autograder.reference.positions import t5_buckets as t5
 MANY = torch.linspace(-40, 40, 96, dtype=torch.float64)
 
 
-def half(d_model: int) -> Tensor:
-    """0 … d_model/2 − 1, a number per pair of features, float64."""
-    return torch.arange(d_model // 2, dtype=torch.float64)
-
-
 def buckets_by_loop(
     relative_position: Tensor, bidirectional: bool = True, num_buckets: int = 32, max_distance: int = 128
 ) -> Tensor:

@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call
 from autograder.reference.attention import attention_weights
 from autograder.reference.positions import shaw
 
@@ -42,69 +43,6 @@ def shaw_by_einsum(q, k, v, rel_k, rel_v, mask=None, offset=0):
     return weights @ v + torch.einsum("bhts,tsd->bhtd", weights, rel_v[index])
 
 
-def scaled(words, position, root):
-    return (words + position) / root
-
-
-def by_query(q, k, table):
-    return torch.einsum("bhtd,tsd->bhts", q, table)
-
-
-def by_weights(weights, table):
-    return torch.einsum("bhts,tsd->bhtd", weights, table)
-
-
-def _shaw(
-    index=shaw.shaw_index, score=scaled, keys=by_query, values=by_weights, weigh=attention_weights, turn=lambda k: k.mT
-):
-    """Shaw attention with one part changed."""
-
-    def wrong(q, k, v, rel_k, rel_v, mask=None, offset=0):
-        at = index(q.shape[-2], k.shape[-2], rel_k.shape[0] // 2, offset)
-        scores = score(q @ turn(k), keys(q, k, rel_k[at]), math.sqrt(q.shape[-1]))
-        weights = weigh(scores, mask)
-        return weights @ v + values(weights, rel_v[at])
-
-    return wrong
-
-
-def masked_after(scores, mask):
-    return scores.softmax(-1) if mask is None else scores.softmax(-1) * mask
-
-
-def filled_with_zero(scores, mask):
-    return (scores if mask is None else scores.masked_fill(~mask, 0.0)).softmax(-1)
-
-
-def over_queries(scores, mask):
-    return attention_weights(scores.mT, None if mask is None else mask.mT).mT
-
-
-def zero_refused(T, S, k, offset=0):
-    if k <= 0:
-        raise ValueError("k must be positive")
-    return shaw.shaw_index(T, S, k, offset)
-
-
-def upside_down(q, k, v, rel_k, rel_v, mask=None, offset=0):
-    if mask is None:
-        return shaw.shaw_attention(q, k, v, rel_k, rel_v, None, offset)
-    plain = lambda scores, mask: scores.masked_fill(mask, -math.inf).softmax(-1)  # NaN over nothing
-    return _shaw(weigh=plain)(q, k, v, rel_k, rel_v, mask, offset)
-
-
-def _index(change):
-    return lambda T, S, k, offset=0: change(torch.arange(S) - offset - torch.arange(T)[:, None], k)
-
-
-reversed_index = _index(lambda r, k: (-r).clamp(-k, k) + k)
-unshifted_index = _index(lambda r, k: r.clamp(-k, k))
-short_index = _index(lambda r, k: r.clamp(-k, k - 1) + k)
-no_offset = lambda T, S, k, offset=0: shaw.shaw_index(T, S, k)
-offset_turned = lambda T, S, k, offset=0: shaw.shaw_index(T, S, k, -offset)
-clipped_at_zero = _index(lambda r, k: r.clamp(0, k) + k)
-
-
 def _qkv(
     g: Source, B: int, H: int, T: int, S: int, D: int, Dv: int, K: int, dtype: torch.dtype = torch.float32
 ) -> list[Tensor]:
@@ -112,19 +50,99 @@ def _qkv(
     return [g.randn(*shape, dtype=dtype) for shape in shapes]
 
 
-def no_values(q, k, v, rel_k, rel_v, mask=None, offset=0):
-    return shaw.shaw_attention(q, k, 0 * v.detach(), rel_k, rel_v, mask, offset)
-
-
-def position_on_weights(q, k, v, rel_k, rel_v, mask=None, offset=0):
-    at = shaw.shaw_index(q.shape[-2], k.shape[-2], rel_k.shape[0] // 2, offset)
-    weights = attention_weights(q @ k.mT / math.sqrt(q.shape[-1]), mask) + by_query(q, k, rel_k[at])
-    return weights @ v + by_weights(weights, rel_v[at])
-
-
-clipped_above = _index(lambda r, k: r.clamp(max=k) + k)
-doubled = _index(lambda r, k: (r + k).clamp(-2 * k, 2 * k))
-
+MISTAKES = [
+    *changes(
+        (index_by_minimum, shaw_by_einsum),
+        """
+reversed: r + k → -r + k ; raise ValueError("no negative distance") → pass
+    The distance is taken as query minus key. Here it is key minus query, j − i: a key in the past is negative.
+not_moved_up: torch.tensor(2 * k)) → torch.tensor(2 * k)) - k ; raise ValueError("no negative distance") → pass
+    The index runs from −k to k. Add k, so that row 0 stands for −k; a negative index would read from the table's
+    end.
+one_row_short: 2 * k → 2 * k - 1 ; raise ValueError("no negative distance") → pass
+    The last row of the table is never read. Clip to k, not to k − 1: there are 2k + 1 rows.
+offset_ignored: torch.arange(offset, offset + T) → torch.arange(T)
+    The queries are taken to start at position 0. Query i stands at position i + offset.
+keys_only: + torch.einsum("bhts,tsd->bhtd", weights, rel_v[index]) →
+    The values get no positions. Shaw adds a vector to each value as well: the weights also average rows of rel_v.
+values_only: + torch.einsum("bhtd,tsd->bhts", q, rel_k[index]) →
+    The scores know nothing of positions. Add q · rel_k[index] to q · k before dividing by √D.
+added_after_scaling: q @ k.mT → q @ k.mT * q.shape[-1] ** -0.5 ; scores * q.shape[-1] ** -0.5 → scores
+    The position part is not divided by √D. The vector is added to the key, so both parts are scaled.
+offset_turned: torch.arange(offset, offset + T) → torch.arange(-offset, T - offset)
+    The offset has the wrong sign. Query i stands at position i + offset, so the distance is j − i − offset.
+clipped_at_zero: torch.tensor(0) → torch.tensor(k) ; raise ValueError("no negative distance") → pass
+    All keys in the past share the row of distance 0. Clip from both sides, −k to k, and then add k.
+words_unscaled: rel_k[index]) → rel_k[index]) * q.shape[-1] ** -0.5 ; scores * q.shape[-1] ** -0.5 → scores
+    The word part is not divided by √D: a bracket is missing. Divide the sum of both parts.
+unscaled: scores * q.shape[-1] ** -0.5 → scores
+    The scores are not divided by √D. Add both products first, then divide.
+scaled_after_softmax: scores * q.shape[-1] ** -0.5, mask) → scores, mask) * q.shape[-1] ** -0.5
+    The division by √D comes after the softmax, so the weights do not sum to 1. Divide the scores.
+keys_meet_table: "bhtd,tsd->bhts", q → "bhsd,tsd->bhts", k
+    The relative vectors meet the keys. The vector is added to the key, so it is the query that it meets: q ·
+    rel_k[index].
+values_unweighted: torch.einsum("bhts,tsd->bhtd", weights, rel_v[index]) → rel_v[index].sum(-2)
+    The rows of rel_v are added without weights. Each is weighted like the value it belongs to.
+reshaped_keys: k.mT → k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])
+    The keys are reshaped, which mixes up their entries. Exchange the last two axes: k.transpose(-2, -1).
+masked_after_softmax: attention_weights(scores → (scores
+; -0.5, mask) → -0.5).softmax(-1) * (1 if mask is None else mask)
+    The mask is applied after the softmax, so the weights no longer sum to 1. Fill forbidden scores with -inf before
+    it.
+filled_with_zero: attention_weights(scores → (scores ; -0.5, mask) → -0.5).mul(1 if mask is None else mask).softmax(-1)
+    Forbidden scores are set to 0, which still gets weight. Fill them with -inf before the softmax.
+softmax_over_queries: attention_weights(scores → attention_weights((scores
+; -0.5, mask) → -0.5).mT, mask if mask is None else mask.mT).mT
+    The softmax runs over the queries. The weights of each query sum to 1 over the keys: the last axis.
+zero_refused: k < 0 → k <= 0
+    k = 0 is refused. It is allowed: a table of one row, for all pairs alike. Only a negative k is an error.
+mask_ignored: -0.5, mask) → -0.5)
+    The mask is not used. Fill forbidden scores with -inf before the softmax.
+mask_upside_down: attention_weights(scores → (scores
+; -0.5, mask) → -0.5).masked_fill(torch.tensor(False) if mask is None else mask, -math.inf).softmax(-1)
+    The mask is upside down. True means may look, so fill where it is False: ~mask.
+unchecked: raise ValueError("no negative distance") → pass
+    The numbers are right. Raise a ValueError when k is negative: no table has that size.
+root_of_2d: q.shape[-1] ** → (2 * q.shape[-1]) **
+    The sum is divided by √(2D). Shaw divides by √D: the vector is part of the key.
+divided_by_d: ** -0.5 → ** -1
+    The scores are divided by D. Divide by its root, √D.
+one_side_clipped: torch.maximum(r + k, torch.tensor(0)) → r + k ; raise ValueError("no negative distance") → pass
+    Only one side is clipped: keys far in the past get negative rows, which read from the end. Clip from −k to k,
+    then add k.
+""",
+    ),
+    *changes(
+        (index_by_minimum, shaw_by_pairs),
+        """
+shape_exchanged: torch.tensor(2 * k)) → torch.tensor(2 * k)).T
+    The index is transposed: (S, T). Queries, T of them, are the rows, and the distance is key minus query.
+""",
+    ),
+    *changes(
+        (index_by_minimum, shaw_by_einsum),
+        """
+no_words: q @ k.mT + →
+    The product q · k is missing from the scores. Both parts belong there: q · k + q · rel_k[index].
+no_values: weights @ v + →
+    The values themselves are missing. The result is weights @ v plus the weighted rows of rel_v.
+by_query_place: "bhtd,tsd->bhts" → "bhsd,tsd->bhts" if q.shape == k.shape else "bhtd,tsd->bhts"
+    The relative vectors meet the query of the key's place. The letters of q are bhtd: query t meets the vector of
+    the pair (t, s).
+wide_clip: torch.tensor(0) → torch.tensor(-2 * k) ; raise ValueError("no negative distance") → pass
+    The distance is clipped at 2k. Clip from −k to k and add k afterwards: rows 0 … 2k.
+position_after_softmax: + torch.einsum("bhtd,tsd->bhts", q, rel_k[index]) →
+; -0.5, mask) → -0.5, mask) + torch.einsum("bhtd,tsd->bhts", q, rel_k[index])
+    The position part is added after the softmax. It belongs to the scores: add it before the division by √D.
+softmax_twice: -0.5, mask) → -0.5, mask).softmax(-1)
+    The softmax is taken twice. Once is enough: the weights sum to 1 already.
+offset_at_end: // 2, offset) → // 2, k.shape[-2] - q.shape[-2])
+    The queries are put at the end of the keys, whatever offset says. Query i stands at position i + offset: pass it
+    on.
+""",
+    ),
+]
 
 EXERCISE = Exercise(
     id="position.shaw",
@@ -133,8 +151,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=20,
     extension=True,
-    signature="shaw_index(T, S, k, offset=0)",
-    targets=("shaw_index", "shaw_attention"),
     reference=(shaw.shaw_index, shaw.shaw_attention),
     alternatives=[(index_by_loop, shaw_by_pairs), (index_by_minimum, shaw_by_einsum)],
     cases=[
@@ -206,202 +222,10 @@ EXERCISE = Exercise(
             lambda g: call(*_qkv(g, 1, 2, 4, 4, 3, 2, 1), g.mask(4, 4), grad=[0, 1, 2, 3, 4], fn="shaw_attention"),
         ),
     ],
-    mutants=[
-        Mutant(
-            "reversed",
-            (reversed_index, _shaw(reversed_index)),
-            "The distance is taken as query minus key. Here it is key minus query, j − i: a key in the past is "
-            "negative.",
-        ),
-        Mutant(
-            "not_moved_up",
-            (unshifted_index, _shaw(unshifted_index)),
-            "The index runs from −k to k. Add k, so that row 0 stands for −k; a negative index would read from the "
-            "table's end.",
-        ),
-        Mutant(
-            "one_row_short",
-            (short_index, _shaw(short_index)),
-            "The last row of the table is never read. Clip to k, not to k − 1: there are 2k + 1 rows.",
-        ),
-        Mutant(
-            "offset_ignored",
-            (no_offset, _shaw(no_offset)),
-            "The queries are taken to start at position 0. Query i stands at position i + offset.",
-        ),
-        Mutant(
-            "keys_only",
-            (shaw.shaw_index, _shaw(values=lambda w, table: 0.0)),
-            "The values get no positions. Shaw adds a vector to each value as well: the weights also average rows "
-            "of rel_v.",
-        ),
-        Mutant(
-            "values_only",
-            (shaw.shaw_index, _shaw(keys=lambda q, k, table: 0.0)),
-            "The scores know nothing of positions. Add q · rel_k[index] to q · k before dividing by √D.",
-        ),
-        Mutant(
-            "added_after_scaling",
-            (shaw.shaw_index, _shaw(score=lambda words, position, root: words / root + position)),
-            "The position part is not divided by √D. The vector is added to the key, so both parts are scaled.",
-        ),
-        Mutant(
-            "offset_turned",
-            (offset_turned, _shaw(offset_turned)),
-            "The offset has the wrong sign. Query i stands at position i + offset, so the distance is j − i − offset.",
-        ),
-        Mutant(
-            "clipped_at_zero",
-            (clipped_at_zero, _shaw(clipped_at_zero)),
-            "All keys in the past share the row of distance 0. Clip from both sides, −k to k, and then add k.",
-        ),
-        Mutant(
-            "words_unscaled",
-            (shaw.shaw_index, _shaw(score=lambda words, position, root: words + position / root)),
-            "The word part is not divided by √D: a bracket is missing. Divide the sum of both parts.",
-        ),
-        Mutant(
-            "unscaled",
-            (shaw.shaw_index, _shaw(score=lambda words, position, root: words + position)),
-            "The scores are not divided by √D. Add both products first, then divide.",
-        ),
-        Mutant(
-            "scaled_after_softmax",
-            (
-                shaw.shaw_index,
-                lambda q, k, v, rel_k, rel_v, mask=None, offset=0: (
-                    _shaw(score=lambda words, position, root: words + position)(q, k, v, rel_k, rel_v, mask, offset)
-                    / math.sqrt(q.shape[-1])
-                ),
-            ),
-            "The division by √D comes after the softmax, so the weights do not sum to 1. Divide the scores.",
-        ),
-        Mutant(
-            "keys_meet_table",
-            (shaw.shaw_index, _shaw(keys=lambda q, k, table: torch.einsum("bhsd,tsd->bhts", k, table))),
-            "The relative vectors meet the keys. The vector is added to the key, so it is the query that it meets: "
-            "q · rel_k[index].",
-        ),
-        Mutant(
-            "values_unweighted",
-            (shaw.shaw_index, _shaw(values=lambda w, table: table.sum(-2))),
-            "The rows of rel_v are added without weights. Each is weighted like the value it belongs to.",
-        ),
-        Mutant(
-            "reshaped_keys",
-            (shaw.shaw_index, _shaw(turn=lambda k: k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2]))),
-            "The keys are reshaped, which mixes up their entries. Exchange the last two axes: k.transpose(-2, -1).",
-        ),
-        Mutant(
-            "masked_after_softmax",
-            (shaw.shaw_index, _shaw(weigh=masked_after)),
-            "The mask is applied after the softmax, so the weights no longer sum to 1. Fill forbidden scores with -inf "
-            "before it.",
-        ),
-        Mutant(
-            "filled_with_zero",
-            (shaw.shaw_index, _shaw(weigh=filled_with_zero)),
-            "Forbidden scores are set to 0, which still gets weight. Fill them with -inf before the softmax.",
-        ),
-        Mutant(
-            "softmax_over_queries",
-            (shaw.shaw_index, _shaw(weigh=over_queries)),
-            "The softmax runs over the queries. The weights of each query sum to 1 over the keys: the last axis.",
-        ),
-        Mutant(
-            "zero_refused",
-            (zero_refused, shaw.shaw_attention),
-            "k = 0 is refused. It is allowed: a table of one row, for all pairs alike. Only a negative k is an error.",
-        ),
-        Mutant(
-            "mask_ignored",
-            (
-                shaw.shaw_index,
-                lambda q, k, v, rel_k, rel_v, mask=None, offset=0: shaw.shaw_attention(
-                    q, k, v, rel_k, rel_v, None, offset
-                ),
-            ),
-            "The mask is not used. Fill forbidden scores with -inf before the softmax.",
-        ),
-        Mutant(
-            "mask_upside_down",
-            (shaw.shaw_index, upside_down),
-            "The mask is upside down. True means may look, so fill where it is False: ~mask.",
-        ),
-        Mutant(
-            "unchecked",
-            (_index(lambda r, k: r.clamp(-k, k) + k), shaw.shaw_attention),
-            "The numbers are right. Raise a ValueError when k is negative: no table has that size.",
-        ),
-        Mutant(
-            "root_of_2d",
-            (shaw.shaw_index, _shaw(score=lambda words, position, root: (words + position) / (math.sqrt(2) * root))),
-            "The sum is divided by √(2D). Shaw divides by √D: the vector is part of the key.",
-        ),
-        Mutant(
-            "divided_by_d",
-            (shaw.shaw_index, _shaw(score=lambda words, position, root: (words + position) / root**2)),
-            "The scores are divided by D. Divide by its root, √D.",
-        ),
-        Mutant(
-            "one_side_clipped",
-            (clipped_above, _shaw(clipped_above)),
-            "Only one side is clipped: keys far in the past get negative rows, which read from the end. Clip from −k "
-            "to k, then add k.",
-        ),
-        Mutant(
-            "shape_exchanged",
-            (lambda T, S, k, offset=0: shaw.shaw_index(T, S, k, offset).T, shaw.shaw_attention),
-            "The index is transposed: (S, T). Queries, T of them, are the rows, and the distance is key minus query.",
-        ),
-        Mutant(
-            "no_words",
-            (shaw.shaw_index, _shaw(score=lambda words, position, root: position / root)),
-            "The product q · k is missing from the scores. Both parts belong there: q · k + q · rel_k[index].",
-        ),
-        Mutant(
-            "no_values",
-            (shaw.shaw_index, no_values),
-            "The values themselves are missing. The result is weights @ v plus the weighted rows of rel_v.",
-        ),
-        Mutant(
-            "by_query_place",
-            (
-                shaw.shaw_index,
-                _shaw(
-                    keys=lambda q, k, table: (
-                        torch.einsum("bhsd,tsd->bhts", q, table) if q.shape == k.shape else by_query(q, k, table)
-                    )
-                ),
-            ),
-            "The relative vectors meet the query of the key's place. The letters of q are bhtd: query t meets the "
-            "vector of the pair (t, s).",
-        ),
-        Mutant(
-            "wide_clip",
-            (doubled, _shaw(doubled)),
-            "The distance is clipped at 2k. Clip from −k to k and add k afterwards: rows 0 … 2k.",
-        ),
-        Mutant(
-            "position_after_softmax",
-            (shaw.shaw_index, position_on_weights),
-            "The position part is added after the softmax. It belongs to the scores: add it before the division by √D.",
-        ),
-        Mutant(
-            "softmax_twice",
-            (shaw.shaw_index, _shaw(weigh=lambda s, mask: attention_weights(s, mask).softmax(-1))),
-            "The softmax is taken twice. Once is enough: the weights sum to 1 already.",
-        ),
-        Mutant(
-            "offset_at_end",
-            (
-                shaw.shaw_index,
-                lambda q, k, v, rel_k, rel_v, mask=None, offset=0: shaw.shaw_attention(
-                    q, k, v, rel_k, rel_v, mask, k.shape[-2] - q.shape[-2]
-                ),
-            ),
-            "The queries are put at the end of the keys, whatever offset says. Query i stands at position i + offset: "
-            "pass it on.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the reference alone takes a device: the learner's signature ends with offset
+    shaw_index(device)
+    shaw_index(device, offset)
+""",
 )

@@ -4,10 +4,11 @@ import math
 
 import torch
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, call, several
 from autograder.reference.positions import sinusoidal as ref
 
-from .shared import MANY, half
+from .shared import MANY
 
 
 def shift_matrix(k, d_model, base=10000.0):
@@ -34,22 +35,6 @@ def shift_by_exponential(k, d_model, base=10000.0):
     return torch.matrix_exp(k * (torch.diag(beside, 1) - torch.diag(beside, -1)))
 
 
-def half_split_shift(k, d_model, base=10000.0):
-    a = k * base ** (-2 * half(d_model) / d_model)
-    c, s = torch.diag(a.cos()), torch.diag(a.sin())
-    return torch.cat([torch.cat([c, s], 1), torch.cat([-s, c], 1)]).float()
-
-
-def all_plus(k, d_model, base=10000.0):
-    M = shift_matrix(k, d_model, base)
-    keep = torch.ones_like(M).triu()
-    return M * keep + M.T * (1 - keep)
-
-
-def one_block(k, d_model, base=10000.0):
-    return torch.block_diag(*[shift_matrix(k, 2)] * (d_model // 2))
-
-
 def overlapping(k, d_model, base=10000.0):
     M = torch.zeros(d_model, d_model)
     for i in range(d_model // 2):
@@ -62,20 +47,75 @@ def overlapping(k, d_model, base=10000.0):
 ROUNDING = 2e-4
 
 
-def _turned(k, d_model, frequency):
-    """Blocks of shift k with other frequencies."""
-    return torch.block_diag(*[shift_matrix(k * frequency(i), 2) for i in range(d_model // 2)])
-
-
-def _blocks(block):
-    """A block made otherwise of the cosine and the sine of each angle."""
-
-    def wrong(k, d_model, base=10000.0):
-        angles = (k * base ** (-2 * half(d_model) / d_model)).float()
-        return torch.block_diag(*[torch.tensor(block(a.cos(), a.sin())) for a in angles])
-
-    return wrong
-
+MISTAKES = [
+    *changes(
+        shift_by_diagonals,
+        """
+backwards: [k * → [-k *
+    This matrix shifts by −k. sin(a + b) = cos b · sin a + sin b · cos a: the first row of a block is [cos b, sin
+    b].
+all_plus: - torch.diag → + torch.diag
+    Both sines have the same sign. cos(a + b) = cos a cos b − sin a sin b, so the second row of a block is [−sin b,
+    cos b].
+one_frequency: (c % 2 - c) → 0
+    Every pair turns by the same angle. Pair i has its own frequency: its angle is k · base^(−2i/d_model).
+""",
+    ),
+    Mutant(
+        "overlapping",
+        overlapping,
+        "The blocks overlap: block i starts at row and column i. It covers rows and columns 2i and 2i + 1.",
+    ),
+    *changes(
+        shift_by_diagonals,
+        """
+k_ignored: [k * → [1 *
+    Every matrix shifts by 1. The angle of pair i is k times its frequency.
+no_sign: [k * → [abs(k) *
+    A negative shift is treated like a positive one. With k = −2 the matrix goes two positions back: keep the sign
+    of k.
+twice_two: (c % 2 - c) → 2 * (c % 2 - c)
+    The exponent is −4i/d_model here: 2i is doubled once more. With i = 0, 1, 2, … the angle is k ·
+    base^(−2i/d_model).
+growing: (c % 2 - c) → (c - c % 2) ; torch.tensor(angles).cos() → torch.tensor([math.cos(a) for a in angles])
+    Later pairs turn faster here. The exponent has a minus: the angle is k · base^(−2i/d_model).
+double: angles[:-1])]) → angles[:-1])], dtype=torch.float64) ; tensor(angles) → tensor(angles, dtype=torch.float64)
+    The numbers are right, in float64. Return float32: add .float() at the end.
+half_split: return → order = torch.arange(d_model).view(-1, 2).T.flatten(); return (
+; (beside, -1) → (beside, -1))[order][:, order]
+    The matrix pairs feature i with i + d_model/2. In this table features 2i and 2i + 1 belong together: 2×2 blocks
+    along the diagonal.
+base_fixed: base ** → 10000.0 **
+    The base is always 10000 here. Use the argument base.
+halved: (c % 2 - c) → (c % 2 - c) / 2
+    The angle of pair i is k · base^(−i/d_model) here. The exponent is −2i/d_model, as in the table.
+sine_on_diagonal: math.sin(a) → math.cos(a) ; (angles).cos() → (angles).sin()
+    Sine and cosine are exchanged. For a shift by 0 the matrix is the identity: cosines stand on the diagonal, sines
+    beside it.
+minus_on_cosine: torch.tensor(angles).cos() → torch.tensor([(-1) ** c * math.cos(a) for c, a in enumerate(angles)])
+; - torch.diag → + torch.diag
+    The minus stands before the cosine. The second row of a block is [−sin, cos]: cos(x + a) = −sin a · sin x + cos
+    a · cos x.
+columns_exchanged: math.sin(a) → math.cos(a)
+; torch.tensor(angles).cos() → torch.tensor([(-1) ** c * math.sin(a) for c, a in enumerate(angles)])
+; - torch.diag → + torch.diag
+    The columns of each block are exchanged. The sine comes first in a pair, so its factor does: [cos, sin], then
+    [−sin, cos].
+all_minus: + torch.diag → - torch.diag
+    Both sines have a minus. Only the lower one has it: [cos, sin], then [−sin, cos].
+cosines_alone: + torch.diag(beside, 1) - torch.diag(beside, -1) →
+    The sines beside the diagonal are missing. Each 2×2 block is [cos, sin], then [−sin, cos].
+not_divided: / d_model →
+    The exponent is not divided by d_model. The angle of pair i is k · base^(−2i/d_model).
+power_divided: ((c % 2 - c) / d_model) → (c % 2 - c) / d_model
+    d_model divides the power and not the exponent: brackets are missing. The angle is k * base ** (−2i / d_model).
+counts_from_one: (c % 2 - c) → (c % 2 - c - 2)
+    Pair i turns like pair i + 1. The first pair has frequency 1: its exponent is 0.
+divided_by_k: [k * → [k and 1 / k *
+    The frequency is divided by k. A longer shift turns further: the angle is k times the frequency.
+""",
+    ),
+]
 
 EXERCISE = Exercise(
     id="position.shift_matrix",
@@ -84,7 +124,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=15,
     extension=True,
-    signature="shift_matrix(k, d_model, base=10000.0)",
     reference=shift_matrix,
     alternatives=[shift_by_diagonals, shift_by_solving, shift_by_exponential],
     cases=[
@@ -125,122 +164,5 @@ EXERCISE = Exercise(
         ),
         Case("no shift", "k = 0 is the identity", lambda g: call(0, 4), weight=0),
     ],
-    mutants=[
-        Mutant(
-            "backwards",
-            lambda k, d_model, base=10000.0: shift_matrix(-k, d_model, base),
-            "This matrix shifts by −k. sin(a + b) = cos b · sin a + sin b · cos a: the first row of a block is "
-            "[cos b, sin b].",
-        ),
-        Mutant(
-            "all_plus",
-            all_plus,
-            "Both sines have the same sign. cos(a + b) = cos a cos b − sin a sin b, so the second row of a block is "
-            "[−sin b, cos b].",
-        ),
-        Mutant(
-            "one_frequency",
-            one_block,
-            "Every pair turns by the same angle. Pair i has its own frequency: its angle is k · base^(−2i/d_model).",
-        ),
-        Mutant(
-            "overlapping",
-            overlapping,
-            "The blocks overlap: block i starts at row and column i. It covers rows and columns 2i and 2i + 1.",
-        ),
-        Mutant(
-            "k_ignored",
-            lambda k, d_model, base=10000.0: shift_matrix(1, d_model, base),
-            "Every matrix shifts by 1. The angle of pair i is k times its frequency.",
-        ),
-        Mutant(
-            "no_sign",
-            lambda k, d_model, base=10000.0: shift_matrix(abs(k), d_model, base),
-            "A negative shift is treated like a positive one. With k = −2 the matrix goes two positions back: keep the "
-            "sign of k.",
-        ),
-        Mutant(
-            "twice_two",
-            lambda k, d_model, base=10000.0: shift_matrix(k, d_model, base**2),
-            "The exponent is −4i/d_model here: 2i is doubled once more. With i = 0, 1, 2, … the angle is "
-            "k · base^(−2i/d_model).",
-        ),
-        Mutant(
-            "growing",
-            lambda k, d_model, base=10000.0: shift_matrix(k, d_model, 1 / base),
-            "Later pairs turn faster here. The exponent has a minus: the angle is k · base^(−2i/d_model).",
-        ),
-        Mutant(
-            "double",
-            lambda k, d_model, base=10000.0: ref.shift_matrix(k, d_model, base),
-            "The numbers are right, in float64. Return float32: add .float() at the end.",
-        ),
-        Mutant(
-            "half_split",
-            half_split_shift,
-            "The matrix pairs feature i with i + d_model/2. In this table features 2i and 2i + 1 belong together: "
-            "2×2 blocks along the diagonal.",
-        ),
-        Mutant(
-            "base_fixed",
-            lambda k, d_model, base=10000.0: shift_matrix(k, d_model),
-            "The base is always 10000 here. Use the argument base.",
-        ),
-        Mutant(
-            "halved",
-            lambda k, d_model, base=10000.0: torch.block_diag(
-                *[shift_matrix(k * base ** (-i / d_model), 2) for i in range(d_model // 2)]
-            ),
-            "The angle of pair i is k · base^(−i/d_model) here. The exponent is −2i/d_model, as in the table.",
-        ),
-        Mutant(
-            "sine_on_diagonal",
-            _blocks(lambda c, s: [[s, c], [-c, s]]),
-            "Sine and cosine are exchanged. For a shift by 0 the matrix is the identity: cosines stand on the "
-            "diagonal, sines beside it.",
-        ),
-        Mutant(
-            "minus_on_cosine",
-            _blocks(lambda c, s: [[c, s], [s, -c]]),
-            "The minus stands before the cosine. The second row of a block is [−sin, cos]: cos(x + a) = −sin a · sin "
-            "x + cos a · cos x.",
-        ),
-        Mutant(
-            "columns_exchanged",
-            _blocks(lambda c, s: [[s, c], [c, -s]]),
-            "The columns of each block are exchanged. The sine comes first in a pair, so its factor does: [cos, sin], "
-            "then [−sin, cos].",
-        ),
-        Mutant(
-            "all_minus",
-            _blocks(lambda c, s: [[c, -s], [-s, c]]),
-            "Both sines have a minus. Only the lower one has it: [cos, sin], then [−sin, cos].",
-        ),
-        Mutant(
-            "cosines_alone",
-            _blocks(lambda c, s: [[c, 0 * s], [0 * s, c]]),
-            "The sines beside the diagonal are missing. Each 2×2 block is [cos, sin], then [−sin, cos].",
-        ),
-        Mutant(
-            "not_divided",
-            lambda k, d_model, base=10000.0: _turned(k, d_model, lambda i: base ** (-2 * i)),
-            "The exponent is not divided by d_model. The angle of pair i is k · base^(−2i/d_model).",
-        ),
-        Mutant(
-            "power_divided",
-            lambda k, d_model, base=10000.0: _turned(k, d_model, lambda i: base ** (-2 * i) / d_model),
-            "d_model divides the power and not the exponent: brackets are missing. The angle is k * base ** (−2i / "
-            "d_model).",
-        ),
-        Mutant(
-            "counts_from_one",
-            lambda k, d_model, base=10000.0: _turned(k, d_model, lambda i: base ** (-2 * (i + 1) / d_model)),
-            "Pair i turns like pair i + 1. The first pair has frequency 1: its exponent is 0.",
-        ),
-        Mutant(
-            "divided_by_k",
-            lambda k, d_model, base=10000.0: _turned(1 / k if k else 0, d_model, lambda i: base ** (-2 * i / d_model)),
-            "The frequency is divided by k. A longer shift turns further: the angle is k times the frequency.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

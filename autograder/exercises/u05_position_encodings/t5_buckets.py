@@ -4,10 +4,22 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference.positions import t5_buckets as t5
 
 from .shared import buckets_by_loop
+
+
+def t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
+    """N buckets for each side, E of them exact; the logarithm in float64, with a little more against its rounding."""
+    N = num_buckets // 2 if bidirectional else num_buckets
+    E = N // 2
+    n = relative_position.abs() if bidirectional else (-relative_position).clamp(min=0)
+    share = torch.log(n.double().clamp(min=1) / E) / math.log(max_distance / E)
+    far = (E + torch.floor(share * (N - E) + 1e-9)).long().clamp(max=N - 1)
+    bucket = torch.where(n < E, n, far)
+    return bucket + N * (relative_position > 0) if bidirectional else bucket
 
 
 def buckets_by_log(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
@@ -24,82 +36,103 @@ def buckets_by_log(relative_position, bidirectional=True, num_buckets=32, max_di
     return (n.clamp(max=exact) + wide).clamp(max=num_buckets - 1) + shift
 
 
-def _buckets(
-    future=lambda r: r > 0,
-    halve=True,
-    causal=lambda r: (-r).clamp(min=0),
-    to_whole=torch.floor,
-    last=True,
-    span=lambda exact, max_distance: math.log(max_distance / exact),
-    side=torch.abs,
-    near=1,
-    first=lambda exact: exact,
-    wide=lambda size, exact: size - exact,
-    cap=lambda size, num_buckets: size - 1,
-):
-    """Bucketing with one part changed, in float64."""
-
-    def wrong(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-        size = num_buckets // 2 if bidirectional and halve else num_buckets
-        n = side(relative_position) if bidirectional else causal(relative_position)
-        exact = size // 2
-        ratio = torch.log(n.double().clamp(min=1) / first(exact)) / span(exact, max_distance)
-        far = (near * exact + to_whole(ratio * wide(size, exact) + 1e-9)).long()
-        far = far.clamp(max=cap(size, num_buckets)) if last else far
-        bucket = torch.where(n < exact, n, far)
-        return bucket + (size if halve else 0) * future(relative_position) if bidirectional else bucket
-
-    return wrong
-
-
-def side_always(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-    bucket = _buckets(causal=torch.abs)(relative_position, bidirectional, num_buckets, max_distance)
-    return bucket if bidirectional else bucket + num_buckets * (relative_position > 0)
-
-
-def sides_alike(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-    bucket = _buckets()(relative_position, bidirectional, num_buckets, max_distance)
-    return bucket - (num_buckets // 2) * (relative_position > 0) if bidirectional else bucket
-
-
 NEAR = torch.arange(0, 31)
 
 
-def _side(added):
-    """The future moved up by another number."""
-
-    def wrong(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-        bucket = sides_alike(relative_position, bidirectional, num_buckets, max_distance)
-        shift = added(num_buckets // 2, num_buckets) * (relative_position > 0)
-        return bucket + shift if bidirectional else bucket
-
-    return wrong
-
-
-def _far(near, relative_position, bidirectional, num_buckets, max_distance):
-    """The right buckets of far distances, and near(n, formula) below E."""
-    size = num_buckets // 2 if bidirectional else num_buckets
-    n = relative_position.abs() if bidirectional else (-relative_position).clamp(min=0)
-    exact = size // 2
-    share = torch.log(n.double().clamp(min=1) / exact) / math.log(max_distance / exact)
-    formula = (exact + torch.floor(share * (size - exact) + 1e-9)).long().clamp(max=size - 1)
-    bucket = near(n, formula, exact)
-    return bucket + size * (relative_position > 0) if bidirectional else bucket
-
-
-def choice_turned(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-    near = lambda n, formula, exact: torch.where(n < exact, formula, n)
-    return _far(near, relative_position, bidirectional, num_buckets, max_distance)
-
-
-def all_logarithmic(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-    return _far(lambda n, formula, exact: formula, relative_position, bidirectional, num_buckets, max_distance)
-
-
-def last_side_capped(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-    bucket = _buckets()(relative_position, bidirectional, num_buckets, max_distance)
-    return bucket.clamp(max=num_buckets // 2 - 1) if bidirectional else bucket
-
+MISTAKES = changes(
+    t5_relative_bucket,
+    """
+sides_swapped: position > 0 → position < 0
+    Past and future are exchanged. The relative position is key minus query: positive means a key after the query,
+    and only those take the upper half.
+turned: N = num_buckets // 2 → relative_position = -relative_position; N = num_buckets // 2
+    Past and future are exchanged, with one side as with two. The relative position is key minus query: the past is
+    negative.
+sides_alike: + N * (relative_position > 0) if bidirectional else bucket →
+    A key before and a key after share a bucket. Bidirectional: add N where the relative position is above 0.
+exact_left_out: (E + torch → (torch
+    The wide buckets start at 0 again. They come after the exact ones: add E to the logarithmic part.
+distance_not_divided: clamp(min=1) / E → clamp(min=1)
+    The logarithm is that of n. Divide the distance by E first: the wide buckets begin at n = E, where ln(n/E) is 0.
+times_exact: (N - E) → E
+    The logarithm is stretched by E. There are N − E wide buckets, which is another number where N is odd.
+cap_of_all: max=N → max=num_buckets
+    The far past spills over into the buckets of the future. Each side ends at its own N − 1, not at num_buckets −
+    1.
+rounded_up: torch.floor → torch.ceil
+    The logarithm is rounded up. Cut it off (floor): bucket 8 holds 8 to 11.
+size_fixed: num_buckets // 2 if bidirectional else num_buckets → 16 if bidirectional else 32
+    The number of buckets is always 32 here. Use the argument num_buckets: N and E follow from it.
+zero_in_future: position > 0 → position >= 0
+    Distance 0 is counted as future. A word itself belongs to bucket 0: the upper half is for distances above 0.
+not_halved: num_buckets // 2 if bidirectional else num_buckets → num_buckets
+; + N * (relative_position > 0) if bidirectional else bucket →
+    Both directions share all buckets, so a key before and a key after look alike. Bidirectional: half of the
+    buckets for each side.
+causal_abs: (-relative_position).clamp(min=0) → relative_position.abs()
+    With bidirectional=False a future key is treated like a past one. It counts as distance 0.
+side_added_in_causal: (-relative_position).clamp(min=0) → relative_position.abs()
+; > 0) if bidirectional else bucket → > 0)
+    With bidirectional=False a future key is moved to an upper half that does not exist. It counts as distance 0,
+    and nothing is added.
+causal_turned: (-relative_position).clamp → relative_position.clamp
+    With bidirectional=False the past counts as distance 0 and the future is sorted. A key in the past has a
+    negative relative position: turn its sign.
+future_is_near: relative_position.abs() if bidirectional else →
+    All keys in the future get distance 0, also when both sides count. With bidirectional=True the distance is the
+    absolute value.
+rounded: torch.floor → torch.round
+    The logarithm is rounded to the nearest whole number. Cut it off (floor): bucket 8 holds 8 to 11, not 8 and 9
+    alone.
+no_last_bucket: .clamp(max=N - 1) →
+    Far distances get buckets that do not exist. From max_distance on, everything shares the last one of its side.
+fixed_growth: math.log(max_distance / E) → math.log(16.0)
+    The buckets grow at a rate that fits max_distance = 128 alone. Divide by ln(max_distance / exact).
+grows_to_distance: max_distance / E → max_distance
+    The logarithm is divided by ln(max_distance). Distance max_distance should reach the end of the buckets: divide
+    by ln(max_distance / exact).
+largest_fixed: max_distance / E → 128 / E
+    The largest distance is always 128 here. Use the argument max_distance: divide by ln(max_distance / E).
+cap_one_too_far: max=N - 1 → max=N
+    The far past gets bucket N, which belongs to the future or to nobody. The last bucket of a side is N − 1.
+cap_one_short: max=N - 1 → max=N - 2
+    The last bucket of each side is never used. The limit is N − 1.
+all_added: N * (relative → num_buckets * (relative
+    num_buckets is added for the future, which leaves the table. Add N, half of it.
+exact_added: N * (relative → E * (relative
+    E is added for the future, so both sides overlap. Add N: a whole side.
+sixteen_added: N * (relative → 16 * (relative
+    The future always starts at bucket 16 here. Add N, which follows from num_buckets.
+not_stretched: share * (N - E) → share
+    The share of the logarithms is not multiplied by N − E, so nearly all far distances share bucket E. Multiply
+    before floor.
+stretched_by_all: (N - E) → N
+    The share of the logarithms is multiplied by N. Only N − E buckets are left for far distances.
+span_missing: / math.log(max_distance / E) →
+    The division by ln(max_distance / E) is missing: the far distances run out of buckets too early.
+span_without_logarithm: math.log(max_distance / E) → (max_distance / E)
+    The logarithm is divided by max_distance / E itself. Divide by its logarithm.
+other_logarithm: math.log( → math.log2(
+    The two logarithms have different bases. Take the same one above and below.
+choice_turned: torch.where(n < E, n, far) → torch.where(n < E, far, n)
+    The two formulas are exchanged: near distances get the logarithmic bucket, far ones their own number. Below E a
+    distance is its own bucket.
+all_logarithmic: torch.where(n < E, n, far) → far
+    Every distance goes through the logarithm. Below E each distance is its own bucket: torch.where(n < E, n, far).
+not_absolute: relative_position.abs() → -relative_position
+    With both sides, keys in the future keep a negative distance. Take the absolute value there.
+signed_past: relative_position.abs() → relative_position
+    With both sides, keys in the past keep a negative distance. Take the absolute value.
+causal_future_negative: (-relative_position).clamp(min=0) → -relative_position
+    With bidirectional=False a future key gets a negative bucket. It counts as distance 0: clamp at 0.
+causal_negative: (-relative_position).clamp(min=0) → relative_position
+    With bidirectional=False the relative position is taken as it is: the past gets negative buckets. Turn its sign,
+    then clamp at 0.
+last_side_capped: return bucket → return (bucket ; > 0) → > 0)).clamp(max=N - 1)
+    The limit N − 1 is set after the future's N has been added, so the future ends in the past's last bucket. Limit
+    first, then add N.
+""",
+)
 
 EXERCISE = Exercise(
     id="position.t5_buckets",
@@ -107,7 +140,6 @@ EXERCISE = Exercise(
     points=3,
     difficulty=4,
     minutes=25,
-    signature="t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128)",
     reference=t5.t5_relative_bucket,
     alternatives=[buckets_by_log, buckets_by_loop],
     cases=[
@@ -167,212 +199,17 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "sides_swapped",
-            _buckets(future=lambda r: r < 0),
-            "Past and future are exchanged. The relative position is key minus query: positive means a key after "
-            "the query, and only those take the upper half.",
-        ),
-        Mutant(
-            "turned",
-            lambda relative_position, bidirectional=True, num_buckets=32, max_distance=128: _buckets()(
-                -relative_position, bidirectional, num_buckets, max_distance
-            ),
-            "Past and future are exchanged, with one side as with two. The relative position is key minus query: the "
-            "past is negative.",
-        ),
-        Mutant(
-            "sides_alike",
-            sides_alike,
-            "A key before and a key after share a bucket. Bidirectional: add N where the relative position is above 0.",
-        ),
-        Mutant(
-            "exact_left_out",
-            _buckets(near=0),
-            "The wide buckets start at 0 again. They come after the exact ones: add E to the logarithmic part.",
-        ),
-        Mutant(
-            "distance_not_divided",
-            _buckets(first=lambda exact: 1),
-            "The logarithm is that of n. Divide the distance by E first: the wide buckets begin at n = E, where "
-            "ln(n/E) is 0.",
-        ),
-        Mutant(
-            "times_exact",
-            _buckets(wide=lambda size, exact: exact),
-            "The logarithm is stretched by E. There are N − E wide buckets, which is another number where N is odd.",
-        ),
-        Mutant(
-            "cap_of_all",
-            _buckets(cap=lambda size, num_buckets: num_buckets - 1),
-            "The far past spills over into the buckets of the future. Each side ends at its own N − 1, not at "
-            "num_buckets − 1.",
-        ),
-        Mutant(
-            "rounded_up",
-            _buckets(to_whole=torch.ceil),
-            "The logarithm is rounded up. Cut it off (floor): bucket 8 holds 8 to 11.",
-        ),
-        Mutant(
-            "size_fixed",
-            lambda relative_position, bidirectional=True, num_buckets=32, max_distance=128: _buckets()(
-                relative_position, bidirectional, 32, max_distance
-            ),
-            "The number of buckets is always 32 here. Use the argument num_buckets: N and E follow from it.",
-        ),
-        Mutant(
-            "zero_in_future",
-            _buckets(future=lambda r: r >= 0),
-            "Distance 0 is counted as future. A word itself belongs to bucket 0: the upper half is for distances "
-            "above 0.",
-        ),
-        Mutant(
-            "not_halved",
-            _buckets(halve=False),
-            "Both directions share all buckets, so a key before and a key after look alike. Bidirectional: half of "
-            "the buckets for each side.",
-        ),
-        Mutant(
-            "causal_abs",
-            _buckets(causal=torch.abs),
-            "With bidirectional=False a future key is treated like a past one. It counts as distance 0.",
-        ),
-        Mutant(
-            "side_added_in_causal",
-            side_always,
-            "With bidirectional=False a future key is moved to an upper half that does not exist. It counts as "
-            "distance 0, and nothing is added.",
-        ),
-        Mutant(
-            "causal_turned",
-            _buckets(causal=lambda r: r.clamp(min=0)),
-            "With bidirectional=False the past counts as distance 0 and the future is sorted. A key in the past has "
-            "a negative relative position: turn its sign.",
-        ),
-        Mutant(
-            "future_is_near",
-            _buckets(side=lambda r: (-r).clamp(min=0)),
-            "All keys in the future get distance 0, also when both sides count. With bidirectional=True the "
-            "distance is the absolute value.",
-        ),
-        Mutant(
-            "rounded",
-            _buckets(to_whole=torch.round),
-            "The logarithm is rounded to the nearest whole number. Cut it off (floor): bucket 8 holds 8 to 11, not "
-            "8 and 9 alone.",
-        ),
-        Mutant(
-            "no_last_bucket",
-            _buckets(last=False),
-            "Far distances get buckets that do not exist. From max_distance on, everything shares the last one of "
-            "its side.",
-        ),
-        Mutant(
-            "fixed_growth",
-            _buckets(span=lambda exact, max_distance: math.log(16.0)),
-            "The buckets grow at a rate that fits max_distance = 128 alone. Divide by ln(max_distance / exact).",
-        ),
-        Mutant(
-            "grows_to_distance",
-            _buckets(span=lambda exact, max_distance: math.log(max_distance)),
-            "The logarithm is divided by ln(max_distance). Distance max_distance should reach the end of the "
-            "buckets: divide by ln(max_distance / exact).",
-        ),
-        Mutant(
-            "largest_fixed",
-            _buckets(span=lambda exact, max_distance: math.log(128 / exact)),
-            "The largest distance is always 128 here. Use the argument max_distance: divide by ln(max_distance / E).",
-        ),
-        Mutant(
-            "cap_one_too_far",
-            _buckets(cap=lambda size, num_buckets: size),
-            "The far past gets bucket N, which belongs to the future or to nobody. The last bucket of a side is N − 1.",
-        ),
-        Mutant(
-            "cap_one_short",
-            _buckets(cap=lambda size, num_buckets: size - 2),
-            "The last bucket of each side is never used. The limit is N − 1.",
-        ),
-        Mutant(
-            "all_added",
-            _side(lambda N, num_buckets: num_buckets),
-            "num_buckets is added for the future, which leaves the table. Add N, half of it.",
-        ),
-        Mutant(
-            "exact_added",
-            _side(lambda N, num_buckets: N // 2),
-            "E is added for the future, so both sides overlap. Add N: a whole side.",
-        ),
-        Mutant(
-            "sixteen_added",
-            _side(lambda N, num_buckets: 16),
-            "The future always starts at bucket 16 here. Add N, which follows from num_buckets.",
-        ),
-        Mutant(
-            "not_stretched",
-            _buckets(wide=lambda size, exact: 1),
-            "The share of the logarithms is not multiplied by N − E, so nearly all far distances share bucket E. "
-            "Multiply before floor.",
-        ),
-        Mutant(
-            "stretched_by_all",
-            _buckets(wide=lambda size, exact: size),
-            "The share of the logarithms is multiplied by N. Only N − E buckets are left for far distances.",
-        ),
-        Mutant(
-            "span_missing",
-            _buckets(span=lambda exact, max_distance: 1.0),
-            "The division by ln(max_distance / E) is missing: the far distances run out of buckets too early.",
-        ),
-        Mutant(
-            "span_without_logarithm",
-            _buckets(span=lambda exact, max_distance: max_distance / exact),
-            "The logarithm is divided by max_distance / E itself. Divide by its logarithm.",
-        ),
-        Mutant(
-            "other_logarithm",
-            _buckets(span=lambda exact, max_distance: math.log2(max_distance / exact)),
-            "The two logarithms have different bases. Take the same one above and below.",
-        ),
-        Mutant(
-            "choice_turned",
-            choice_turned,
-            "The two formulas are exchanged: near distances get the logarithmic bucket, far ones their own number. "
-            "Below E a distance is its own bucket.",
-        ),
-        Mutant(
-            "all_logarithmic",
-            all_logarithmic,
-            "Every distance goes through the logarithm. Below E each distance is its own bucket: torch.where(n < E, "
-            "n, far).",
-        ),
-        Mutant(
-            "not_absolute",
-            _buckets(side=lambda r: -r),
-            "With both sides, keys in the future keep a negative distance. Take the absolute value there.",
-        ),
-        Mutant(
-            "signed_past",
-            _buckets(side=lambda r: r),
-            "With both sides, keys in the past keep a negative distance. Take the absolute value.",
-        ),
-        Mutant(
-            "causal_future_negative",
-            _buckets(causal=lambda r: -r),
-            "With bidirectional=False a future key gets a negative bucket. It counts as distance 0: clamp at 0.",
-        ),
-        Mutant(
-            "causal_negative",
-            _buckets(causal=lambda r: r),
-            "With bidirectional=False the relative position is taken as it is: the past gets negative buckets. Turn "
-            "its sign, then clamp at 0.",
-        ),
-        Mutant(
-            "last_side_capped",
-            last_side_capped,
-            "The limit N − 1 is set after the future's N has been added, so the future ends in the past's last "
-            "bucket. Limit first, then add N.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+at n = E both branches give E: ln(E / E) is 0
+    a4aef9e005 solution, compare: n < E → n <= E
+    3aac97bd15 solution, window: E + 1 in n < E
+it matters for n = 0 alone, and torch.where takes n there, since E is 1 or more
+    85b9eff44a solution, call: n.clamp(min=1) → n
+    6d0f7d547e solution, constant: 1 → 0 in min=1
+floor and truncation differ for n < E alone, where the logarithm is negative, and torch.where takes n there
+    c9f86573a9 solution, call: (share * (N - E)).floor() → share * (N - E)
+the quotient is never negative, so long() cuts off what // cuts off
+    43c11392ef alternative buckets_by_log, arithmetic: torch.log(n.clamp(min=exact) / exact) / growth → torch.log(n.cl…
+""",
 )

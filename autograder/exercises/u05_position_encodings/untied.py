@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference.positions import tupe
 
 
@@ -20,24 +21,70 @@ def tupe_side_by_side(q, k, pos_q, pos_k):
     return a @ b.mT / math.sqrt(a.shape[-1])
 
 
-def _rescaled(factor):
-    """The right scores times factor(T, D)."""
-    return lambda q, k, pos_q, pos_k: tupe_scores(q, k, pos_q, pos_k) * factor(*q.shape[-2:])
+def tupe_added(q, k, pos_q, pos_k):
+    """The sum of both products, divided at the end."""
+    return (q @ k.mT + pos_q @ pos_k.mT) / (2 * q.shape[-1]) ** 0.5
 
 
-def _reshaped(x):
-    return x.reshape(*x.shape[:-2], x.shape[-1], x.shape[-2])
-
-
-def _tupe(content, position, tied=False):
-    def wrong(q, k, pos_q, pos_k):
-        D = q.shape[-1]
-        if tied:
-            return (q + pos_q) @ (k + pos_k).mT / math.sqrt(content * D)
-        return q @ k.mT / math.sqrt(content * D) + pos_q @ pos_k.mT / math.sqrt(position * D)
-
-    return wrong
-
+MISTAKES = changes(
+    tupe_added,
+    """
+tied: q @ k.mT + pos_q @ pos_k.mT → (q + pos_q) @ (k + pos_k).mT
+    Words and positions are added before the product, which brings in word–position terms. Untied means two
+    products, added as scores.
+scaled_by_d: (2 * q.shape[-1]) → q.shape[-1]
+    Both products are divided by √D. Two terms of equal size are added, so TUPE divides by √(2D).
+words_unscaled_share: (q @ k.mT + pos_q @ pos_k.mT) → q @ k.mT / q.shape[-1] ** 0.5 + pos_q @ pos_k.mT
+    Only the positions are divided by √(2D). Both products are.
+positions_unscaled_share: (q @ k.mT + → q @ k.mT / (2 * q.shape[-1]) ** 0.5 +
+; pos_k.mT) / (2 * q.shape[-1]) → pos_k.mT / q.shape[-1]
+    Only the words are divided by √(2D). Both products are.
+no_root: ** 0.5 →
+    The sum is divided by 2D. Divide by its root, √(2D).
+averaged: (2 * q.shape[-1]) → 2 / q.shape[-1]
+    The sum is divided by 2√D. The 2 stands under the root as well: √(2D).
+unscaled: / (2 * q.shape[-1]) ** 0.5 →
+    The sum is not divided. Two terms of equal size are added, so TUPE divides by √(2D).
+scaled_by_length: q.shape[-1] → q.shape[-2]
+    The number of words T stands under the root. D is the size of the vectors, the last axis: √(2D).
+positions_turned: pos_q @ pos_k.mT → pos_k @ pos_q.mT
+    The position product is turned: pos_q belongs to the query, the row, and pos_k to the key, the column.
+words_turned: (q @ k.mT → (k @ q.mT
+    The word product is turned: q gives the rows and k the columns, q @ k.transpose(-2, -1).
+softmax: (q @ k.mT → ((q @ k.mT ; ** 0.5 → ** 0.5).softmax(-1)
+    These are weights, after a softmax. Return the scores themselves.
+reshaped_keys: q @ k.mT → q @ k.reshape(*k.shape[:-2], k.shape[-1], -1)
+; pos_k.mT → pos_k.reshape(*pos_k.shape[:-2], pos_k.shape[-1], -1)
+    The keys are reshaped, which mixes up their entries. Exchange the last two axes: k.transpose(-2, -1).
+no_words: q @ k.mT + pos_q @ pos_k.mT → (pos_q @ pos_k.mT).expand(*q.shape[:-1], q.shape[-2])
+    The word product is missing.
+no_positions: + pos_q @ pos_k.mT →
+    The position product is missing.
+words_unscaled: (q @ k.mT + pos_q @ pos_k.mT) → q @ k.mT + pos_q @ pos_k.mT
+    Only the position product is divided: brackets are missing. Add both products first, then divide the sum by
+    √(2D).
+positions_unscaled: (q @ k.mT + pos_q @ pos_k.mT) / → pos_q @ pos_k.mT + q @ k.mT /
+    The position product is not divided. Add both products first, then divide the sum by √(2D).
+query_meets_position: pos_q @ → q @
+    The query's word meets the key's position. The second product is of positions alone: pos_q with pos_k.
+key_meets_position: @ pos_k.mT → @ k.mT
+    The query's position meets the key's word. The second product is of positions alone: pos_q with pos_k.
+both_mixed: q @ k.mT + pos_q @ pos_k.mT → q @ pos_k.mT + pos_q @ k.mT
+    Words meet positions here. Untied means that words meet words and positions meet positions: q with k, pos_q with
+    pos_k.
+three_terms: (2 * → (3 *
+    The sum is divided by √(3D), as in DeBERTa. TUPE adds two terms and divides by √(2D).
+subtracted: + pos_q → - pos_q
+    The position product is subtracted. Both products are added.
+all_four: q @ k.mT + pos_q @ pos_k.mT → (q + pos_q) @ (k + pos_k).mT ; (2 * → (4 *
+    Words and positions are added before the product, which makes four terms, divided by √(4D). Untied means two
+    products, added as scores.
+multiplied: + pos_q @ pos_k.mT → * (pos_q @ pos_k.mT)
+    The two products are multiplied. They are added as scores.
+both_turned: (q @ k.mT + pos_q @ pos_k.mT) → (q @ k.mT + pos_q @ pos_k.mT).mT
+    Both products are transposed. Queries are the rows, keys the columns: q @ k.transpose(-2, -1).
+""",
+)
 
 EXERCISE = Exercise(
     id="position.untied",
@@ -46,12 +93,8 @@ EXERCISE = Exercise(
     difficulty=1,
     minutes=6,
     extension=True,
-    signature="tupe_scores(q, k, pos_q, pos_k)",
     reference=tupe_scores,
-    alternatives=[
-        tupe_side_by_side,
-        lambda q, k, pos_q, pos_k: (q @ k.mT + pos_q @ pos_k.mT) / (2 * q.shape[-1]) ** 0.5,
-    ],
+    alternatives=[tupe_side_by_side, tupe_added],
     cases=[
         Case(
             "by hand",
@@ -83,128 +126,5 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "tied",
-            _tupe(2, 2, tied=True),
-            "Words and positions are added before the product, which brings in word–position terms. Untied means "
-            "two products, added as scores.",
-        ),
-        Mutant(
-            "scaled_by_d",
-            _tupe(1, 1),
-            "Both products are divided by √D. Two terms of equal size are added, so TUPE divides by √(2D).",
-        ),
-        Mutant("words_unscaled_share", _tupe(1, 2), "Only the positions are divided by √(2D). Both products are."),
-        Mutant(
-            "positions_unscaled_share",
-            _tupe(2, 1),
-            "Only the words are divided by √(2D). Both products are.",
-        ),
-        Mutant(
-            "no_root",
-            _rescaled(lambda T, D: 1 / math.sqrt(2 * D)),
-            "The sum is divided by 2D. Divide by its root, √(2D).",
-        ),
-        Mutant(
-            "averaged",
-            _rescaled(lambda T, D: 0.5**0.5),
-            "The sum is divided by 2√D. The 2 stands under the root as well: √(2D).",
-        ),
-        Mutant(
-            "unscaled",
-            _rescaled(lambda T, D: math.sqrt(2 * D)),
-            "The sum is not divided. Two terms of equal size are added, so TUPE divides by √(2D).",
-        ),
-        Mutant(
-            "scaled_by_length",
-            _rescaled(lambda T, D: math.sqrt(D / T)),
-            "The number of words T stands under the root. D is the size of the vectors, the last axis: √(2D).",
-        ),
-        Mutant(
-            "positions_turned",
-            lambda q, k, pos_q, pos_k: tupe_scores(q, k, pos_k, pos_q),
-            "The position product is turned: pos_q belongs to the query, the row, and pos_k to the key, the column.",
-        ),
-        Mutant(
-            "words_turned",
-            lambda q, k, pos_q, pos_k: tupe_scores(k, q, pos_q, pos_k),
-            "The word product is turned: q gives the rows and k the columns, q @ k.transpose(-2, -1).",
-        ),
-        Mutant(
-            "softmax",
-            lambda q, k, pos_q, pos_k: tupe_scores(q, k, pos_q, pos_k).softmax(-1),
-            "These are weights, after a softmax. Return the scores themselves.",
-        ),
-        Mutant(
-            "reshaped_keys",
-            lambda q, k, pos_q, pos_k: tupe_scores(q, _reshaped(k).mT, pos_q, _reshaped(pos_k).mT),
-            "The keys are reshaped, which mixes up their entries. Exchange the last two axes: k.transpose(-2, -1).",
-        ),
-        Mutant(
-            "no_words",
-            lambda q, k, pos_q, pos_k: (pos_q @ pos_k.mT / math.sqrt(2 * q.shape[-1])).expand(
-                *q.shape[:-1], q.shape[-2]
-            ),
-            "The word product is missing.",
-        ),
-        Mutant(
-            "no_positions",
-            lambda q, k, pos_q, pos_k: q @ k.mT / math.sqrt(2 * q.shape[-1]),
-            "The position product is missing.",
-        ),
-        Mutant(
-            "words_unscaled",
-            lambda q, k, pos_q, pos_k: q @ k.mT + pos_q @ pos_k.mT / math.sqrt(2 * q.shape[-1]),
-            "Only the position product is divided: brackets are missing. Add both products first, then divide the sum "
-            "by √(2D).",
-        ),
-        Mutant(
-            "positions_unscaled",
-            lambda q, k, pos_q, pos_k: q @ k.mT / math.sqrt(2 * q.shape[-1]) + pos_q @ pos_k.mT,
-            "The position product is not divided. Add both products first, then divide the sum by √(2D).",
-        ),
-        Mutant(
-            "query_meets_position",
-            lambda q, k, pos_q, pos_k: (q @ k.mT + q @ pos_k.mT) / math.sqrt(2 * q.shape[-1]),
-            "The query's word meets the key's position. The second product is of positions alone: pos_q with pos_k.",
-        ),
-        Mutant(
-            "key_meets_position",
-            lambda q, k, pos_q, pos_k: (q @ k.mT + pos_q @ k.mT) / math.sqrt(2 * q.shape[-1]),
-            "The query's position meets the key's word. The second product is of positions alone: pos_q with pos_k.",
-        ),
-        Mutant(
-            "both_mixed",
-            lambda q, k, pos_q, pos_k: (q @ pos_k.mT + pos_q @ k.mT) / math.sqrt(2 * q.shape[-1]),
-            "Words meet positions here. Untied means that words meet words and positions meet positions: q with k, "
-            "pos_q with pos_k.",
-        ),
-        Mutant(
-            "three_terms",
-            lambda q, k, pos_q, pos_k: tupe_scores(q, k, pos_q, pos_k) * (2 / 3) ** 0.5,
-            "The sum is divided by √(3D), as in DeBERTa. TUPE adds two terms and divides by √(2D).",
-        ),
-        Mutant(
-            "subtracted",
-            lambda q, k, pos_q, pos_k: (q @ k.mT - pos_q @ pos_k.mT) / math.sqrt(2 * q.shape[-1]),
-            "The position product is subtracted. Both products are added.",
-        ),
-        Mutant(
-            "all_four",
-            lambda q, k, pos_q, pos_k: (q + pos_q) @ (k + pos_k).mT / math.sqrt(4 * q.shape[-1]),
-            "Words and positions are added before the product, which makes four terms, divided by √(4D). Untied means "
-            "two products, added as scores.",
-        ),
-        Mutant(
-            "multiplied",
-            lambda q, k, pos_q, pos_k: (q @ k.mT) * (pos_q @ pos_k.mT) / math.sqrt(2 * q.shape[-1]),
-            "The two products are multiplied. They are added as scores.",
-        ),
-        Mutant(
-            "both_turned",
-            lambda q, k, pos_q, pos_k: tupe_scores(q, k, pos_q, pos_k).mT,
-            "Both products are transposed. Queries are the rows, keys the columns: q @ k.transpose(-2, -1).",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference.measuring import accuracy_by_position
 
 Pattern = list[list[bool]]
@@ -25,64 +26,6 @@ def by_index_add(logits, targets, width):
     total = torch.zeros(len(targets[0][::width]))
     hits = total.index_add(-1, stretch[asked], right)
     return hits / total.index_add(-1, stretch[asked], torch.ones_like(right))
-
-
-def _folded(right, asked, width):
-    fold = lambda t: t.unflatten(1, (-1, width)).sum((0, 2)).float()
-    return fold(right) / fold(asked)
-
-
-def unasked_count(logits, targets, width):
-    return _folded(logits.argmax(-1) == targets, torch.ones_like(targets, dtype=torch.bool), width)
-
-
-def row_means(logits, targets, width):
-    asked = targets >= 0
-    right = (logits.argmax(-1) == targets) & asked
-    fold = lambda t: t.unflatten(1, (-1, width)).sum(2).float()
-    return (fold(right) / fold(asked)).mean(0)
-
-
-def every_nth(logits, targets, width):
-    asked = targets >= 0
-    right = (logits.argmax(-1) == targets) & asked
-    fold = lambda t: t.unflatten(1, (width, -1)).sum((0, 1)).float()
-    return fold(right) / fold(asked)
-
-
-def running(logits, targets, width):
-    asked = targets >= 0
-    right = (logits.argmax(-1) == targets) & asked
-    fold = lambda t: t.unflatten(1, (-1, width)).sum((0, 2)).cumsum(0).float()
-    return fold(right) / fold(asked)
-
-
-def unasked_right(logits, targets, width):
-    right = (logits.argmax(-1) == targets) | (targets < 0)
-    return _folded(right, torch.ones_like(targets, dtype=torch.bool), width)
-
-
-def probability(logits, targets, width):
-    """The mean probability of the right class."""
-    asked = targets >= 0
-    p = logits.softmax(-1).gather(-1, targets.clamp(min=0)[..., None])[..., 0]
-    return _folded(torch.where(asked, p, 0.0), asked, width)
-
-
-def whole_batch(logits, targets, width):
-    """One accuracy, repeated."""
-    asked = targets >= 0
-    right = (logits.argmax(-1) == targets) & asked
-    return (right.sum() / asked.sum()).repeat(targets.shape[1] // width)
-
-
-def counts(logits, targets, width):
-    right = (logits.argmax(-1) == targets) & (targets >= 0)
-    return right.unflatten(1, (-1, width)).sum((0, 2)).float()
-
-
-def errors(logits, targets, width):
-    return 1 - accuracy_by_position(logits, targets, width)
 
 
 def _exam(g: Source, right: Pattern, asked: Pattern, width: int, classes: int = 5) -> Program:
@@ -114,71 +57,64 @@ def _pattern(text: str) -> Pattern:
     return [[c == "1" for c in row] for row in text.split()]
 
 
-def class_zero_left_out(logits, targets, width):
-    asked = targets > 0
-    return _folded((logits.argmax(-1) == targets) & asked, asked, width)
-
-
-def width_as_count(logits, targets, width):
-    """``width`` stretches."""
-    asked = targets >= 0
-    right = (logits.argmax(-1) == targets) & asked
-    fold = lambda t: t.unflatten(1, (width, -1)).sum((0, 2)).float()
-    return fold(right) / fold(asked)
-
-
-def texts_apart(logits, targets, width):
-    asked = targets >= 0
-    right = (logits.argmax(-1) == targets) & asked
-    fold = lambda t: t.unflatten(1, (-1, width)).sum(2).float()
-    return fold(right) / fold(asked)
-
-
-def whole_division(logits, targets, width):
-    asked = targets >= 0
-    right = (logits.argmax(-1) == targets) & asked
-    fold = lambda t: t.unflatten(1, (-1, width)).sum((0, 2))
-    return fold(right) // fold(asked)
-
-
-def whole_division_as_float(logits, targets, width):
-    return whole_division(logits, targets, width).float()
-
-
-def places_apart(logits, targets, width):
-    """No stretches: one share for each place."""
-    return accuracy_by_position(logits, targets, 1)
-
-
-def of_all_questions(logits, targets, width):
-    return counts(logits, targets, width) / (targets >= 0).sum()
-
-
-def first_text_only(logits, targets, width):
-    return accuracy_by_position(logits[:1], targets[:1], width)
-
-
-def of_one_text(logits, targets, width):
-    """Right answers over the batch, divided by the places of one text."""
-    return counts(logits, targets, width) / width
-
-
-def smallest_logit(logits, targets, width):
-    return accuracy_by_position(-logits, targets, width)
-
-
-def percent(logits, targets, width):
-    return 100 * accuracy_by_position(logits, targets, width)
-
-
-def in_float32(logits, targets, width):
-    return accuracy_by_position(logits.float(), targets, width)
-
-
-def one_number(logits, targets, width):
-    asked = targets >= 0
-    return ((logits.argmax(-1) == targets) & asked).sum() / asked.sum()
-
+MISTAKES = changes(
+    accuracy_by_position,
+    """
+unasked_count: / fold(asked) → / (len(targets) * width)
+    Positions with target −1 are counted as wrong. Divide by the number of questions, not of positions.
+row_means: .sum((0, 2)) → .sum(2) ; fold(right) / fold(asked) → (fold(right) / fold(asked)).mean(0)
+    Each text's share is computed first and then averaged, so a text with one question weighs as much as one with
+    three. Add up over the batch before dividing.
+every_nth: (-1, width)).sum((0, 2)) → (width, -1)).sum((0, 1))
+    The stretches are not contiguous: the axis was cut the wrong way. Shape (B, T/width, width) keeps neighbors
+    together.
+unasked_right: & asked → | ~asked ; / fold(asked) → / (len(targets) * width)
+    Positions with target −1 are counted as right. They count neither way: divide by the number of questions.
+probability: (logits.argmax(-1) == targets) & asked → asked * chance
+; right = → chance = logits.softmax(-1).gather(-1, targets.clamp(min=0)[..., None])[..., 0]; right =
+    This is the mean probability of the right class. An answer is the class with the largest logit: it is right or
+    wrong.
+whole_batch: fold(right) / fold(asked) → (right.sum() / asked.sum()).repeat(targets.shape[1] // width)
+    Every stretch has the same share, that of the whole row. Count the questions and answers of each stretch.
+counts: / fold(asked) →
+    These are counts of right answers. Divide them by the number of questions.
+running: .sum((0, 2)) → .sum((0, 2)).cumsum(0)
+    These are running totals from the start. Each stretch counts for itself.
+errors: return fold(right) → return 1 - fold(right)
+    This is the share of wrong answers. The share of right ones is asked for.
+class_zero_left_out: targets >= 0 → targets > 0
+    Questions whose right answer is class 0 are left out: targets > 0. Only −1 means that nothing is asked: targets
+    >= 0.
+width_as_count: (-1, width) → (width, -1)
+    The row is cut into width stretches. width is the number of places in each: unflatten(1, (-1, width)).
+texts_apart: .sum((0, 2)) → .sum(2)
+    The texts are kept apart: the shape is (B, T/width). Add up over the batch as well, both right answers and
+    questions, before dividing.
+whole_division: .sum((0, 2)).float() → .sum((0, 2)) ; fold(right) / → fold(right) //
+    The counts are divided with //, so every share below 1 becomes 0. Divide with /.
+whole_division_as_float: .sum((0, 2)).float() → .sum((0, 2))
+; fold(right) / fold(asked) → (fold(right) // fold(asked)).float()
+    Every share below 1 has become 0: it was rounded down. Divide with /, or convert to float before.
+places_apart: (-1, width) → (-1, 1)
+    There is a share for each single place. Add up over stretches of width places before dividing.
+one_number: fold(right) / fold(asked) → right.sum() / asked.sum()
+    This is one share for all. One for each stretch is asked for, shape (T/width,).
+of_all_questions: / fold(asked) → / asked.sum()
+    Each stretch is divided by the questions of the whole row. Divide by its own number of questions.
+of_one_text: / fold(asked) → / width
+    The right answers of the whole batch are divided by width. Divide by the number of questions that the batch has
+    in the stretch.
+first_text_only: t.unflatten → t[:1].unflatten
+    Only the first text counts. Add up over the whole batch.
+smallest_logit: logits.argmax → (-logits).argmax
+    The class with the smallest logit is taken as the answer. It is the one with the largest: argmax(-1).
+percent: return fold(right) → return 100 * fold(right)
+    These are percentages. A share lies between 0 and 1: leave out the factor 100.
+in_float32: logits.argmax → logits.float().argmax
+    Logits that differ by a billionth are taken as equal: they were rounded to float32. Take argmax of the logits as
+    they come.
+""",
+)
 
 EXERCISE = Exercise(
     id="rope.accuracy_by_position",
@@ -186,7 +122,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=12,
-    signature="accuracy_by_position(logits, targets, width)",
     extension=True,
     reference=accuracy_by_position,
     alternatives=[by_loop, by_index_add],
@@ -225,111 +160,16 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "unasked_count",
-            unasked_count,
-            "Positions with target −1 are counted as wrong. Divide by the number of questions, not of positions.",
-        ),
-        Mutant(
-            "row_means",
-            row_means,
-            "Each text's share is computed first and then averaged, so a text with one question weighs as much as "
-            "one with three. Add up over the batch before dividing.",
-        ),
-        Mutant(
-            "every_nth",
-            every_nth,
-            "The stretches are not contiguous: the axis was cut the wrong way. Shape (B, T/width, width) keeps "
-            "neighbors together.",
-        ),
-        Mutant(
-            "unasked_right",
-            unasked_right,
-            "Positions with target −1 are counted as right. They count neither way: divide by the number of questions.",
-        ),
-        Mutant(
-            "probability",
-            probability,
-            "This is the mean probability of the right class. An answer is the class with the largest logit: it is "
-            "right or wrong.",
-        ),
-        Mutant(
-            "whole_batch",
-            whole_batch,
-            "Every stretch has the same share, that of the whole row. Count the questions and answers of each stretch.",
-        ),
-        Mutant("counts", counts, "These are counts of right answers. Divide them by the number of questions."),
-        Mutant("running", running, "These are running totals from the start. Each stretch counts for itself."),
-        Mutant("errors", errors, "This is the share of wrong answers. The share of right ones is asked for."),
-        Mutant(
-            "class_zero_left_out",
-            class_zero_left_out,
-            "Questions whose right answer is class 0 are left out: targets > 0. Only −1 means that nothing is asked: "
-            "targets >= 0.",
-        ),
-        Mutant(
-            "width_as_count",
-            width_as_count,
-            "The row is cut into width stretches. width is the number of places in each: unflatten(1, (-1, width)).",
-        ),
-        Mutant(
-            "texts_apart",
-            texts_apart,
-            "The texts are kept apart: the shape is (B, T/width). Add up over the batch as well, both right answers "
-            "and questions, before dividing.",
-        ),
-        Mutant(
-            "whole_division",
-            whole_division,
-            "The counts are divided with //, so every share below 1 becomes 0. Divide with /.",
-        ),
-        Mutant(
-            "whole_division_as_float",
-            whole_division_as_float,
-            "Every share below 1 has become 0: it was rounded down. Divide with /, or convert to float before.",
-        ),
-        Mutant(
-            "places_apart",
-            places_apart,
-            "There is a share for each single place. Add up over stretches of width places before dividing.",
-        ),
-        Mutant(
-            "one_number",
-            one_number,
-            "This is one share for all. One for each stretch is asked for, shape (T/width,).",
-        ),
-        Mutant(
-            "of_all_questions",
-            of_all_questions,
-            "Each stretch is divided by the questions of the whole row. Divide by its own number of questions.",
-        ),
-        Mutant(
-            "of_one_text",
-            of_one_text,
-            "The right answers of the whole batch are divided by width. Divide by the number of questions that the "
-            "batch has in the stretch.",
-        ),
-        Mutant(
-            "first_text_only",
-            first_text_only,
-            "Only the first text counts. Add up over the whole batch.",
-        ),
-        Mutant(
-            "smallest_logit",
-            smallest_logit,
-            "The class with the smallest logit is taken as the answer. It is the one with the largest: argmax(-1).",
-        ),
-        Mutant(
-            "percent",
-            percent,
-            "These are percentages. A share lies between 0 and 1: leave out the factor 100.",
-        ),
-        Mutant(
-            "in_float32",
-            in_float32,
-            "Logits that differ by a billionth are taken as equal: they were rounded to float32. Take argmax of the "
-            "logits as they come.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+a target of −1 is never the number of a class
+    02acf55726 solution, operand: (logits.argmax(-1) == targets) & asked → logits.argmax(-1) == targets
+dividing counts gives float32 without a cast
+    3d424d4906 solution, call: t.unflatten(1, (-1, width)).sum((0, 2)).float() → t.unflatten(1, (-1, width)).sum((0, 2…
+the tensor has one axis: 0 and −1 are the same one
+    ce03b2d94b alternative by_index_add, constant: -1 → 0 in total.index_add(-1, stretch[asked], right)
+    f0e74de690 alternative by_index_add, constant: -1 → 0 in total.index_add(-1, stretch[asked], torch.ones_like(right…
+every row has the same length
+    84da818ba3 alternative by_index_add, constant: 0 → -1 in targets[0]
+""",
 )

@@ -2,10 +2,9 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import rope as R
-
-from ._turning import in_float32
 
 
 def partial_by_copy(x, position_ids, rotary_dim, base=10000.0):
@@ -25,85 +24,64 @@ def partial_by_tables(x, position_ids, rotary_dim, base=10000.0):
     return R.rotate_pairs(x, angle.cos(), angle.sin())
 
 
-def frequencies_of_the_head(x, position_ids, rotary_dim, base=10000.0):
-    return torch.cat([R.apply_rope(x, position_ids, base)[..., :rotary_dim], x[..., rotary_dim:]], -1)
-
-
-def tail_turned(x, position_ids, rotary_dim, base=10000.0):
-    keep = x.shape[-1] - rotary_dim
-    return torch.cat([x[..., :keep], R.apply_rope(x[..., keep:], position_ids, base)], -1)
-
-
-def tail_lost(x, position_ids, rotary_dim, base=10000.0):
-    return R.apply_rope(x[..., :rotary_dim], position_ids, base)
-
-
-def tail_zero(x, position_ids, rotary_dim, base=10000.0):
-    turned = R.apply_rope(x[..., :rotary_dim], position_ids, base)
-    return torch.cat([turned, torch.zeros_like(x[..., rotary_dim:])], -1)
-
-
-def all_turned(x, position_ids, rotary_dim, base=10000.0):
-    return R.apply_rope(x, position_ids, base)
-
-
-def unchecked(x, position_ids, rotary_dim, base=10000.0):
-    head, tail = x[..., :rotary_dim], x[..., rotary_dim:]
-    # No frequencies for 0 features: a learner's own function takes any even size.
-    return torch.cat([R.apply_rope(head, position_ids, base) if head.numel() else head, tail], -1)
-
-
-def only_zero_refused(x, position_ids, rotary_dim, base=10000.0):
-    turned = R.apply_rope(x[..., :rotary_dim], position_ids, base)  # no frequencies for 0 features
-    return torch.cat([turned, x[..., rotary_dim:]], -1)
-
-
-def zero_accepted(x, position_ids, rotary_dim, base=10000.0):
-    return R.apply_partial_rope(x, position_ids, rotary_dim, base) if rotary_dim else x.clone()
-
-
-def whole_head_refused(x, position_ids, rotary_dim, base=10000.0):
-    if rotary_dim >= x.shape[-1]:
-        raise ValueError("rotary_dim")
-    return R.apply_partial_rope(x, position_ids, rotary_dim, base)
-
-
-def halves_inside(x, position_ids, rotary_dim, base=10000.0):
-    return R.apply_partial_rope_half(x, position_ids, rotary_dim, base)
-
-
-def promoted_head(x, position_ids, rotary_dim, base=10000.0):
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    return R.apply_partial_rope(wide, position_ids, rotary_dim, base)
-
-
-def any_dim(x, position_ids, rotary_dim, base=10000.0):
-    return R.apply_partial_rope(x, position_ids, min(rotary_dim, x.shape[-1]), base)
-
-
-def tail_first(x, position_ids, rotary_dim, base=10000.0):
-    return torch.cat([x[..., rotary_dim:], R.apply_rope(x[..., :rotary_dim], position_ids, base)], -1)
-
-
-def pairs_counted(x, position_ids, rotary_dim, base=10000.0):
-    head, tail = x[..., : 2 * rotary_dim], x[..., 2 * rotary_dim :]
-    return torch.cat([R.apply_rope(head, position_ids, base), tail], -1)
-
-
-def turned_added(x, position_ids, rotary_dim, base=10000.0):
-    """The turned part in front of the whole head."""
-    return torch.cat([R.apply_rope(x[..., :rotary_dim], position_ids, base), x], -1)
-
-
-def lower_end_unchecked(x, position_ids, rotary_dim, base=10000.0):
-    if rotary_dim > x.shape[-1]:
-        raise ValueError("rotary_dim")
-    return unchecked(x, position_ids, rotary_dim, base)
-
-
-def counted(x, position_ids, rotary_dim, base=10000.0):
-    return R.apply_partial_rope(x, torch.arange(x.shape[-2]), rotary_dim, base)
-
+MISTAKES = changes(
+    R.apply_partial_rope,
+    """
+frequencies_of_the_head: _check_rotary_dim(x, rotary_dim) →
+; apply_rope(head, position_ids, base) → apply_rope(x, position_ids, base)[..., :rotary_dim]
+    The frequencies are those of the whole head. They belong to a head of size rotary_dim: cut first, then rotate.
+tail_turned: _check_rotary_dim(x, rotary_dim) → keep = x.shape[-1] - rotary_dim
+; head, tail = x[..., :rotary_dim], x[..., rotary_dim:] → tail, head = x[..., :keep], x[..., keep:]
+; [apply_rope(head, position_ids, base), tail] → [tail, apply_rope(head, position_ids, base)]
+    The last features turn and the first stay. It is the other way round.
+tail_lost: _check_rotary_dim(x, rotary_dim) →
+; torch.cat([apply_rope(head, position_ids, base), tail], dim=-1) → apply_rope(head, position_ids, base)
+    Only the turned part comes back. Put the untouched tail behind it.
+tail_zero: _check_rotary_dim(x, rotary_dim) → ; base), tail] → base), torch.zeros_like(tail)]
+    The tail is set to zero. It carries what does not depend on the place: leave it as it is.
+all_turned: _check_rotary_dim(x, rotary_dim) →
+; torch.cat([apply_rope(head, position_ids, base), tail], dim=-1) → apply_rope(x, position_ids, base)
+    Every feature turns: rotary_dim is ignored. Turn x[..., :rotary_dim], and put the rest behind it.
+halves_inside: apply_rope(head → apply_rope_half(head
+    The turned part is in the half-split layout. Here pairs are neighbors: use apply_rope.
+base_ignored: position_ids, base) → position_ids)
+    The base is fixed at 10,000. Hand the argument on: apply_rope(head, position_ids, base).
+promoted: apply_rope(head → apply_rope(head.to(angle_dtype(x))
+    float16 went in and float32 came out. Cast the result back to x.dtype.
+whole_head_refused: _check_rotary_dim(x → _check_rotary_dim(x[..., 1:]
+    rotary_dim equal to D was refused. That is plain RoPE and is allowed: the range is 1 … D.
+zero_accepted: (x, rotary_dim) → (x, rotary_dim or 1) ; return → return x.clone() if rotary_dim == 0 else
+    rotary_dim 0 was accepted. The range starts at 1: raise ValueError for 0.
+only_zero_refused: _check_rotary_dim(x, rotary_dim) →
+    The range of rotary_dim is not checked: slicing past the end is silent, and −2 counts from the end. Raise
+    ValueError unless 0 < rotary_dim <= D.
+unchecked: _check_rotary_dim(x, rotary_dim) → ; base), tail → base) if head.numel() else head, tail
+    The range of rotary_dim is not checked: slicing past the end is silent, and so is an empty slice. Raise
+    ValueError unless 0 < rotary_dim <= D.
+any_dim: (x, rotary_dim) → (x, min(rotary_dim, x.shape[-1]))
+    A rotary_dim larger than D was accepted, because slicing past the end is silent. Raise ValueError.
+tail_first: _check_rotary_dim(x, rotary_dim) →
+; [apply_rope(head, position_ids, base), tail] → [tail, apply_rope(head, position_ids, base)]
+    The parts come back in the wrong order. The turned features come first, the untouched ones behind them.
+pairs_counted: _check_rotary_dim(x, rotary_dim) →
+; x[..., :rotary_dim], x[..., rotary_dim:] → x[..., : 2 * rotary_dim], x[..., 2 * rotary_dim :]
+    Twice as many features turn: rotary_dim counts features, not pairs. Cut at x[..., :rotary_dim].
+turned_added: _check_rotary_dim(x, rotary_dim) → ; base), tail] → base), x]
+    The turned part stands in front of the whole head, so its features come twice. Behind it belongs only x[...,
+    rotary_dim:].
+ids_ignored: position_ids, base) → torch.arange(x.shape[-2]), base)
+    position_ids is ignored: the angles belong to places 0, 1, 2, …. Hand it on to apply_rope.
+clockwise: head, position_ids → head, -position_ids
+    The pairs turn backwards: the sine has the wrong sign. Call apply_rope on x[..., :rotary_dim].
+lower_end_unchecked: (x, rotary_dim) → (x, max(rotary_dim, 1)) ; base), tail → base) if head.numel() else head, tail
+    Only the upper end of rotary_dim is checked: 0 turns nothing, and −2 counts from the end. Raise ValueError
+    unless 0 < rotary_dim <= D.
+single_precision: x[..., :rotary_dim], x[..., rotary_dim:] → x[..., :rotary_dim].float(), x[..., rotary_dim:].float()
+; dim=-1) → dim=-1).to(x.dtype)
+    Only a float64 input goes wrong: a step on the way is computed in float32. Leave x in its dtype; your apply_rope
+    widens what it needs.
+""",
+)
 
 EXERCISE = Exercise(
     id="rope.apply_partial_rope",
@@ -111,7 +89,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="apply_partial_rope(x, position_ids, rotary_dim, base=10000.0)",
     extension=True,
     reference=R.apply_partial_rope,
     alternatives=[partial_by_copy, partial_by_tables],
@@ -184,104 +161,15 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "frequencies_of_the_head",
-            frequencies_of_the_head,
-            "The frequencies are those of the whole head. They belong to a head of size rotary_dim: cut first, "
-            "then rotate.",
-        ),
-        Mutant("tail_turned", tail_turned, "The last features turn and the first stay. It is the other way round."),
-        Mutant("tail_lost", tail_lost, "Only the turned part comes back. Put the untouched tail behind it."),
-        Mutant(
-            "tail_zero",
-            tail_zero,
-            "The tail is set to zero. It carries what does not depend on the place: leave it as it is.",
-        ),
-        Mutant(
-            "all_turned",
-            all_turned,
-            "Every feature turns: rotary_dim is ignored. Turn x[..., :rotary_dim], and put the rest behind it.",
-        ),
-        Mutant(
-            "halves_inside",
-            halves_inside,
-            "The turned part is in the half-split layout. Here pairs are neighbors: use apply_rope.",
-        ),
-        Mutant(
-            "base_ignored",
-            lambda x, position_ids, rotary_dim, base=10000.0: R.apply_partial_rope(x, position_ids, rotary_dim),
-            "The base is fixed at 10,000. Hand the argument on: apply_rope(head, position_ids, base).",
-        ),
-        Mutant(
-            "promoted",
-            promoted_head,
-            "float16 went in and float32 came out. Cast the result back to x.dtype.",
-        ),
-        Mutant(
-            "whole_head_refused",
-            whole_head_refused,
-            "rotary_dim equal to D was refused. That is plain RoPE and is allowed: the range is 1 … D.",
-        ),
-        Mutant(
-            "zero_accepted",
-            zero_accepted,
-            "rotary_dim 0 was accepted. The range starts at 1: raise ValueError for 0.",
-        ),
-        Mutant(
-            "only_zero_refused",
-            only_zero_refused,
-            "The range of rotary_dim is not checked: slicing past the end is silent, and −2 counts from the end. Raise "
-            "ValueError unless 0 < rotary_dim <= D.",
-        ),
-        Mutant(
-            "unchecked",
-            unchecked,
-            "The range of rotary_dim is not checked: slicing past the end is silent, and so is an empty slice. Raise "
-            "ValueError unless 0 < rotary_dim <= D.",
-        ),
-        Mutant(
-            "any_dim",
-            any_dim,
-            "A rotary_dim larger than D was accepted, because slicing past the end is silent. Raise ValueError.",
-        ),
-        Mutant(
-            "tail_first",
-            tail_first,
-            "The parts come back in the wrong order. The turned features come first, the untouched ones behind them.",
-        ),
-        Mutant(
-            "pairs_counted",
-            pairs_counted,
-            "Twice as many features turn: rotary_dim counts features, not pairs. Cut at x[..., :rotary_dim].",
-        ),
-        Mutant(
-            "turned_added",
-            turned_added,
-            "The turned part stands in front of the whole head, so its features come twice. Behind it belongs only "
-            "x[..., rotary_dim:].",
-        ),
-        Mutant(
-            "ids_ignored",
-            counted,
-            "position_ids is ignored: the angles belong to places 0, 1, 2, …. Hand it on to apply_rope.",
-        ),
-        Mutant(
-            "clockwise",
-            lambda x, position_ids, rotary_dim, base=10000.0: R.apply_partial_rope(x, -position_ids, rotary_dim, base),
-            "The pairs turn backwards: the sine has the wrong sign. Call apply_rope on x[..., :rotary_dim].",
-        ),
-        Mutant(
-            "lower_end_unchecked",
-            lower_end_unchecked,
-            "Only the upper end of rotary_dim is checked: 0 turns nothing, and −2 counts from the end. Raise "
-            "ValueError unless 0 < rotary_dim <= D.",
-        ),
-        Mutant(
-            "single_precision",
-            in_float32(R.apply_partial_rope),
-            "Only a float64 input goes wrong: a step on the way is computed in float32. Leave x in its dtype; your "
-            "apply_rope widens what it needs.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+what the bound lets through or keeps back, 0, 1 or −1, raises the same ValueError in the check for an even size
+    7e1fb8925d solution, constant: 0 → 1 in 0 < rotary_dim <= x.shape[-1]
+    342f3d7c9e alternative partial_by_copy, compare: rotary_dim < 0 → rotary_dim <= 0
+    b1c0b6c6bf alternative partial_by_copy, constant: 0 → -1 in rotary_dim < 0
+D is even in a head, so D + 1 is odd and raises the ValueError for odd sizes
+    3e4009356b alternative partial_by_tables, window: x.shape[-1] + 1 in rotary_dim > x.shape[-1]
+only even sizes get here: half of one is a whole number
+    d1d4b1f988 alternative partial_by_tables, arithmetic: (x.shape[-1] - rotary_dim) // 2 rounded up
+""",
 )

@@ -2,32 +2,16 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import rope as R
 
-from ._turning import (
-    always_head_axis,
-    frequency_mistakes,
-    imaginary,
-    in_float32,
-    neighbors,
-    no_head_axis,
-    of_first_text,
-    real,
-    rope_of,
-    slower_by,
-    without_gaps,
-)
 from .shared import (
     FLOAT64,
     GRADIENTS,
     OTHER_BASE,
-    by_hand,
-    counted,
     far_in_bfloat16,
-    halves_left_apart,
     in_a_batch,
-    promoted,
     rope_by_tables,
     scores_of_a_shift,
 )
@@ -41,43 +25,81 @@ def complex_by_exp(x, position_ids, base=10000.0):
     return torch.view_as_real(z).flatten(-2).to(x.dtype)
 
 
-def complex_halves(x, position_ids, base=10000.0):
-    return R.apply_rope_half(x, position_ids, base)
-
-
-def two_rows(x, position_ids, base=10000.0):
-    """unflatten(-1, (2, -1)): the first half's neighbors are the real parts' partners."""
-    wide = torch.promote_types(x.dtype, torch.float32)
-    angle = R.rope_angles(position_ids, R.rope_frequencies(x.shape[-1], base, dtype=wide))
-    first, second = x.to(wide).unflatten(-1, (2, -1)).unbind(-2)
-    z = torch.complex(first, second) * torch.polar(torch.ones_like(angle), angle)
-    return torch.view_as_real(z).flatten(-2).to(x.dtype)
-
-
-def pairs_left(x, position_ids, base=10000.0):
-    return R.apply_rope(x, position_ids, base).unflatten(-1, (-1, 2))
-
-
-def still_complex(x, position_ids, base=10000.0):
-    out = R.apply_rope(x.to(torch.promote_types(x.dtype, torch.float32)), position_ids, base)
-    return torch.view_as_complex(out.unflatten(-1, (-1, 2)).contiguous())
-
-
-def real_part_only(x, position_ids, base=10000.0):
-    return R.apply_rope(x, position_ids, base)[..., 0::2]
-
-
-def polar_exchanged(x, position_ids, base=10000.0):
-    """polar(angle, ones): the angle becomes the length."""
-    angle = R.rope_angles(position_ids, R.rope_frequencies(x.shape[-1], base, dtype=R.angle_dtype(x)))
-    one = torch.ones_like(angle)
-    return R.rotate_pairs(x, angle * one.cos(), angle * one.sin())
-
-
-def angles_in_input_dtype(x, position_ids, base=10000.0):
-    angle = R.rope_angles(position_ids, R.rope_frequencies(x.shape[-1], base).to(x.dtype)).to(R.angle_dtype(x))
-    return R.rotate_pairs(x, angle.cos(), angle.sin())
-
+MISTAKES = [
+    *changes(
+        complex_by_exp,
+        """
+conjugate: 1j * angle → -1j * angle
+    The pairs turn backwards: multiply by e^(+i·angle).
+halves_paired: (-1, 2)) → (2, -1)).mT ; torch.view_as_real(z).flatten(-2) → torch.cat([z.real, z.imag], -1)
+    Real parts come from the first half, imaginary parts from the second. Here neighbors form a number: unflatten
+    the last axis into pairs.
+parts_apart: torch.view_as_real(z).flatten(-2) → torch.cat([z.real, z.imag], -1)
+    All real parts come first, then all imaginary parts. view_as_real followed by flatten(-2) keeps the pairs
+    together.
+promoted: .to(x.dtype) →
+    The input was widened for the complex product and not cast back to x.dtype.
+two_rows: (-1, 2)) → (2, -1)).mT
+    The last axis was cut into two halves, so features i and i + D/2 make a number. Neighbors should: unflatten(-1,
+    (-1, 2)).
+pairs_left: .flatten(-2) →
+    The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).
+real_twice: torch.view_as_real(z) → torch.stack([z.real, z.real], -1)
+    The real part stands in both places of a pair. The second one is the imaginary part: view_as_real gives both.
+base_ignored: base, dtype → dtype
+    The base is fixed at 10,000. Hand the argument on to the frequencies.
+still_complex: torch.view_as_real(z).flatten(-2).to(x.dtype) → z
+    The result is complex. Use view_as_real and flatten(-2).
+ids_ignored: rope_angles(position_ids → rope_angles(torch.arange(x.shape[-2])
+    position_ids is ignored: the angles belong to places 0, 1, 2.
+one_ahead: rope_angles(position_ids → rope_angles(position_ids + 1
+    Every pair turns one step too far, as if places counted from 1. The angle is position_ids times θ: place 0 does
+    not turn.
+polar_exchanged: torch.exp(1j * angle) → torch.polar(angle, torch.ones_like(angle))
+    torch.polar takes the length first and the angle second: polar(ones, angles).
+sine_first: torch.exp(1j * angle) → torch.complex(angle.sin(), angle.cos())
+    Sine and cosine are exchanged in the factor. Its real part is the cosine of the angle.
+parts_exchanged: torch.view_as_real(z) → torch.view_as_real(z).flip(-1)
+    Real and imaginary part come back in the wrong order. The first number of a pair is the real part.
+only_cosine: torch.exp(1j * angle) → angle.cos()
+    Every pair is only scaled by the cosine. The factor is e^(i·angle), with the sine as its imaginary part.
+real_part_only: torch.view_as_real(z).flatten(-2) → z.real
+    Only the real parts come back, D/2 numbers. torch.view_as_real gives both; flatten(-2) puts them in a row.
+first_row_only: rope_angles(position_ids → rope_angles(position_ids[0] if position_ids.dim() == 2 else position_ids
+    Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: give its
+    angles the shape (B, 1, T, D/2).
+gaps_ignored: rope_angles(position_ids → rope_angles(position_ids[..., :1] + torch.arange(x.shape[-2])
+    The places are counted on from the first one, so gaps are lost. Multiply the frequencies by position_ids itself.
+without_head_axis: R.rope_angles(position_ids, → (position_ids[..., None] *
+    Angles of shape (B, T, D/2) meet pairs of shape (B, H, T, D/2), so B lines up with H. Add an axis for the heads:
+    angles.unsqueeze(1).
+head_axis_always: R.rope_angles(position_ids, → (position_ids[:, None, ..., None] *
+    position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where
+    position_ids has two axes; (T, D/2) fits as it is.
+wavelengths: R.rope_frequencies → 2 * torch.pi / R.rope_frequencies
+    The wavelengths 2π/θ are used as frequencies. The angle is position_ids times θ, from rope_frequencies.
+double_exponent: base, dtype → base**2, dtype
+    The exponent is −4i/D for pair i, as if the head had D/2 features. It is −2i/D: your rope_frequencies has it
+    right.
+half_exponent: base, dtype → base**0.5, dtype
+    The exponent is −i/D for pair i. It is −2i/D: your rope_frequencies has it right.
+angles_in_input_dtype: dtype=wide)) → dtype=wide).to(x.dtype)).to(wide)
+    The angles are computed in the input's dtype. bfloat16 keeps 8 bits, so 1,027 is rounded to a neighbor and the
+    angle is off by whole radians: use float32 for angles.
+places_in_input_dtype: rope_angles(position_ids → rope_angles(position_ids.to(x.dtype)
+    position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: multiply them
+    by frequencies in float32.
+""",
+    ),
+    *changes(
+        rope_by_tables,
+        """
+single_precision: (x * cos + partner * sin) → (x.float() * cos.float() + partner.float() * sin.float())
+    Only a float64 input goes wrong: a step on the way is computed in float32. Convert x, angles and tables to
+    torch.promote_types(x.dtype, torch.float32).
+""",
+    ),
+]
 
 EXERCISE = Exercise(
     id="rope.apply_rope_complex",
@@ -85,7 +107,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=3,
     minutes=12,
-    signature="apply_rope_complex(x, position_ids, base=10000.0)",
     extension=True,
     reference=R.apply_rope_complex,
     alternatives=[complex_by_exp, rope_by_tables],
@@ -112,132 +133,10 @@ EXERCISE = Exercise(
         OTHER_BASE,
         GRADIENTS,
     ],
-    mutants=[
-        Mutant(
-            "conjugate",
-            lambda x, position_ids, base=10000.0: R.apply_rope(x, -position_ids, base),
-            "The pairs turn backwards: multiply by e^(+i·angle).",
-        ),
-        Mutant(
-            "halves_paired",
-            complex_halves,
-            "Real parts come from the first half, imaginary parts from the second. Here neighbors form a number: "
-            "unflatten the last axis into pairs.",
-        ),
-        Mutant(
-            "parts_apart",
-            halves_left_apart,
-            "All real parts come first, then all imaginary parts. view_as_real followed by flatten(-2) keeps the "
-            "pairs together.",
-        ),
-        Mutant(
-            "promoted",
-            promoted(R.apply_rope),
-            "The input was widened for the complex product and not cast back to x.dtype.",
-        ),
-        Mutant(
-            "two_rows",
-            two_rows,
-            "The last axis was cut into two halves, so features i and i + D/2 make a number. Neighbors should: "
-            "unflatten(-1, (-1, 2)).",
-        ),
-        Mutant(
-            "pairs_left",
-            pairs_left,
-            "The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).",
-        ),
-        Mutant(
-            "real_twice",
-            by_hand(lambda e, o, c, s: e * c - o * s, lambda e, o, c, s: e * c - o * s),
-            "The real part stands in both places of a pair. The second one is the imaginary part: view_as_real gives "
-            "both.",
-        ),
-        Mutant(
-            "base_ignored",
-            lambda x, position_ids, base=10000.0: R.apply_rope(x, position_ids),
-            "The base is fixed at 10,000. Hand the argument on to the frequencies.",
-        ),
-        Mutant("still_complex", still_complex, "The result is complex. Use view_as_real and flatten(-2)."),
-        Mutant("ids_ignored", counted(R.apply_rope), "position_ids is ignored: the angles belong to places 0, 1, 2."),
-        Mutant(
-            "one_ahead",
-            lambda x, position_ids, base=10000.0: R.apply_rope(x, position_ids + 1, base),
-            "Every pair turns one step too far, as if places counted from 1. The angle is position_ids times θ: "
-            "place 0 does not turn.",
-        ),
-        Mutant(
-            "polar_exchanged",
-            polar_exchanged,
-            "torch.polar takes the length first and the angle second: polar(ones, angles).",
-        ),
-        Mutant(
-            "sine_first",
-            rope_of(neighbors(lambda a, b, c, s: a * s - b * c, lambda a, b, c, s: a * c + b * s)),
-            "Sine and cosine are exchanged in the factor. Its real part is the cosine of the angle.",
-        ),
-        Mutant(
-            "parts_exchanged",
-            rope_of(neighbors(imaginary, real)),
-            "Real and imaginary part come back in the wrong order. The first number of a pair is the real part.",
-        ),
-        Mutant(
-            "only_cosine",
-            rope_of(neighbors(lambda a, b, c, s: a * c, lambda a, b, c, s: b * c)),
-            "Every pair is only scaled by the cosine. The factor is e^(i·angle), with the sine as its imaginary part.",
-        ),
-        Mutant(
-            "real_part_only",
-            real_part_only,
-            "Only the real parts come back, D/2 numbers. torch.view_as_real gives both; flatten(-2) puts them in a "
-            "row.",
-        ),
-        Mutant(
-            "first_row_only",
-            rope_of(R.rotate_pairs, ids=of_first_text),
-            "Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: "
-            "give its angles the shape (B, 1, T, D/2).",
-        ),
-        Mutant(
-            "gaps_ignored",
-            rope_of(R.rotate_pairs, ids=without_gaps),
-            "The places are counted on from the first one, so gaps are lost. Multiply the frequencies by "
-            "position_ids itself.",
-        ),
-        Mutant(
-            "without_head_axis",
-            rope_of(R.rotate_pairs, angles=no_head_axis),
-            "Angles of shape (B, T, D/2) meet pairs of shape (B, H, T, D/2), so B lines up with H. Add an axis for "
-            "the heads: angles.unsqueeze(1).",
-        ),
-        Mutant(
-            "head_axis_always",
-            rope_of(R.rotate_pairs, angles=always_head_axis),
-            "position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where "
-            "position_ids has two axes; (T, D/2) fits as it is.",
-        ),
-        *frequency_mistakes(R.rotate_pairs),
-        Mutant(
-            "half_exponent",
-            rope_of(R.rotate_pairs, frequencies=slower_by(0.5)),
-            "The exponent is −i/D for pair i. It is −2i/D: your rope_frequencies has it right.",
-        ),
-        Mutant(
-            "angles_in_input_dtype",
-            angles_in_input_dtype,
-            "The angles are computed in the input's dtype. bfloat16 keeps 8 bits, so 1,027 is rounded to a neighbor "
-            "and the angle is off by whole radians: use float32 for angles.",
-        ),
-        Mutant(
-            "places_in_input_dtype",
-            lambda x, position_ids, base=10000.0: R.apply_rope(x, position_ids.to(x.dtype), base),
-            "position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: "
-            "multiply them by frequencies in float32.",
-        ),
-        Mutant(
-            "single_precision",
-            in_float32(R.apply_rope),
-            "Only a float64 input goes wrong: a step on the way is computed in float32. Convert x, angles and tables "
-            "to torch.promote_types(x.dtype, torch.float32).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the wider of two dtypes does not depend on their order
+    d72408283e solution, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 swapped
+    57ff73ba2f alternative complex_by_exp, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 sw…
+""",
 )

@@ -2,23 +2,20 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import rope as R
 from autograder.reference import rope_scaling as S
 
-from ._turning import (
-    always_head_axis,
-    apart,
-    imaginary,
-    in_float32,
-    neighbors,
-    no_head_axis,
-    of_first_text,
-    real,
-    scaled_of,
-    unflattened,
-    woven,
-)
+
+def apply_scaled_rope(x, position_ids, frequencies, temperature=1.0):
+    angle = position_ids[..., None] * frequencies.to(R.angle_dtype(x))
+    angle = angle.unsqueeze(1) if position_ids.dim() == 2 else angle
+    cos, sin = angle.cos() * temperature, angle.sin() * temperature
+    even, odd = x[..., ::2], x[..., 1::2]
+    first = even * cos - odd * sin
+    second = even * sin + odd * cos
+    return torch.stack([first, second], -1).flatten(-2).to(x.dtype)
 
 
 def scaled_by_tables(x, position_ids, frequencies, temperature=1.0):
@@ -33,30 +30,6 @@ def scaled_by_complex(x, position_ids, frequencies, temperature=1.0):
     angle = R.rope_angles(position_ids, frequencies.to(wide))
     z = torch.view_as_complex(x.to(wide).unflatten(-1, (-1, 2)).contiguous())
     return torch.view_as_real(z * torch.polar(torch.full_like(angle, temperature), angle)).flatten(-2).to(x.dtype)
-
-
-def half_split(x, position_ids, frequencies, temperature=1.0):
-    return S.apply_scaled_rope_half(x, position_ids, frequencies, temperature)
-
-
-def temperature_in_angle(x, position_ids, frequencies, temperature=1.0):
-    angle = temperature * R.rope_angles(position_ids, frequencies.to(torch.promote_types(x.dtype, torch.float32)))
-    return R.rotate_pairs(x, angle.cos(), angle.sin())
-
-
-def factor_on(cosine, sine):
-    """The factors on cosine and sine, as functions of the temperature."""
-
-    def rope(x, position_ids, frequencies, temperature=1.0):
-        angle = R.rope_angles(position_ids, frequencies.to(torch.promote_types(x.dtype, torch.float32)))
-        return R.rotate_pairs(x, angle.cos() * cosine(temperature), angle.sin() * sine(temperature))
-
-    return rope
-
-
-def angles_in_input_dtype(x, position_ids, frequencies, temperature=1.0):
-    angle = R.rope_angles(position_ids.to(x.dtype), frequencies.to(x.dtype)).to(R.angle_dtype(x))
-    return R.rotate_pairs(x, angle.cos() * temperature, angle.sin() * temperature)
 
 
 def _far(g: Source) -> Program:
@@ -80,13 +53,83 @@ def _fractions(g: Source) -> Program:
     return call(g.randn(1, 2, 5, 6), ids, R.rope_frequencies(6, 100.0))
 
 
-def temperature_added(x, position_ids, frequencies, temperature=1.0):
-    return S.apply_scaled_rope(x, position_ids, frequencies) + temperature
-
-
-def counted(x, position_ids, frequencies, temperature=1.0):
-    return S.apply_scaled_rope(x, torch.arange(x.shape[-2]), frequencies, temperature)
-
+MISTAKES = changes(
+    apply_scaled_rope,
+    """
+own_frequencies: frequencies.to(R.angle_dtype(x)) → R.rope_frequencies(x.shape[-1], dtype=R.angle_dtype(x))
+    The frequencies are computed from base 10,000 again. Use the ones that are handed in.
+temperature_ignored: angle.cos() * temperature, angle.sin() * temperature → angle.cos(), angle.sin()
+    The temperature is ignored: multiply the result by it.
+temperature_squared: even, odd = → cos, sin = cos * temperature, sin * temperature; even, odd =
+    The temperature is applied twice, so it is squared. Multiply either the tables or the result by it.
+temperature_on_cosine: angle.sin() * temperature → angle.sin()
+    Only the cosine gets the temperature, so directions change too. Multiply cosine and sine by it.
+temperature_on_sine: angle.cos() * temperature → angle.cos()
+    Only the sine gets the temperature, so directions change too. Multiply cosine and sine by it.
+temperature_root: cos, sin = → temperature = temperature**0.5; cos, sin =
+    The root of the temperature is taken. What is handed in is the factor itself.
+halves_paired: x[..., ::2], x[..., 1::2] → x.chunk(2, -1)
+; torch.stack([first, second], -1).flatten(-2) → torch.cat([first, second], -1)
+    Feature i is paired with feature i + D/2. Here, as in apply_rope, pair i is the neighbors 2i and 2i + 1.
+clockwise: position_ids[..., None] → -position_ids[..., None]
+    The pairs turn backwards: the sine has the wrong sign. The first entry is even·cos − odd·sin.
+angles_in_input_dtype: position_ids[..., None] → position_ids[..., None].to(x.dtype)
+; frequencies.to(R.angle_dtype(x)) → frequencies.to(x.dtype)
+; cos, sin = → angle = angle.to(R.angle_dtype(x)); cos, sin =
+    The angles are computed in the input's dtype. bfloat16 keeps 8 bits, so 1,027 is rounded to a neighbor: use
+    float32 for angles.
+temperature_divides: cos, sin = → temperature = 1 / temperature; cos, sin =
+    The temperature divides. Here it is a factor: longer texts need sharper scores.
+whole_positions: position_ids[..., None] → position_ids[..., None].long()
+    Positions are rounded to whole numbers. Interpolated positions are fractions.
+temperature_in_angle: angle.cos() * temperature → (angle * temperature).cos()
+; angle.sin() * temperature → (angle * temperature).sin()
+    The temperature multiplies the angle. It multiplies the rotated vector.
+promoted: .to(x.dtype) →
+    float16 went in and float32 came out. Cast the result back to x.dtype.
+places_in_input_dtype: position_ids[..., None] → position_ids[..., None].to(x.dtype)
+    position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: multiply them
+    by frequencies in float32.
+frequencies_in_input_dtype: frequencies.to( → frequencies.to(x.dtype).to(
+    The frequencies are rounded to the input's dtype, and far out the error is multiplied by the place. Keep them in
+    float32, or wider.
+both_plus: even * cos - odd → even * cos + odd
+    Both entries add their terms, so pairs are stretched and not turned. A rotation has one minus: even·cos −
+    odd·sin and even·sin + odd·cos.
+second_minus: even * sin + odd → even * sin - odd
+    The second entry has a minus as well, which makes a mirror image of each pair. It is even·sin + odd·cos.
+exchanged: cos, sin = → sin, cos =
+    Sine and cosine are exchanged: at place 0 nothing should turn. The first entry is even·cos − odd·sin.
+entries_exchanged: [first, second] → [second, first]
+    The two entries of each pair are exchanged. even·cos − odd·sin comes first, even·sin + odd·cos second.
+halves_left_apart: torch.stack([first, second], -1).flatten(-2) → torch.cat([first, second], -1)
+    The turned numbers are right, but all first entries come before all second ones. Put each pair back together:
+    stack along a new last axis, then flatten.
+woven_halves: x[..., ::2], x[..., 1::2] → x.chunk(2, -1)
+    Features i and i + D/2 are turned as a pair and put back as neighbors. Pair i is neighbors from the start:
+    x[..., 0::2] and x[..., 1::2].
+pairs_left: .flatten(-2) →
+    The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).
+ids_ignored: angle = position_ids → position_ids = torch.arange(x.shape[-2]); angle = position_ids
+    position_ids is ignored: the angles belong to places 0, 1, 2, …. Multiply the frequencies by position_ids.
+first_row_only: .unsqueeze(1) → [:1].unsqueeze(1)
+    Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: give its
+    angles the shape (B, 1, T, D/2).
+without_head_axis: .unsqueeze(1) if position_ids.dim() == 2 else angle →
+    Angles of shape (B, T, D/2) meet features of shape (B, H, T, D/2), so B lines up with H. Add an axis for the
+    heads: angles.unsqueeze(1).
+head_axis_always: if position_ids.dim() == 2 else angle →
+    position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where
+    position_ids has two axes; (T, D/2) fits as it is.
+temperature_added: angle.cos() * temperature, angle.sin() * temperature → angle.cos(), angle.sin()
+; .to(x.dtype) → .to(x.dtype) + temperature
+    The temperature is added to the result. It is a factor: multiply by it.
+single_precision: R.angle_dtype(x) → torch.float32
+; x[..., ::2], x[..., 1::2] → x[..., ::2].float(), x[..., 1::2].float()
+    Only a float64 input goes wrong: a step on the way is computed in float32. Convert x, angles and tables to
+    torch.promote_types(x.dtype, torch.float32).
+""",
+)
 
 EXERCISE = Exercise(
     id="rope.apply_scaled_rope",
@@ -94,7 +137,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="apply_scaled_rope(x, position_ids, frequencies, temperature=1.0)",
     extension=True,
     reference=S.apply_scaled_rope,
     alternatives=[scaled_by_tables, scaled_by_complex],
@@ -136,169 +178,14 @@ EXERCISE = Exercise(
             _gradients,
         ),
     ],
-    mutants=[
-        Mutant(
-            "own_frequencies",
-            lambda x, position_ids, frequencies, temperature=1.0: temperature * R.apply_rope(x, position_ids),
-            "The frequencies are computed from base 10,000 again. Use the ones that are handed in.",
-        ),
-        Mutant(
-            "temperature_ignored",
-            lambda x, position_ids, frequencies, temperature=1.0: S.apply_scaled_rope(x, position_ids, frequencies),
-            "The temperature is ignored: multiply the result by it.",
-        ),
-        Mutant(
-            "temperature_squared",
-            factor_on(lambda t: t * t, lambda t: t * t),
-            "The temperature is applied twice, so it is squared. Multiply either the tables or the result by it.",
-        ),
-        Mutant(
-            "temperature_on_cosine",
-            factor_on(lambda t: t, lambda t: 1.0),
-            "Only the cosine gets the temperature, so directions change too. Multiply cosine and sine by it.",
-        ),
-        Mutant(
-            "temperature_on_sine",
-            factor_on(lambda t: 1.0, lambda t: t),
-            "Only the sine gets the temperature, so directions change too. Multiply cosine and sine by it.",
-        ),
-        Mutant(
-            "temperature_root",
-            factor_on(lambda t: t**0.5, lambda t: t**0.5),
-            "The root of the temperature is taken. What is handed in is the factor itself.",
-        ),
-        Mutant(
-            "halves_paired",
-            half_split,
-            "Feature i is paired with feature i + D/2. Here, as in apply_rope, pair i is the neighbors 2i and 2i + 1.",
-        ),
-        Mutant(
-            "clockwise",
-            lambda x, position_ids, frequencies, temperature=1.0: S.apply_scaled_rope(
-                x, -position_ids, frequencies, temperature
-            ),
-            "The pairs turn backwards: the sine has the wrong sign. The first entry is even·cos − odd·sin.",
-        ),
-        Mutant(
-            "angles_in_input_dtype",
-            angles_in_input_dtype,
-            "The angles are computed in the input's dtype. bfloat16 keeps 8 bits, so 1,027 is rounded to a neighbor: "
-            "use float32 for angles.",
-        ),
-        Mutant(
-            "temperature_divides",
-            lambda x, position_ids, frequencies, temperature=1.0: S.apply_scaled_rope(
-                x, position_ids, frequencies, 1 / temperature
-            ),
-            "The temperature divides. Here it is a factor: longer texts need sharper scores.",
-        ),
-        Mutant(
-            "whole_positions",
-            lambda x, position_ids, frequencies, temperature=1.0: S.apply_scaled_rope(
-                x, position_ids.long(), frequencies, temperature
-            ),
-            "Positions are rounded to whole numbers. Interpolated positions are fractions.",
-        ),
-        Mutant(
-            "temperature_in_angle",
-            temperature_in_angle,
-            "The temperature multiplies the angle. It multiplies the rotated vector.",
-        ),
-        Mutant(
-            "promoted",
-            lambda x, position_ids, frequencies, temperature=1.0: S.apply_scaled_rope(
-                x.to(torch.promote_types(x.dtype, torch.float32)), position_ids, frequencies, temperature
-            ),
-            "float16 went in and float32 came out. Cast the result back to x.dtype.",
-        ),
-        Mutant(
-            "places_in_input_dtype",
-            lambda x, position_ids, frequencies, temperature=1.0: S.apply_scaled_rope(
-                x, position_ids.to(x.dtype), frequencies, temperature
-            ),
-            "position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: "
-            "multiply them by frequencies in float32.",
-        ),
-        Mutant(
-            "frequencies_in_input_dtype",
-            lambda x, position_ids, frequencies, temperature=1.0: S.apply_scaled_rope(
-                x, position_ids, frequencies.to(x.dtype), temperature
-            ),
-            "The frequencies are rounded to the input's dtype, and far out the error is multiplied by the place. "
-            "Keep them in float32, or wider.",
-        ),
-        Mutant(
-            "both_plus",
-            scaled_of(neighbors(lambda a, b, c, s: a * c + b * s, imaginary)),
-            "Both entries add their terms, so pairs are stretched and not turned. A rotation has one minus: "
-            "even·cos − odd·sin and even·sin + odd·cos.",
-        ),
-        Mutant(
-            "second_minus",
-            scaled_of(neighbors(real, lambda a, b, c, s: a * s - b * c)),
-            "The second entry has a minus as well, which makes a mirror image of each pair. It is even·sin + odd·cos.",
-        ),
-        Mutant(
-            "exchanged",
-            scaled_of(neighbors(lambda a, b, c, s: a * s - b * c, lambda a, b, c, s: a * c + b * s)),
-            "Sine and cosine are exchanged: at place 0 nothing should turn. The first entry is even·cos − odd·sin.",
-        ),
-        Mutant(
-            "entries_exchanged",
-            scaled_of(neighbors(imaginary, real)),
-            "The two entries of each pair are exchanged. even·cos − odd·sin comes first, even·sin + odd·cos second.",
-        ),
-        Mutant(
-            "halves_left_apart",
-            scaled_of(apart),
-            "The turned numbers are right, but all first entries come before all second ones. Put each pair back "
-            "together: stack along a new last axis, then flatten.",
-        ),
-        Mutant(
-            "woven_halves",
-            scaled_of(woven),
-            "Features i and i + D/2 are turned as a pair and put back as neighbors. Pair i is neighbors from the "
-            "start: x[..., 0::2] and x[..., 1::2].",
-        ),
-        Mutant(
-            "pairs_left",
-            scaled_of(unflattened),
-            "The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).",
-        ),
-        Mutant(
-            "ids_ignored",
-            counted,
-            "position_ids is ignored: the angles belong to places 0, 1, 2, …. Multiply the frequencies by "
-            "position_ids.",
-        ),
-        Mutant(
-            "first_row_only",
-            scaled_of(R.rotate_pairs, ids=of_first_text),
-            "Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: "
-            "give its angles the shape (B, 1, T, D/2).",
-        ),
-        Mutant(
-            "without_head_axis",
-            scaled_of(R.rotate_pairs, angles=no_head_axis),
-            "Angles of shape (B, T, D/2) meet features of shape (B, H, T, D/2), so B lines up with H. Add an axis "
-            "for the heads: angles.unsqueeze(1).",
-        ),
-        Mutant(
-            "head_axis_always",
-            scaled_of(R.rotate_pairs, angles=always_head_axis),
-            "position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where "
-            "position_ids has two axes; (T, D/2) fits as it is.",
-        ),
-        Mutant(
-            "temperature_added",
-            temperature_added,
-            "The temperature is added to the result. It is a factor: multiply by it.",
-        ),
-        Mutant(
-            "single_precision",
-            in_float32(S.apply_scaled_rope),
-            "Only a float64 input goes wrong: a step on the way is computed in float32. Convert x, angles and tables "
-            "to torch.promote_types(x.dtype, torch.float32).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the wider of two dtypes does not depend on their order
+    3bfc763d0e solution, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 swapped
+    8e9c9b6339 alternative scaled_by_tables, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 …
+    990b8af804 alternative scaled_by_complex, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2…
+a slice starts at 0 unless told otherwise
+    88d2e3fa57 solution, slice: without 0 in x[..., 0::2]
+    3e7d284b48 alternative scaled_by_tables, slice: without 0 in x[..., 0::2]
+""",
 )

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call
 
 
 def relative_gap(A):
@@ -29,45 +30,6 @@ def gap_by_stack(A):
     return float((S[1:, 1:] - S[:-1, :-1]).abs().amax())
 
 
-def _gap(A, f, reduce=lambda d: d.abs().max()):
-    S = torch.einsum("mji,njk->mnik", A, A) if f is None else f(A)
-    return reduce(S[1:, 1:] - S[:-1, :-1]).item()
-
-
-def gap_to_first(A):
-    N = len(A)
-    worst = [(A[m].T @ A[n] - A[n - m]).abs().max().item() for m in range(N) for n in range(m, N)]
-    return max(worst)
-
-
-def second_transposed(A):
-    return _gap(A, lambda A: torch.einsum("mij,nkj->mnik", A, A))
-
-
-def last_left_out(A):
-    return gap_by_loop(A[:-1])
-
-
-def wraps_round(A):
-    S = torch.einsum("mji,njk->mnik", A, A)
-    return (S.roll((-1, -1), (0, 1)) - S).abs().max().item()
-
-
-def largest_norm(A):
-    return _gap(A, None, lambda d: torch.linalg.matrix_norm(d).max())
-
-
-def neighbors_only(A):
-    """One family against the next: n moves on, m stays."""
-    S = torch.einsum("mji,njk->mnik", A, A)
-    return (S[:, 1:] - S[:, :-1]).abs().max().item()
-
-
-def same_place_only(A):
-    S = torch.einsum("mji,mjk->mik", A, A)
-    return (S[1:] - S[:-1]).abs().max().item()
-
-
 def _turns(angles: Tensor) -> Tensor:
     c, s = angles.cos(), angles.sin()
     return torch.stack([c, -s, s, c], -1).unflatten(-1, (2, 2))
@@ -89,51 +51,12 @@ def _turned_start(g: Source) -> Tensor:
     return 2.0 * _turns(m * g.number(0.3, 0.8) + torch.pi / 2)
 
 
-def signed_from_zero(A):
-    S = torch.einsum("mji,njk->mnik", A, A)
-    return max(0.0, (S[1:, 1:] - S[:-1, :-1]).max().item())
-
-
-def one_pair_only(which):
-    """The deviation at one m = n alone, as after a loop that forgets its maximum or returns too early."""
-
-    def mutant(A):
-        S = torch.einsum("mji,mjk->mik", A, A)
-        return (S[1:] - S[:-1])[which].abs().max().item()
-
-    return mutant
-
-
-def later_only(A):
-    worst = 0.0
-    for m in range(len(A) - 1):
-        for n in range(m + 1, len(A) - 1):
-            worst = max(worst, (A[m + 1].T @ A[n + 1] - A[m].T @ A[n]).abs().max().item())
-    return worst
-
-
-def tensor_left(A):
-    S = torch.einsum("mji,njk->mnik", A, A)
-    return (S[1:, 1:] - S[:-1, :-1]).abs().max()
-
-
-def first_entry_only(A):
-    return _gap(A, None, lambda d: d[..., 0, 0].abs().max())
-
-
-def neighbors_in_distance(A):
-    """Only n = m + 1."""
-    S = torch.einsum("mji,mjk->mik", A[:-1], A[1:])
-    return (S[1:] - S[:-1]).abs().max().item() if len(A) > 2 else 0.0
-
-
 EXERCISE = Exercise(
     id="rope.relative_gap",
     title="Proof, step 4: which matrices see only the distance",
     points=3,
     difficulty=3,
     minutes=15,
-    signature="relative_gap(A)",
     extension=True,
     reference=relative_gap,
     alternatives=[gap_by_loop, gap_by_stack],
@@ -166,121 +89,95 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=[
-        Mutant(
-            "same_place_only",
-            same_place_only,
-            "Only pairs with m = n are compared, which tests lengths. Compare A[m]ᵀA[n] for every m and n.",
+        *changes(
+            gap_by_loop,
+            """
+same_place_only: for n in range(len(A) - 1) → for n in [m]
+    Only pairs with m = n are compared, which tests lengths. Compare A[m]ᵀA[n] for every m and n.
+no_transpose: A[m + 1].T @ A[n + 1] - A[m].T @ A[n] → A[m + 1] @ A[n + 1] - A[m] @ A[n]
+    The first factor is not transposed: a score is (A[m]q)ᵀ(A[n]k) = qᵀA[m]ᵀA[n]k.
+second_transposed: A[m + 1].T @ A[n + 1] - A[m].T @ A[n] → A[m + 1] @ A[n + 1].T - A[m] @ A[n].T
+    The second factor is transposed. It is the first one: a score is (A[m]q)ᵀ(A[n]k) = qᵀA[m]ᵀA[n]k.
+last_left_out: for m in range(len(A) - 1) → for m in range(len(A) - 2)
+; for n in range(len(A) - 1) → for n in range(len(A) - 2)
+    The last place is left out. Places 0 … N − 2 have a next one, so m and n run over range(N − 1).
+""",
         ),
-        Mutant(
-            "no_transpose",
-            lambda A: _gap(A, lambda A: torch.einsum("mij,njk->mnik", A, A)),
-            "The first factor is not transposed: a score is (A[m]q)ᵀ(A[n]k) = qᵀA[m]ᵀA[n]k.",
+        *changes(
+            relative_gap,
+            """
+wraps_round: S[1:, 1:] - S[:-1, :-1] → S.roll((-1, -1), (0, 1)) - S
+    The last place is compared with the first one, which is not its next place: torch.roll wraps round. Cut with
+    S[1:, 1:] and S[:-1, :-1].
+largest_norm: (S[1:, 1:] - S[:-1, :-1]).abs().max() → torch.linalg.matrix_norm(S[1:, 1:] - S[:-1, :-1]).max()
+    This is the largest norm of a difference of matrices. The largest single entry is asked for.
+one_place_moves: S[1:, 1:] - S[:-1, :-1] → S[:, 1:] - S[:, :-1]
+    Only one of the two places moves on, so the distance changes. Both do, by one: A[m+1]ᵀA[n+1].
+mean: .max() → .mean()
+    This is the mean deviation. The largest one is asked for: one bad pair is enough.
+signed: .abs() →
+    The differences are compared with their sign, so that a negative one can never be the largest. Take the absolute
+    value first.
+""",
         ),
-        Mutant(
-            "second_transposed",
-            second_transposed,
-            "The second factor is transposed. It is the first one: a score is (A[m]q)ᵀ(A[n]k) = qᵀA[m]ᵀA[n]k.",
+        *changes(
+            gap_by_loop,
+            """
+gap_to_first: for m in range(len(A) - 1) → for m in range(len(A))
+; for n in range(len(A) - 1) → for n in range(m, len(A)) ; A[m + 1].T @ A[n + 1] → A[n - m]
+    This compares A[m]ᵀA[n] with A[n − m], which presumes that A[0] is the identity. Compare it with A[m+1]ᵀA[n+1].
+signed_from_zero: .abs() →
+    The differences are compared with their sign, and never below 0, so that a large negative one goes unseen. Take
+    the absolute value first.
+""",
         ),
-        Mutant(
-            "last_left_out",
-            last_left_out,
-            "The last place is left out. Places 0 … N − 2 have a next one, so m and n run over range(N − 1).",
+        *changes(
+            relative_gap,
+            """
+abs_after_max: .abs().max() → .max().abs()
+    The absolute value is taken after the maximum, when large negative differences are gone. Take it first:
+    .abs().max().
+tensor_left: .item() →
+    The number is right, but it is a tensor. A Python float is asked for: end with .item().
+sum: .max() → .sum()
+    This is the sum of all deviations. The largest single one is asked for.
+smallest: .max() → .min()
+    This is the smallest deviation. The largest one is asked for: one bad pair is enough.
+squared: .abs() → .square()
+    The largest deviation is squared. Its absolute value is asked for.
+""",
         ),
-        Mutant(
-            "wraps_round",
-            wraps_round,
-            "The last place is compared with the first one, which is not its next place: torch.roll wraps round. Cut "
-            "with S[1:, 1:] and S[:-1, :-1].",
-        ),
-        Mutant(
-            "largest_norm",
-            largest_norm,
-            "This is the largest norm of a difference of matrices. The largest single entry is asked for.",
-        ),
-        Mutant(
-            "one_place_moves",
-            neighbors_only,
-            "Only one of the two places moves on, so the distance changes. Both do, by one: A[m+1]ᵀA[n+1].",
-        ),
-        Mutant(
-            "mean",
-            lambda A: _gap(A, None, lambda d: d.abs().mean()),
-            "This is the mean deviation. The largest one is asked for: one bad pair is enough.",
-        ),
-        Mutant(
-            "signed",
-            lambda A: _gap(A, None, lambda d: d.max()),
-            "The differences are compared with their sign, so that a negative one can never be the largest. Take "
-            "the absolute value first.",
-        ),
-        Mutant(
-            "gap_to_first",
-            gap_to_first,
-            "This compares A[m]ᵀA[n] with A[n − m], which presumes that A[0] is the identity. Compare it with "
-            "A[m+1]ᵀA[n+1].",
-        ),
-        Mutant(
-            "signed_from_zero",
-            signed_from_zero,
-            "The differences are compared with their sign, and never below 0, so that a large negative one goes "
-            "unseen. Take the absolute value first.",
-        ),
-        Mutant(
-            "abs_after_max",
-            lambda A: _gap(A, None, lambda d: d.max().abs()),
-            "The absolute value is taken after the maximum, when large negative differences are gone. Take it first: "
-            ".abs().max().",
-        ),
-        Mutant(
-            "tensor_left",
-            tensor_left,
-            "The number is right, but it is a tensor. A Python float is asked for: end with .item().",
-        ),
-        Mutant(
-            "sum",
-            lambda A: _gap(A, None, lambda d: d.abs().sum()),
-            "This is the sum of all deviations. The largest single one is asked for.",
-        ),
-        Mutant(
-            "smallest",
-            lambda A: _gap(A, None, lambda d: d.abs().min()),
-            "This is the smallest deviation. The largest one is asked for: one bad pair is enough.",
-        ),
-        Mutant(
-            "squared",
-            lambda A: _gap(A, None, lambda d: d.square().max()),
-            "The largest deviation is squared. Its absolute value is asked for.",
-        ),
-        Mutant(
-            "last_pair_only",
-            one_pair_only(-1),
-            "Only the last pair of places counts: each turn of the loop overwrites the one before. Keep the largest: "
-            "worst = max(worst, …).",
-        ),
-        Mutant(
-            "first_pair_only",
-            one_pair_only(0),
-            "Only m = n = 0 is compared. Go through all m and n in range(N − 1) before you return.",
-        ),
-        Mutant(
-            "later_only",
-            later_only,
-            "Pairs with m = n are left out. m and n both run over all of range(N − 1).",
-        ),
-        Mutant(
-            "one_distance_only",
-            neighbors_in_distance,
-            "Only neighbors, n = m + 1, are compared. m and n run over range(N − 1) independently, two loops.",
-        ),
-        Mutant(
-            "first_entry_only",
-            first_entry_only,
-            "Only the entry at the top left is compared. The maximum is over all entries of the matrices.",
-        ),
-        Mutant(
-            "matrices_compared",
-            lambda A: (A[1:] - A[:-1]).abs().max().item(),
-            "The matrices of neighboring places are compared. Compare the products A[m+1]ᵀA[n+1] and A[m]ᵀA[n].",
+        *changes(
+            gap_by_loop,
+            """
+last_pair_only: max(worst, → (
+    Only the last pair of places counts: each turn of the loop overwrites the one before. Keep the largest: worst =
+    max(worst, …).
+first_pair_only: worst = max → return max
+    Only m = n = 0 is compared. Go through all m and n in range(N − 1) before you return.
+later_only: for n in range(len(A) - 1) → for n in range(m + 1, len(A) - 1)
+    Pairs with m = n are left out. m and n both run over all of range(N − 1).
+one_distance_only: for n in range(len(A) - 1) → for n in range(m + 1, len(A) - 1)[:1]
+    Only neighbors, n = m + 1, are compared. m and n run over range(N − 1) independently, two loops.
+first_entry_only: .abs().max() → [0, 0].abs()
+    Only the entry at the top left is compared. The maximum is over all entries of the matrices.
+matrices_compared: A[m + 1].T @ A[n + 1] - A[m].T @ A[n] → A[m + 1] - A[m]
+    The matrices of neighboring places are compared. Compare the products A[m+1]ᵀA[n+1] and A[m]ᵀA[n].
+""",
         ),
     ],
+    unasked="""
+The docstring asks for float64 matrices: a good family's gap is rounding alone.
+    precision
+""",
+    equivalent="""
+swapping i and k, or m and n, transposes every product: the largest entry stays
+    8cec9b9467 solution, einsum: output of 'mji,njk->mnik' transposed
+the order in which the pairs of places are compared does not change the largest
+    2ed7b6252d alternative gap_by_loop, reversed: range(len(A) - 1) reversed
+    6f686c93ed alternative gap_by_loop, reversed: range(len(A) - 1) reversed
+the axes are only named in another order: all pairs and entries are still compared
+    9ba2be598d alternative gap_by_stack, argument: (wide.T @ wide).reshape(N, D, N, D).permute(0, 2, 1, 3): arguments …
+    34c8e711dd alternative gap_by_stack, argument: (wide.T @ wide).reshape(N, D, N, D).permute(0, 2, 1, 3): arguments …
+""",
 )

@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, call
 from autograder.reference import rope as R
 
 
@@ -51,62 +52,8 @@ def by_log(D, base=10000.0):
     return torch.exp(math.log(base) * torch.arange(0, D, 2) / D) * math.tau
 
 
-def _waves(f):
-    return lambda D, base=10000.0: 2 * math.pi / f(D, base)
-
-
-def _power(exponent, count=lambda D: D // 2):
-    # No check of D: who makes such a mistake has often not come to the check yet.
-    def mutant(D, base=10000.0):
-        i = torch.arange(count(D)).double()
-        return (base ** -exponent(i, D)).float()
-
-    return mutant
-
-
-one_per_feature = _power(lambda i, D: i / D, count=lambda D: D)
-no_two = _power(lambda i, D: i / D)
-two_twice = _power(lambda i, D: 4 * i / D)
-growing = _power(lambda i, D: -2 * i / D)
-starts_at_one = _power(lambda i, D: 2 * (i + 1) / D)
-to_the_end = _power(lambda i, D: i / max(D // 2 - 1, 1))
-
-
-def any_size(D, base=10000.0):
-    return (base ** (-torch.arange(0, D, 2).double() / D)).float()
-
-
 def _any(D: int, base: float) -> Program:
     return Program().call(D, base, fn="rope_frequencies").call(D, base, fn="wavelengths")
-
-
-def _both(exponents):
-    """base to the power of minus ``exponents(D)``, for any D, and the wavelengths of that."""
-
-    def f(D, base=10000.0):
-        return (base ** -exponents(D).double()).float()
-
-    return f, _waves(f)
-
-
-def plain_list(D, base=10000.0):
-    _even(D)
-    return [base ** (-2 * i / D) for i in range(D // 2)]
-
-
-def list_of_waves(D, base=10000.0):
-    return [2 * math.pi / f for f in plain_list(D, base)]
-
-
-def even_refused(D, base=10000.0):
-    if D % 2 == 0:
-        raise ValueError("D")
-    return any_size(D, base)
-
-
-def _of_waves(wave):
-    """Right frequencies, and ``wave`` of each."""
-    return frequencies, lambda D, base=10000.0: wave(frequencies(D, base))
 
 
 EXERCISE = Exercise(
@@ -115,8 +62,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="rope_frequencies(D, base=10000.0)",
-    targets=("rope_frequencies", "wavelengths"),
     reference=(frequencies, wavelengths),
     alternatives=[(frequencies_by_power, by_power), (frequencies_by_ratio, by_ratio), (frequencies_by_log, by_log)],
     cases=[
@@ -150,130 +95,94 @@ EXERCISE = Exercise(
         Case("odd", "D = 7 cannot be cut into pairs: ValueError", lambda g: call(7), weight=0.5),
     ],
     mutants=[
-        Mutant(
-            "no_two",
-            (no_two, _waves(no_two)),
-            "The exponent lacks the 2: it is −2i/D, so that the slowest pair comes close to 1/base.",
+        *changes(
+            (frequencies_by_ratio, by_ratio),
+            """
+no_two: _even(D) → ; -2 / D → -1 / D
+    The exponent lacks the 2: it is −2i/D, so that the slowest pair comes close to 1/base.
+two_twice: _even(D) → ; -2 / D → -4 / D
+    The 2 is in twice: torch.arange(0, D, 2) holds 2i already.
+one_per_feature: _even(D) → ; -2 / D → -1 / D ; D // 2 → D
+    This gives one frequency for each feature. There is one for each pair: i runs over 0 … D/2 − 1.
+growing: _even(D) → ; -2 / D → 2 / D
+    The frequencies grow. The exponent is negative: later pairs turn slower.
+to_the_end: _even(D) → ; -2 / D → -1 / max(D // 2 - 1, 1)
+    The last frequency is exactly 1/base, as with linspace. The exponent is 2i/D, which stops one step short of 1.
+base_ignored: ratio = base → ratio = 10000.0
+    The base is fixed at 10,000. Use the argument: other models use other bases.
+base_lost: frequencies_by_ratio(D, base) → frequencies_by_ratio(D)
+    wavelengths does not hand its base on, so it always belongs to base 10,000: rope_frequencies(D, base).
+float64: range(D // 2)]) → range(D // 2)]).double()
+    The numbers are right, but they are float64. Both results should be float32: end with .float().
+turns_per_place: 2 * math.pi / frequencies_by_ratio(D, base) → frequencies_by_ratio(D, base) / (2 * math.pi)
+    This is θ/2π, the turns per place. The wavelength is its inverse, the places per turn: 2π/θ.
+starts_at_one: _even(D) → ; ratio**i → ratio ** (i + 1)
+    The pairs are counted from 1, so the fastest pair is missing. i runs over 0 … D/2 − 1, and θ₀ is 1.
+no_full_turn: 2 * math.pi / → 1 /
+    The wavelength is 1/θ here, the positions for one radian. A full turn has 2π radians.
+""",
         ),
-        Mutant(
-            "two_twice", (two_twice, _waves(two_twice)), "The 2 is in twice: torch.arange(0, D, 2) holds 2i already."
+        *changes(
+            (frequencies_by_power, by_power),
+            """
+odd_accepted: _even(D) →
+    An odd D was accepted. Raise ValueError when D is not even: one feature would be left without a partner.
+whole_exponents: _even(D) → ; .float() / D → .float() // D ; 2) / D → 2) // D
+    Every exponent is 0, because // rounds 2i/D down. Divide with /.
+odd_exponents: _even(D) → ; (0, D, 2).float() → (1, D, 2).float() ; (0, D, 2) / D → (1, D, 2) / D
+    The exponents are −(2i + 1)/D, so the first pair does not turn by 1. Start at 0: torch.arange(0, D, 2).
+last_pair_missing: _even(D) → ; (0, D, 2).float() → (0, D - 2, 2).float() ; (0, D, 2) / D → (0, D - 2, 2) / D
+    The slowest pair is missing. There are D/2 pairs: i runs over 0 … D/2 − 1, so arange(0, D, 2) ends at D − 2 by
+    itself.
+one_too_many: _even(D) → ; (0, D, 2).float() → (0, D + 1, 2).float() ; (0, D, 2) / D → (0, D + 1, 2) / D
+    There is one frequency too many, 1/base. There are D/2 pairs: torch.arange(0, D, 2) stops before D.
+twice_per_feature: _even(D) → ; .float() / D) → .float() / D).repeat_interleave(2)
+; 2) / D) → 2) / D).repeat_interleave(2)
+    Every frequency stands there twice, once for each feature. There is one for each pair, D/2 in all.
+""",
         ),
-        Mutant(
-            "one_per_feature",
-            (one_per_feature, _waves(one_per_feature)),
-            "This gives one frequency for each feature. There is one for each pair: i runs over 0 … D/2 − 1.",
-        ),
-        Mutant(
-            "growing",
-            (growing, _waves(growing)),
-            "The frequencies grow. The exponent is negative: later pairs turn slower.",
-        ),
-        Mutant(
-            "to_the_end",
-            (to_the_end, _waves(to_the_end)),
-            "The last frequency is exactly 1/base, as with "
-            "linspace. The exponent is 2i/D, which stops one step short of 1.",
-        ),
-        Mutant(
-            "base_ignored",
-            (lambda D, base=10000.0: R.rope_frequencies(D), lambda D, base=10000.0: wavelengths(D)),
-            "The base is fixed at 10,000. Use the argument: other models use other bases.",
-        ),
-        Mutant(
-            "base_lost",
-            (frequencies, lambda D, base=10000.0: wavelengths(D)),
-            "wavelengths does not hand its base on, so it always belongs to base 10,000: rope_frequencies(D, base).",
-        ),
-        Mutant(
-            "float64",
-            (
-                lambda D, base=10000.0: frequencies(D, base).double(),
-                lambda D, base=10000.0: wavelengths(D, base).double(),
-            ),
-            "The numbers are right, but they are float64. Both results should be float32: end with .float().",
-        ),
-        Mutant(
-            "turns_per_place",
-            (frequencies, lambda D, base=10000.0: frequencies(D, base) / (2 * math.pi)),
-            "This is θ/2π, the turns per place. The wavelength is its inverse, the places per turn: 2π/θ.",
-        ),
-        Mutant(
-            "starts_at_one",
-            (starts_at_one, _waves(starts_at_one)),
-            "The pairs are counted from 1, so the fastest pair is missing. i runs over 0 … D/2 − 1, and θ₀ is 1.",
-        ),
-        Mutant(
-            "no_full_turn",
-            (frequencies, lambda D, base=10000.0: 1 / frequencies(D, base)),
-            "The wavelength is 1/θ here, the positions for one radian. A full turn has 2π radians.",
-        ),
-        Mutant(
-            "odd_accepted",
-            (any_size, _waves(any_size)),
-            "An odd D was accepted. Raise ValueError when D is not even: one feature would be left without a partner.",
-        ),
-        Mutant(
-            "whole_exponents",
-            _both(lambda D: torch.arange(0, D, 2) // D),
-            "Every exponent is 0, because // rounds 2i/D down. Divide with /.",
-        ),
-        Mutant(
-            "odd_exponents",
-            _both(lambda D: torch.arange(1, D, 2) / D),
-            "The exponents are −(2i + 1)/D, so the first pair does not turn by 1. Start at 0: torch.arange(0, D, 2).",
-        ),
-        Mutant(
-            "last_pair_missing",
-            _both(lambda D: torch.arange(0, D - 2, 2) / D),
-            "The slowest pair is missing. There are D/2 pairs: i runs over 0 … D/2 − 1, so arange(0, D, 2) ends at "
-            "D − 2 by itself.",
-        ),
-        Mutant(
-            "one_too_many",
-            _both(lambda D: torch.arange(0, D + 1, 2) / D),
-            "There is one frequency too many, 1/base. There are D/2 pairs: torch.arange(0, D, 2) stops before D.",
-        ),
-        Mutant(
-            "twice_per_feature",
-            _both(lambda D: (torch.arange(0, D, 2) / D).repeat_interleave(2)),
-            "Every frequency stands there twice, once for each feature. There is one for each pair, D/2 in all.",
-        ),
-        Mutant(
-            "plain_list",
-            (plain_list, list_of_waves),
-            "The numbers are right, but they come in a list. A float32 tensor is asked for: torch.tensor([…]), or "
-            "torch.arange from the start.",
-        ),
-        Mutant(
-            "even_refused",
-            (even_refused, _waves(even_refused)),
-            "The check is upside down: even sizes are refused. Raise ValueError where D % 2 is not 0.",
-        ),
-        Mutant(
-            "odd_rounded_down",
-            _both(lambda D: 2 * torch.arange(D // 2) / D),
-            "An odd D was accepted, with D // 2 pairs. Raise ValueError when D is not even: a feature would be left "
-            "without a partner.",
-        ),
-        Mutant(
-            "times_theta",
-            _of_waves(lambda f: 2 * math.pi * f),
-            "The wavelength is 2π·θ here, which shrinks where a pair turns slower. Divide: a full turn is 2π/θ places.",
-        ),
-        Mutant(
-            "half_a_turn",
-            _of_waves(lambda f: math.pi / f),
-            "The wavelength is π/θ, half a turn. A full turn has 2π radians.",
-        ),
-        Mutant(
-            "frequencies_again",
-            _of_waves(lambda f: f),
-            "wavelengths gives the frequencies θ. The places for a full turn are 2π/θ.",
-        ),
-        Mutant(
-            "degrees",
-            _of_waves(lambda f: 360 / f),
-            "A full turn was taken as 360. The angles are radians, so the wavelength is 2π/θ.",
+        *changes(
+            (frequencies_by_ratio, by_ratio),
+            """
+plain_list: torch.tensor([ratio**i for i in range(D // 2)]) → [ratio**i for i in range(D // 2)]
+; 2 * math.pi / frequencies_by_ratio(D, base) → [2 * math.pi / f for f in frequencies_by_ratio(D, base)]
+    The numbers are right, but they come in a list. A float32 tensor is asked for: torch.tensor([…]), or
+    torch.arange from the start.
+even_refused: _even(D) → _even(D + 1) ; D // 2 → (D + 1) // 2
+    The check is upside down: even sizes are refused. Raise ValueError where D % 2 is not 0.
+odd_rounded_down: _even(D) →
+    An odd D was accepted, with D // 2 pairs. Raise ValueError when D is not even: a feature would be left without a
+    partner.
+times_theta: 2 * math.pi / → 2 * math.pi *
+    The wavelength is 2π·θ here, which shrinks where a pair turns slower. Divide: a full turn is 2π/θ places.
+half_a_turn: 2 * math.pi → math.pi
+    The wavelength is π/θ, half a turn. A full turn has 2π radians.
+frequencies_again: 2 * math.pi / →
+    wavelengths gives the frequencies θ. The places for a full turn are 2π/θ.
+degrees: 2 * math.pi → 360
+    A full turn was taken as 360. The angles are radians, so the wavelength is 2π/θ.
+""",
         ),
     ],
+    equivalent="""
+torch raises a Python int to a float tensor just as a float
+    72fdb7e08e solution, call: float(base) → its argument
+the division by D turns whole numbers into float32
+    bcaa9a1b42 solution, keyword: torch.arange(0, D, 2, dtype=torch.float32) without dtype=torch.float32
+    5d00561ce7 alternative (frequencies_by_power, by_power), call: torch.arange(0, D, 2).float() → torch.arange(0, D, …
+D is even: the last even number below D is also below D − 1
+    d50b31ade4 solution, window: D - 1 in torch.arange(0, D, 2, dtype=torch.float32)
+    6338a739de alternative (frequencies_by_power, by_power), window: D - 1 in torch.arange(0, D, 2)
+    31732a8a05 alternative (frequencies_by_power, by_power), window: D - 1 in torch.arange(0, D, 2)
+    4ad5be67ea alternative (frequencies_by_log, by_log), window: D - 1 in torch.arange(0, D, 2)
+no frequency moves by more than 4e-6: 32 rounding steps of the first one, which is 1, are rounding
+    aa799e790f alternative (frequencies_by_power, by_power), constant: 10000.0 → 10001.0 in D, base=10000.0
+    28360d5338 alternative (frequencies_by_ratio, by_ratio), constant: 10000.0 → 10001.0 in D, base=10000.0
+    f2549a5539 alternative (frequencies_by_log, by_log), constant: 10000.0 → 10001.0 in D, base=10000.0
+only even sizes get here: half of one is a whole number
+    4c6ae3eb62 alternative (frequencies_by_ratio, by_ratio), arithmetic: D // 2 rounded up
+    1c9263fdb3 alternative (frequencies_by_log, by_log), arithmetic: D // 2 rounded up
+D is even: arange counts the same numbers up to the float D/2
+    9c04518b13 alternative (frequencies_by_log, by_log), arithmetic: D // 2 → D / 2
+""",
 )

@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import rope as R
 
 
@@ -24,70 +25,9 @@ def complex_by_exp(x, angle):
     return torch.stack([turned.real, turned.imag], -1)
 
 
-# The mutants check no shape: who makes such a mistake has often not come to the check yet.
-def _product(x, factor):
-    return torch.view_as_real(torch.view_as_complex(x.contiguous()) * factor)
-
-
-def still_complex(x, angle):
-    return torch.view_as_complex(x.contiguous()) * torch.polar(torch.ones_like(angle), angle)
-
-
-def still_parts(x, angle):
-    return _product(x, torch.polar(torch.ones_like(angle), angle))
-
-
-def separately(x, angle):
-    return torch.stack([x[..., 0] * angle.cos(), x[..., 1] * angle.sin()], -1)
-
-
-def sine_first(x, angle):
-    return _product(x, torch.complex(angle.sin(), angle.cos()))
-
-
-def real_plus(x, angle):
-    a, b, c, s = x[..., 0], x[..., 1], angle.cos(), angle.sin()
-    return torch.stack([a * c + b * s, a * s + b * c], -1)
-
-
-def turned_twice(x, angle):
-    return _product(x, torch.polar(torch.ones_like(angle), 2 * angle))
-
-
 def _there_and_back(g: Source) -> Program:
     x, angle = g.randn(3, 2), g.uniform(3, low=0.4, high=1.4)
     return Program().call(x, angle).call(x, -angle)
-
-
-def _by_hand(real, imaginary):
-    """The two entries as functions of (a, b, cos, sin)."""
-
-    def mutant(x, angle):
-        pair = x[..., 0], x[..., 1], angle.cos(), angle.sin()
-        return torch.stack([real(*pair), imaginary(*pair)], -1)
-
-    return mutant
-
-
-def real_part_only(x, angle):
-    return R.rotate_complex(x, angle)[..., 0]
-
-
-def contiguous_forgotten(x, angle):
-    if x.shape[-1] != 2:
-        raise ValueError("need pairs")
-    return torch.view_as_real(torch.view_as_complex(x) * torch.polar(torch.ones_like(angle), angle))
-
-
-def only_odd_refused(x, angle):
-    if x.shape[-1] % 2:
-        raise ValueError("need pairs")
-    return still_parts(x, angle)
-
-
-def added(x, angle):
-    z = torch.view_as_complex(x.contiguous()) + torch.polar(torch.ones_like(angle), angle)
-    return torch.view_as_real(z)
 
 
 EXERCISE = Exercise(
@@ -96,7 +36,6 @@ EXERCISE = Exercise(
     points=1,
     difficulty=2,
     minutes=8,
-    signature="rotate_complex(x, angle)",
     extension=True,
     reference=R.rotate_complex,
     alternatives=[complex_by_hand, complex_by_exp],
@@ -159,91 +98,76 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=[
-        Mutant(
-            "conjugate",
-            lambda x, angle: _product(x, torch.polar(torch.ones_like(angle), -angle)),
-            "This multiplies by e^(−iφ) and turns clockwise. The factor is cos φ + i·sin φ.",
+        *changes(
+            R.rotate_complex,
+            """
+conjugate: x.shape[-1] != 2 → False ; torch.ones_like(angle), angle → torch.ones_like(angle), -angle
+    This multiplies by e^(−iφ) and turns clockwise. The factor is cos φ + i·sin φ.
+polar_swapped: x.shape[-1] != 2 → False ; torch.ones_like(angle), angle → angle, torch.ones_like(angle)
+    torch.polar takes the length first and the angle second: polar(ones, angle).
+parts_swapped: x.shape[-1] != 2 → False ; torch.view_as_real(turned) → torch.view_as_real(turned).flip(-1)
+    Real and imaginary part come back in the wrong order. The first number of a pair is the real part.
+sine_first: x.shape[-1] != 2 → False
+; torch.polar(torch.ones_like(angle), angle) → torch.complex(angle.sin(), angle.cos())
+    Sine and cosine are exchanged in the factor. Its real part is cos φ, its imaginary part sin φ.
+""",
         ),
-        Mutant(
-            "polar_swapped",
-            lambda x, angle: _product(x, torch.polar(angle, torch.ones_like(angle))),
-            "torch.polar takes the length first and the angle second: polar(ones, angle).",
+        *changes(
+            complex_by_hand,
+            """
+real_plus: x.shape[-1] != 2 → False ; a * c - b * s → a * c + b * s
+    Both products are added in the real part. i·i is −1, so it is x₀·cos φ − x₁·sin φ.
+""",
         ),
-        Mutant(
-            "parts_swapped",
-            lambda x, angle: still_parts(x, angle).flip(-1),
-            "Real and imaginary part come back in the wrong order. The first number of a pair is the real part.",
+        *changes(
+            R.rotate_complex,
+            """
+turned_twice: x.shape[-1] != 2 → False ; torch.ones_like(angle), angle → torch.ones_like(angle), 2 * angle
+    The pairs turn by twice the angle. Multiply by e^(iφ) once.
+""",
         ),
-        Mutant(
-            "sine_first",
-            sine_first,
-            "Sine and cosine are exchanged in the factor. Its real part is cos φ, its imaginary part sin φ.",
+        *changes(
+            complex_by_hand,
+            """
+separately: x.shape[-1] != 2 → False ; a * c - b * s, a * s + b * c → a * c, b * s
+    The two numbers are scaled separately. A turn mixes them: the real part is x₀·cos φ − x₁·sin φ.
+""",
         ),
-        Mutant(
-            "real_plus",
-            real_plus,
-            "Both products are added in the real part. i·i is −1, so it is x₀·cos φ − x₁·sin φ.",
+        *changes(
+            R.rotate_complex,
+            """
+still_complex: x.shape[-1] != 2 → False ; torch.view_as_real(turned).to(x.dtype) → turned
+    The result is still complex. torch.view_as_real turns it back into pairs of real numbers.
+not_checked: x.shape[-1] != 2 → False
+    Everything is right but the check of the last axis: raise ValueError yourself when it is not 2.
+no_i: x.shape[-1] != 2 → False ; torch.polar(torch.ones_like(angle), angle) → angle.exp()
+    The factor is exp(φ), a real number that stretches. The exponent needs the imaginary unit: exp(1j * angle), or
+    torch.polar(ones, angle).
+only_cosine: x.shape[-1] != 2 → False ; torch.polar(torch.ones_like(angle), angle) → angle.cos()
+    The factor is cos φ alone, which only scales. Its imaginary part is missing: cos φ + i·sin φ.
+""",
         ),
-        Mutant(
-            "turned_twice",
-            turned_twice,
-            "The pairs turn by twice the angle. Multiply by e^(iφ) once.",
+        *changes(
+            complex_by_hand,
+            """
+imaginary_minus: x.shape[-1] != 2 → False ; a * s + b * c → a * s - b * c
+    The imaginary part has a minus. It is x₀·sin φ + x₁·cos φ.
+real_twice: x.shape[-1] != 2 → False ; a * s + b * c → a * c - b * s
+    The real part stands in both places. The second number is the imaginary part, x₀·sin φ + x₁·cos φ.
+""",
         ),
-        Mutant(
-            "separately",
-            separately,
-            "The two numbers are scaled separately. A turn mixes them: the real part is x₀·cos φ − x₁·sin φ.",
-        ),
-        Mutant(
-            "still_complex",
-            still_complex,
-            "The result is still complex. torch.view_as_real turns it back into pairs of real numbers.",
-        ),
-        Mutant(
-            "not_checked",
-            still_parts,
-            "Everything is right but the check of the last axis: raise ValueError yourself when it is not 2.",
-        ),
-        Mutant(
-            "no_i",
-            lambda x, angle: _product(x, angle.exp()),
-            "The factor is exp(φ), a real number that stretches. The exponent needs the imaginary unit: "
-            "exp(1j * angle), or torch.polar(ones, angle).",
-        ),
-        Mutant(
-            "only_cosine",
-            lambda x, angle: _product(x, angle.cos()),
-            "The factor is cos φ alone, which only scales. Its imaginary part is missing: cos φ + i·sin φ.",
-        ),
-        Mutant(
-            "imaginary_minus",
-            _by_hand(lambda a, b, c, s: a * c - b * s, lambda a, b, c, s: a * s - b * c),
-            "The imaginary part has a minus. It is x₀·sin φ + x₁·cos φ.",
-        ),
-        Mutant(
-            "real_twice",
-            _by_hand(lambda a, b, c, s: a * c - b * s, lambda a, b, c, s: a * c - b * s),
-            "The real part stands in both places. The second number is the imaginary part, x₀·sin φ + x₁·cos φ.",
-        ),
-        Mutant(
-            "real_part_only",
-            real_part_only,
-            "Only the real part comes back. torch.view_as_real gives both parts, in a last axis of size 2.",
-        ),
-        Mutant(
-            "added",
-            added,
-            "The two complex numbers are added, which shifts a point. A turn is their product.",
-        ),
-        Mutant(
-            "contiguous_forgotten",
-            contiguous_forgotten,
-            "view_as_complex fails where x lies transposed in memory. Call x.contiguous() before it.",
-        ),
-        Mutant(
-            "only_odd_refused",
-            only_odd_refused,
-            "A last axis of 4 is not refused: even is not enough. Raise ValueError unless it is exactly 2.",
+        *changes(
+            R.rotate_complex,
+            """
+real_part_only: torch.view_as_real(turned) → turned.real
+    Only the real part comes back. torch.view_as_real gives both parts, in a last axis of size 2.
+added: x.shape[-1] != 2 → False ; * torch.polar → + torch.polar
+    The two complex numbers are added, which shifts a point. A turn is their product.
+contiguous_forgotten: .contiguous() →
+    view_as_complex fails where x lies transposed in memory. Call x.contiguous() before it.
+only_odd_refused: x.shape[-1] != 2 → x.shape[-1] % 2
+    A last axis of 4 is not refused: even is not enough. Raise ValueError unless it is exactly 2.
+""",
         ),
     ],
 )

@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import rope as R
 
 
@@ -24,60 +25,55 @@ def matrix_by_turning_axes(angle):
     return torch.stack([first, second], -1)
 
 
-def axes_in_front(angle):
-    c, s = angle.cos(), angle.sin()
-    return torch.stack([torch.stack([c, -s]), torch.stack([s, c])])
-
-
-def all_plus(angle):
-    c, s = angle.cos(), angle.sin()
-    return torch.stack([c, s, s, c], -1).unflatten(-1, (2, 2))
-
-
-def reflection(angle):
-    c, s = angle.cos(), angle.sin()
-    return torch.stack([c, s, s, -c], -1).unflatten(-1, (2, 2))
-
-
-def last_negative(angle):
-    c, s = angle.cos(), angle.sin()
-    return torch.stack([c, -s, s, -c], -1).unflatten(-1, (2, 2))
-
-
-def scrambled(angle):
-    c, s = angle.cos(), angle.sin()
-    return torch.stack([c, -s, s, c]).reshape(*angle.shape, 2, 2)
-
-
-def sines_and_cosines_exchanged(angle):
-    c, s = angle.cos(), angle.sin()
-    return torch.stack([s, -c, c, s], -1).unflatten(-1, (2, 2))
-
-
-def _rows(second):
-    """The given first row above another second one."""
-
-    def mutant(angle):
-        c, s = angle.cos(), angle.sin()
-        return torch.stack([torch.stack([c, -s], -1), torch.stack(second(c, s), -1)], -2)
-
-    return mutant
-
-
-def _joined(join):
-    """The two right rows, put together in another way."""
-
-    def mutant(angle):
-        c, s = angle.cos(), angle.sin()
-        return join(torch.stack([c, -s], -1), torch.stack([s, c], -1))
-
-    return mutant
-
-
-def one_angle(angle):
-    c, s = math.cos(angle), math.sin(angle)
-    return torch.tensor([[c, -s], [s, c]], dtype=angle.dtype)
-
+MISTAKES = changes(
+    R.rotation_matrix_2d,
+    """
+clockwise: torch.as_tensor(angle → torch.as_tensor(-angle
+    This turns clockwise: the minus sign belongs to the sine at the top right. If it stands there in your code, rows
+    became columns: stack the rows along dim=-2.
+all_plus: ([cos, -sin] → ([cos, sin]
+    Both sines have a plus sign, which stretches the plane. The one at the top right is negative.
+reflection: ([cos, -sin] → ([cos, sin] ; ([sin, cos] → ([sin, -cos]
+    This is a mirror image: its determinant is −1. The two cosines have the same sign, the two sines have opposite
+    signs.
+last_negative: ([sin, cos] → ([sin, -cos]
+    The last entry is −cos, so the point (0, 1) lands on the wrong side. Both cosines have a plus sign, and only one
+    sine has a minus.
+scrambled: torch.stack([cos, -sin], dim=-1) → cos, -sin ; torch.stack([sin, cos], dim=-1) → sin, cos
+; dim=-2) → dim=0).reshape(*angle.shape, 2, 2)
+    The entries of different angles are mixed: the new axis is in front, and a reshape does not move it. Stack along
+    dim=-1, then cut that axis into (2, 2).
+exchanged: cos, sin = → sin, cos =
+    Sines and cosines are exchanged, so an angle of 0 does not stay where it is. The cosines stand on the diagonal.
+degrees: torch.as_tensor(angle → torch.as_tensor(angle * math.pi / 180
+    The angle was read as degrees. It is given in radians, and torch.cos takes radians.
+axes_in_front: -sin], dim=-1) → -sin]) ; ([sin, cos], dim=-1)], dim=-2) → ([sin, cos])])
+    The two matrix axes come first. They belong at the end: stack along dim=-1 and then dim=-2.
+both_sines_negative: ([sin, cos] → ([-sin, cos]
+    Both sines have a minus sign. The second row is [sin, cos]: the point (1, 0) lands at (cos, sin).
+second_row_negative: ([sin, cos] → ([-sin, -cos]
+    The second row has minus signs. It is [sin, cos], both with a plus.
+second_row_exchanged: ([sin, cos] → ([cos, sin]
+    The second row is [cos, sin]. It is [sin, cos]: the cosines stand on the diagonal.
+same_row_twice: ([sin, cos] → ([cos, -sin]
+    Both rows are the first one. The second row is [sin, cos].
+rows_exchanged: ([cos, -sin], dim=-1), torch.stack([sin, cos] → ([sin, cos], dim=-1), torch.stack([cos, -sin]
+    The two rows stand in the wrong order: [cos, −sin] is on top, [sin, cos] below it.
+rows_in_front: , dim=-2) → )
+    The two rows are stacked along axis 0, in front of the angles. Stack them along dim=-2, so that the shape is
+    (..., 2, 2).
+fixed_axis: dim=-2 → dim=1
+    The rows are stacked along dim=1, which is right only for angles with one axis. Count from the end: dim=-2.
+four_in_a_row: torch.stack([torch.stack → torch.cat([torch.stack ; dim=-2 → dim=-1
+    The two rows stand one behind the other, (..., 4). Make a new axis for them: torch.stack with dim=-2, not
+    torch.cat.
+one_angle: torch.cos(angle), torch.sin(angle) → math.cos(angle), math.sin(angle)
+; torch.stack([torch.stack([cos, -sin], dim=-1), → torch.tensor([[cos, -sin],
+; torch.stack([sin, cos], dim=-1)], dim=-2) → [sin, cos]], dtype=angle.dtype)
+    This works for a single angle only: one number is taken out of the whole tensor. Use torch.cos and torch.sin,
+    and torch.stack in place of torch.tensor.
+""",
+)
 
 EXERCISE = Exercise(
     id="rope.rotation_matrix_2d",
@@ -85,7 +81,6 @@ EXERCISE = Exercise(
     points=1,
     difficulty=1,
     minutes=5,
-    signature="rotation_matrix_2d(angle)",
     reference=R.rotation_matrix_2d,
     alternatives=[matrix_by_filling, matrix_by_turning_axes],
     cases=[
@@ -116,100 +111,5 @@ EXERCISE = Exercise(
             lambda g: call(g.uniform(2, 3, low=-3.0, high=3.0), grad=[0]),
         ),
     ],
-    mutants=[
-        Mutant(
-            "clockwise",
-            lambda angle: R.rotation_matrix_2d(-angle),
-            "This turns clockwise: the minus sign belongs to the sine at the top right. If it stands there in your "
-            "code, rows became columns: stack the rows along dim=-2.",
-        ),
-        Mutant(
-            "all_plus",
-            all_plus,
-            "Both sines have a plus sign, which stretches the plane. The one at the top right is negative.",
-        ),
-        Mutant(
-            "reflection",
-            reflection,
-            "This is a mirror image: its determinant is −1. The two cosines have the "
-            "same sign, the two sines have opposite signs.",
-        ),
-        Mutant(
-            "last_negative",
-            last_negative,
-            "The last entry is −cos, so the point (0, 1) lands on the wrong side. Both cosines have a plus sign, and "
-            "only one sine has a minus.",
-        ),
-        Mutant(
-            "scrambled",
-            scrambled,
-            "The entries of different angles are mixed: the new axis is in front, and a reshape does not move it. "
-            "Stack along dim=-1, then cut that axis into (2, 2).",
-        ),
-        Mutant(
-            "exchanged",
-            sines_and_cosines_exchanged,
-            "Sines and cosines are exchanged, so an angle of 0 does not stay where it is. The cosines stand on the "
-            "diagonal.",
-        ),
-        Mutant(
-            "degrees",
-            lambda angle: R.rotation_matrix_2d(angle * math.pi / 180),
-            "The angle was read as degrees. It is given in radians, and torch.cos takes radians.",
-        ),
-        Mutant(
-            "axes_in_front",
-            axes_in_front,
-            "The two matrix axes come first. They belong at the end: stack along dim=-1 and then dim=-2.",
-        ),
-        Mutant(
-            "both_sines_negative",
-            _rows(lambda c, s: [-s, c]),
-            "Both sines have a minus sign. The second row is [sin, cos]: the point (1, 0) lands at (cos, sin).",
-        ),
-        Mutant(
-            "second_row_negative",
-            _rows(lambda c, s: [-s, -c]),
-            "The second row has minus signs. It is [sin, cos], both with a plus.",
-        ),
-        Mutant(
-            "second_row_exchanged",
-            _rows(lambda c, s: [c, s]),
-            "The second row is [cos, sin]. It is [sin, cos]: the cosines stand on the diagonal.",
-        ),
-        Mutant(
-            "same_row_twice",
-            _rows(lambda c, s: [c, -s]),
-            "Both rows are the first one. The second row is [sin, cos].",
-        ),
-        Mutant(
-            "rows_exchanged",
-            _joined(lambda first, second: torch.stack([second, first], -2)),
-            "The two rows stand in the wrong order: [cos, −sin] is on top, [sin, cos] below it.",
-        ),
-        Mutant(
-            "rows_in_front",
-            _joined(lambda first, second: torch.stack([first, second])),
-            "The two rows are stacked along axis 0, in front of the angles. Stack them along dim=-2, so that the "
-            "shape is (..., 2, 2).",
-        ),
-        Mutant(
-            "fixed_axis",
-            _joined(lambda first, second: torch.stack([first, second], 1)),
-            "The rows are stacked along dim=1, which is right only for angles with one axis. Count from the end: "
-            "dim=-2.",
-        ),
-        Mutant(
-            "four_in_a_row",
-            _joined(lambda first, second: torch.cat([first, second], -1)),
-            "The two rows stand one behind the other, (..., 4). Make a new axis for them: torch.stack with dim=-2, "
-            "not torch.cat.",
-        ),
-        Mutant(
-            "one_angle",
-            one_angle,
-            "This works for a single angle only: one number is taken out of the whole tensor. Use torch.cos and "
-            "torch.sin, and torch.stack in place of torch.tensor.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -1,7 +1,6 @@
 """Rotations, their wrong versions and the cases that several exercises use."""
 
 import math
-from collections.abc import Callable
 
 import sympy as sp
 import torch
@@ -34,24 +33,6 @@ def rope_by_tables(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Te
     return (x * cos + partner * sin).to(x.dtype)
 
 
-def halves_left_apart(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Tensor:
-    """The right pairs, but all first members before all second ones."""
-    cos, sin = tables(x, position_ids, base)
-    even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.cat([even * cos - odd * sin, even * sin + odd * cos], -1).to(x.dtype)
-
-
-def promoted(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """``f`` without the cast back at its end."""
-    wide = lambda x: x.to(torch.promote_types(x.dtype, torch.float32))
-    return lambda x, position_ids, base=10000.0: f(wide(x), position_ids, base)
-
-
-def counted(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """``f`` at positions 0 … T − 1, whatever position_ids says."""
-    return lambda x, position_ids, base=10000.0: f(x, torch.arange(x.shape[-2]), base)
-
-
 def in_a_batch(g: Source) -> Program:
     """Offsets and gaps: rows start at different places and skip some."""
     start, steps = g.integers(3, 30, 2, 1), g.integers(1, 4, 2, 5)
@@ -68,25 +49,6 @@ def scores_of_a_shift(g: Source) -> Program:
     x, shift = g.randn(1, 1, 4, 8), g.integer(11, 400)
     ids = torch.arange(4)
     return Program().call(x, ids).call(x, ids + shift)
-
-
-def of_halves(f: Callable[[Tensor, Tensor], list[Tensor]]) -> Callable[[Tensor], Tensor]:
-    """A mutant from the two halves. It checks no size: who makes such a mistake often has not come to the check."""
-    return lambda x: torch.cat(f(*x.chunk(2, -1)), -1)
-
-
-notes_half = of_halves(lambda x1, x2: [-x1, x2])
-
-
-def by_hand(even: Callable[..., Tensor], odd: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """RoPE (interleaved) whose two new entries of a pair are given as functions of (even, odd, cos, sin)."""
-
-    def rope(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Tensor:
-        cos, sin = tables(x, position_ids, base)
-        pair = x[..., 0::2], x[..., 1::2], cos, sin
-        return torch.stack([even(*pair), odd(*pair)], -1).flatten(-2).to(x.dtype)
-
-    return rope
 
 
 def trained_through(g: Source) -> Program:

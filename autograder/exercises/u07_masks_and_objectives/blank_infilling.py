@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 
-from ._infilling import blank_infilling, check_spans, end_in_tokens, end_read_too, glm, part_b, refusing
+from ._infilling import blank_infilling, check_spans
 from .shared import LONG
 
 
@@ -49,6 +50,32 @@ def by_rows(ids, spans, order, mask_id, start_id, end_id):
     return torch.tensor([*part_a, *(row for *_, row in sorted(part_b))]).unbind(1)
 
 
+def by_lists(ids, spans, order, mask_id, start_id, end_id):
+    """Four lists: part A first, then each blank in its turn."""
+    if any(start <= stop for (_, stop), (start, _) in pairwise(spans)):
+        raise ValueError("spans touch")
+    if sorted(order) != list(range(len(spans))):
+        raise ValueError("order must be a permutation")
+    text, tokens, places, last = ids.tolist(), [], [], 0
+    for start, stop in spans:
+        tokens += text[last:start]
+        places.append(len(tokens))
+        tokens.append(mask_id)
+        last = stop
+    tokens += text[last:]
+    A = len(tokens)
+    positions, inner, labels = list(range(A)), [0] * A, [-100] * A
+    for k in order:
+        start, stop = spans[k]
+        span = text[start:stop]
+        n = len(span)
+        tokens += [start_id, *span]
+        positions += [places[k]] * (n + 1)
+        inner += range(1, n + 2)
+        labels += [*span, end_id]
+    return tuple(torch.tensor(row) for row in (tokens, positions, inner, labels))
+
+
 def _blanks(g: Source, T: int, spans: list[tuple[int, int]], order: list[int]) -> Program:
     # Ids that tokens never have, so that a missing one is seen.
     special = (torch.randperm(9, generator=g.generator)[:3] + 1).tolist()
@@ -75,6 +102,88 @@ def _whole_or_nothing(g: Source) -> Program:
     return program
 
 
+MISTAKES = changes(
+    by_lists,
+    """
+mask_per_token: tokens.append(mask_id) → tokens += [mask_id] * (stop - start)
+    Part A holds one [MASK] per hidden token, which gives the length of the blank away. One [MASK] stands for the
+    whole blank.
+order_ignored: for k in order → for k in sorted(order)
+    Part B writes the blanks in the order of the text. order[0] is the blank that it writes first.
+places_go_on: [places[k]] * (n + 1) → range(len(positions), len(positions) + n + 1)
+    The first position counts on through part B. There it is the place of the blank's [MASK] in part A, for all
+    tokens of the blank.
+places_in_text: [places[k]] * → [start] *
+    Part B uses the blank's place in the original text. Part A is shorter: use the place where the [MASK] stands in
+    it.
+places_spread: [places[k]] * (n + 1) → range(places[k], places[k] + n + 1)
+    The first position goes up within a blank. It stays at the [MASK]'s place; the second one counts.
+inner_from_zero: range(1, n + 2) → range(n + 1)
+    The second position starts at 0 in a blank. 0 belongs to part A; a blank counts 1, 2, 3 and so on.
+not_shifted: [*span, end_id] → [start_id, *span]
+    In part B the labels equal the tokens. Each token predicts the next: labels are the span and then end_id.
+end_in_tokens: [start_id, *span] → [*span, end_id]
+    Part B reads the span and end_id. It reads start_id and the span; end_id is only predicted.
+end_read_too: [start_id, *span] → [start_id, *span, end_id] ; * (n + 1) → * (n + 2) ; range(1, n + 2) → range(1, n + 3)
+; [*span, end_id] → [*span, end_id, -100]
+    end_id stands among the tokens of part B. It is only predicted, never read: tokens are start_id and the span,
+    one fewer.
+order_as_ranks: for k in order → for k in sorted(range(len(order)), key=order.__getitem__)
+    order is read as the turn of each blank. It is the list of blanks as they are written: go through it, for k in
+    order.
+order_reversed: for k in order → for k in order[::-1]
+    Part B writes the blanks in the reverse of the order. order[0] is the blank that it writes first.
+no_start: [start_id, *span] → span ; * (n + 1) → * n ; range(1, n + 2) → range(1, n + 1)
+; [*span, end_id] → [*span[1:], end_id]
+    start_id is missing in part B. Each blank starts with it, and from it the first token is predicted.
+labels_with_start: [*span, end_id] → [-100, *span]
+    start_id has no label here, and end_id is never predicted. Each token predicts the next: the span, then end_id.
+places_of_turns: [places[k]] * (n + 1) → [places[k]] + [0] * n
+    Only start_id has the place of its [MASK]. All tokens of the blank have it.
+touching_allowed: start <= stop → start < stop
+    Blanks that touch are accepted. They would leave two [MASK] side by side: raise a ValueError when the next
+    starts where the last one stops (<=).
+spans_unchecked: any(start <= stop for (_, stop), (start, _) in pairwise(spans)) → False
+    One check is missing: blanks that touch or overlap. Raise a ValueError for them as well.
+only_counted: sorted(order) != list(range(len(spans))) → len(order) != len(spans)
+    Only the length of order is checked, so a blank may come twice. A permutation names each exactly once:
+    sorted(order) == list(range(…)).
+order_unchecked: sorted(order) != list(range(len(spans))) → False
+    One check is missing: order must be a permutation of the blanks. Raise a ValueError otherwise.
+as_a_set: sorted(order) != list( → set(order) != set(
+    A set forgets how often a blank is named. Compare the sorted list, or the length as well.
+no_blank_refused: sorted(order) != → not spans or sorted(order) !=
+    A text without a blank is refused. It is allowed: part A is the text, and part B is empty.
+part_a_labels: [-100] * A → tokens[:]
+    Part A has labels. It is given, not predicted: -100 there.
+places_from_one: list(range(A)) → list(range(1, A + 1)) ; [places[k]] → [places[k] + 1]
+    The first position counts from 1. In this course places count from 0.
+unchecked: any(start <= stop for (_, stop), (start, _) in pairwise(spans)) → False
+; sorted(order) != list(range(len(spans))) → False
+    The examples are right. Raise a ValueError for blanks that touch and for an order that is no permutation.
+places_by_turn: for k in order → for turn, k in enumerate(order) ; places[k] → places[turn]
+    The place is taken by the turn in part B and not by the blank that is written. Use places[k], with k from order.
+within_goes_on: range(1, n + 2) → range(len(inner) - A + 1, len(inner) - A + n + 2)
+    The second position goes on from blank to blank. It starts at 1 again in each.
+stop_included: text[start:stop] → text[start : stop + 1]
+    The token after each blank is written as well. Spans are half-open: text[start:stop].
+start_and_end_exchanged: [start_id, *span] → [end_id, *span] ; [*span, end_id] → [*span, start_id]
+    start_id and end_id are exchanged. A blank's tokens begin with start_id, its labels close with end_id.
+starts_with_mask: [start_id, *span] → [mask_id, *span]
+    Each blank of part B begins with mask_id. It begins with start_id: mask_id stands in part A.
+ends_with_start: [*span, end_id] → [*span, start_id]
+    The labels of a blank close with start_id. They close with end_id, which ends the blank.
+inner_constant: range(1, n + 2) → [1] * (n + 1)
+    The second position is 1 for all tokens of a blank. It counts within the blank: 1, 2, 3 and so on.
+place_one_too_far: [places[k]] → [places[k] + 1]
+    Part B has the place after the [MASK]. It is the place of the [MASK] itself: places[k].
+inner_backward: range(1, n + 2) → range(n + 1, 0, -1)
+    The second position counts backward. It goes up within a blank: 1, 2, 3 and so on.
+inner_of_part_a: range(1, n + 2) → [0] * (n + 1)
+    The second position is 0 in part B as well. 0 belongs to part A; a blank counts 1, 2, 3 and so on.
+""",
+)
+
 EXERCISE = Exercise(
     id="objective.blank_infilling",
     title="GLM's blank infilling",
@@ -82,7 +191,6 @@ EXERCISE = Exercise(
     difficulty=4,
     minutes=25,
     extension=True,
-    signature="blank_infilling(ids, spans, order, mask_id, start_id, end_id)",
     reference=blank_infilling,
     alternatives=[by_places, by_rows],
     cases=[
@@ -160,181 +268,9 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "mask_per_token",
-            glm(part_a=lambda n, m: [m] * n),
-            "Part A holds one [MASK] per hidden token, which gives the length of the blank away. One [MASK] stands "
-            "for the whole blank.",
-        ),
-        Mutant(
-            "order_ignored",
-            glm(visit=sorted),
-            "Part B writes the blanks in the order of the text. order[0] is the blank that it writes first.",
-        ),
-        Mutant(
-            "places_go_on",
-            glm(place=lambda mask, start, A, made, n: list(range(made, made + n + 1))),
-            "The first position counts on through part B. There it is the place of the blank's [MASK] in part A, "
-            "for all tokens of the blank.",
-        ),
-        Mutant(
-            "places_in_text",
-            glm(place=lambda mask, start, A, made, n: [start] * (n + 1)),
-            "Part B uses the blank's place in the original text. Part A is shorter: use the place where the [MASK] "
-            "stands in it.",
-        ),
-        Mutant(
-            "places_spread",
-            glm(place=lambda mask, start, A, made, n: list(range(mask, mask + n + 1))),
-            "The first position goes up within a blank. It stays at the [MASK]'s place; the second one counts.",
-        ),
-        Mutant(
-            "inner_from_zero",
-            glm(inner=lambda n: range(n + 1)),
-            "The second position starts at 0 in a blank. 0 belongs to part A; a blank counts 1, 2, 3 and so on.",
-        ),
-        Mutant(
-            "not_shifted",
-            glm(labels=lambda span, e, s: [s, *span]),
-            "In part B the labels equal the tokens. Each token predicts the next: labels are the span and then end_id.",
-        ),
-        Mutant(
-            "end_in_tokens",
-            end_in_tokens,
-            "Part B reads the span and end_id. It reads start_id and the span; end_id is only predicted.",
-        ),
-        Mutant(
-            "end_read_too",
-            end_read_too,
-            "end_id stands among the tokens of part B. It is only predicted, never read: tokens are start_id and the "
-            "span, one fewer.",
-        ),
-        Mutant(
-            "order_as_ranks",
-            glm(visit=lambda order: sorted(range(len(order)), key=order.__getitem__)),
-            "order is read as the turn of each blank. It is the list of blanks as they are written: go through it, "
-            "for k in order.",
-        ),
-        Mutant(
-            "order_reversed",
-            glm(visit=lambda order: order[::-1]),
-            "Part B writes the blanks in the reverse of the order. order[0] is the blank that it writes first.",
-        ),
-        Mutant(
-            "no_start",
-            glm(
-                tokens=lambda s, span: span,
-                place=lambda mask, start, A, made, n: [mask] * n,
-                inner=lambda n: range(1, n + 1),
-                labels=lambda span, e, s: [*span[1:], e],
-            ),
-            "start_id is missing in part B. Each blank starts with it, and from it the first token is predicted.",
-        ),
-        Mutant(
-            "labels_with_start",
-            glm(labels=lambda span, e, s: [-100, *span]),
-            "start_id has no label here, and end_id is never predicted. Each token predicts the next: the span, then "
-            "end_id.",
-        ),
-        Mutant(
-            "places_of_turns",
-            glm(place=lambda mask, start, A, made, n: [mask] + [0] * n),
-            "Only start_id has the place of its [MASK]. All tokens of the blank have it.",
-        ),
-        Mutant(
-            "touching_allowed",
-            refusing(touch=lambda a, b: b[0] < a[1]),
-            "Blanks that touch are accepted. They would leave two [MASK] side by side: raise a ValueError when the "
-            "next starts where the last one stops (<=).",
-        ),
-        Mutant(
-            "spans_unchecked",
-            refusing(touch=lambda a, b: False),
-            "One check is missing: blanks that touch or overlap. Raise a ValueError for them as well.",
-        ),
-        Mutant(
-            "only_counted",
-            refusing(order_is_wrong=lambda n, order: len(order) != n),
-            "Only the length of order is checked, so a blank may come twice. A permutation names each exactly once: "
-            "sorted(order) == list(range(…)).",
-        ),
-        Mutant(
-            "order_unchecked",
-            refusing(order_is_wrong=lambda n, order: False),
-            "One check is missing: order must be a permutation of the blanks. Raise a ValueError otherwise.",
-        ),
-        Mutant(
-            "as_a_set",
-            refusing(order_is_wrong=lambda n, order: set(order) != set(range(n))),
-            "A set forgets how often a blank is named. Compare the sorted list, or the length as well.",
-        ),
-        Mutant(
-            "no_blank_refused",
-            refusing(order_is_wrong=lambda n, order: not n or sorted(order) != list(range(n))),
-            "A text without a blank is refused. It is allowed: part A is the text, and part B is empty.",
-        ),
-        Mutant("part_a_labels", glm(label_a=lambda a: a), "Part A has labels. It is given, not predicted: -100 there."),
-        Mutant(
-            "places_from_one",
-            glm(place=lambda mask, start, A, made, n: [mask + 1] * (n + 1), place_a=lambda A: list(range(1, A + 1))),
-            "The first position counts from 1. In this course places count from 0.",
-        ),
-        Mutant(
-            "unchecked",
-            glm(check=lambda spans, order: None),
-            "The examples are right. Raise a ValueError for blanks that touch and for an order that is no permutation.",
-        ),
-        Mutant(
-            "places_by_turn",
-            part_b(place=lambda places, turn, k: places[turn]),
-            "The place is taken by the turn in part B and not by the blank that is written. Use places[k], with k "
-            "from order.",
-        ),
-        Mutant(
-            "within_goes_on",
-            part_b(inner=lambda done, n: range(done + 1, done + n + 1)),
-            "The second position goes on from blank to blank. It starts at 1 again in each.",
-        ),
-        Mutant(
-            "stop_included",
-            part_b(stop=1),
-            "The token after each blank is written as well. Spans are half-open: text[start:stop].",
-        ),
-        Mutant(
-            "start_and_end_exchanged",
-            lambda ids, spans, order, mask_id, start_id, end_id: glm()(ids, spans, order, mask_id, end_id, start_id),
-            "start_id and end_id are exchanged. A blank's tokens begin with start_id, its labels close with end_id.",
-        ),
-        Mutant(
-            "starts_with_mask",
-            lambda ids, spans, order, mask_id, start_id, end_id: glm()(ids, spans, order, mask_id, mask_id, end_id),
-            "Each blank of part B begins with mask_id. It begins with start_id: mask_id stands in part A.",
-        ),
-        Mutant(
-            "ends_with_start",
-            lambda ids, spans, order, mask_id, start_id, end_id: glm()(ids, spans, order, mask_id, start_id, start_id),
-            "The labels of a blank close with start_id. They close with end_id, which ends the blank.",
-        ),
-        Mutant(
-            "inner_constant",
-            glm(inner=lambda n: [1] * (n + 1)),
-            "The second position is 1 for all tokens of a blank. It counts within the blank: 1, 2, 3 and so on.",
-        ),
-        Mutant(
-            "place_one_too_far",
-            glm(place=lambda mask, start, A, made, n: [mask + 1] * (n + 1)),
-            "Part B has the place after the [MASK]. It is the place of the [MASK] itself: places[k].",
-        ),
-        Mutant(
-            "inner_backward",
-            glm(inner=lambda n: range(n + 1, 0, -1)),
-            "The second position counts backward. It goes up within a blank: 1, 2, 3 and so on.",
-        ),
-        Mutant(
-            "inner_of_part_a",
-            glm(inner=lambda n: [0] * (n + 1)),
-            "The second position is 0 in part B as well. 0 belongs to part A; a blank counts 1, 2, 3 and so on.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+ids as one-entry tensors are put into the same int64 tensor as ids that are numbers
+    c45aee28ab alternative by_rows, call: ids.tolist() → ids
+""",
 )

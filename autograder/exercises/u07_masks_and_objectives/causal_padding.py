@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import masks as ref
 
 
@@ -42,37 +43,6 @@ def ids_by_matrix(real):
     return torch.relu(counts - 1)
 
 
-def _combine(join=lambda pad, causal: pad & causal, causal=ref.causal_mask, shape=lambda m: m):
-    def wrong(real, T=None):
-        S = real.shape[1]
-        T = S if T is None else T
-        return shape(join(real[:, None, None, :], causal(T, S))).expand(-1, -1, T, S)
-
-    return wrong
-
-
-def queries_hidden(real, T=None):
-    T = real.shape[1] if T is None else T
-    return real[:, None, -T:, None] & ref.causal_mask(T, real.shape[1])
-
-
-def no_head_axis(real, T=None):
-    return ref.causal_padding_mask(real, T)[:, 0]
-
-
-def first_queries(real, T=None):
-    T = real.shape[1] if T is None else T
-    return ref.causal_padding_mask(real)[:, :, :T]
-
-
-def counts_from_first(real):
-    first = real.long().argmax(-1, keepdim=True)
-    return (torch.arange(real.shape[1]) - first).clamp(min=0)
-
-
-MASK, IDS = ref.causal_padding_mask, ref.position_ids
-
-
 def _lengths(g: Source, B: int, S: int) -> Tensor:
     """Between 2 and S − 2, so that every sentence has padding and more than one word."""
     return g.integers(2, S - 1, B)
@@ -86,10 +56,76 @@ def _full_and_empty(g: Source) -> Program:
     return program
 
 
-def keys_cut(real, T=None):
-    T = real.shape[1] if T is None else T
-    return real[:, None, None, -T:] & ref.causal_mask(T)
-
+MISTAKES = changes(
+    (ref.causal_padding_mask, ref.position_ids),
+    """
+padding_only: & causal_mask(S → .expand(-1, -1, S ; , real.device →
+    Only the padding is hidden: every word still sees the future. Both conditions must hold, joined by &.
+causal_only: key_padding_mask(real) & → ; real.device) → real.device).expand(len(real), 1, -1, -1)
+    Only the future is hidden: padding can be seen. Both conditions must hold, joined by &.
+either: key_padding_mask(real) & → key_padding_mask(real) |
+    A key is allowed when one of the two conditions holds. Both must: use & in place of |.
+queries_hidden: key_padding_mask(real) → real[:, None, -(T or S) :, None]
+    Rows of padding are emptied, and padded keys can still be seen. real belongs to the keys, which are columns:
+    real[:, None, None, :].
+queries_too: key_padding_mask(real) → key_padding_mask(real) & real[:, None, -(T or S) :, None]
+    Padding's own rows are emptied as well. real speaks about keys only: what padding sees, nobody reads.
+no_head_axis: key_padding_mask(real) → real[:, None]
+    The shape is (B, T, S). Scores are (B, H, T, S), so the sentences would line up with the heads: add an axis of
+    size 1.
+first_queries: S if T is None else T, S, real.device) → S, S, real.device)[:T]
+    With T given, these are the first T queries. In decoding the queries are the newest: the last T rows.
+ignores_t: S if T is None else T, S → S, S
+    T is ignored: there is a row for every key. With T given, keep the last T rows.
+upside_down: return key → return ~(key ; real.device) → real.device))
+    The mask is upside down: True means may look.
+as_numbers: key_padding_mask(real) & → key_padding_mask(real).long() *
+    The pattern is right, but these are numbers. & keeps booleans; a product of numbers needs .bool().
+padding_looks_at_itself: real.device) → real.device) | torch.eye(S, dtype=torch.bool)[-(T or S) :]
+    Padding sees itself here. A key must be real, also for its own query: such rows stay empty.
+counts_from_first: real.long().cumsum(-1) - 1 → torch.arange(real.shape[1]) - real.long().argmax(-1, keepdim=True)
+    The mask is right, but places go on counting in the padding after the last word. It repeats the last word's
+    place: count real words (cumsum).
+float_places: real.long() → real.float()
+    The places are right, but they are floats, which cannot index a table. Count in int64: real.long().
+plain_places: (real.long().cumsum(-1) - 1).clamp(min=0) → torch.arange(real.shape[1]).expand(real.shape)
+    The mask is right, but padding is counted as words: the same sentence gets other places when it is padded on the
+    left. Count real words only (cumsum).
+places_from_one: cumsum(-1) - 1 → cumsum(-1)
+    The mask is right, but the first word stands at place 1. Places count from 0.
+padding_at_zero: .clamp(min=0) → * real
+    The words' places are right. Padding after the last word repeats that word's place here, it does not go back to
+    0: cumsum gives this by itself.
+negative_places: .clamp(min=0) →
+    The mask is right, but padding on the left gets place -1, which indexes a table from its end. Clamp at 0.
+padding_taken_off: real.long().cumsum(-1) - 1 → torch.arange(real.shape[1]) - (~real).sum(-1, keepdim=True)
+    The number of padded places is taken off the column. That fits padding on the left only: count the real words up
+    to each place (cumsum).
+over_sentences: cumsum(-1) → cumsum(0)
+    The count runs down the batch. Count the real words of each sentence: cumsum(-1).
+padding_at_one: .clamp(min=0) → .masked_fill(~real, 1)
+    Padding gets place 1. Here padding before the first word gets 0, and padding after the last repeats that word's
+    place: clamp(min=0) is enough.
+padding_at_minus_one: .clamp(min=0) → .masked_fill(~real, -1)
+    Padding gets place -1, which indexes a table from its end. Padding before the first word gets 0, after the last
+    it repeats that word's place.
+words_before: cumsum(-1) - 1 → cumsum(-1) - real.long()
+    The words before each place are counted, so padding after the last word goes one further. It repeats the last
+    word's place: cumsum - 1, at least 0.
+one_row: & causal_mask(S if T is None else T, S, real.device) →
+    Only the padding is hidden, in one row for all queries. Join it with the causal mask by &, which gives T rows.
+keys_cut: key_padding_mask(real) → key_padding_mask(real)[..., -(T or S) :] ; T, S, real.device → T, T, real.device
+    With T given the keys are cut off as well. All S keys stay: only the queries are the last T words.
+head_axis_last: key_padding_mask(real) → real[:, None, :, None] ; real.device) → real.device)[..., None]
+    The axis of size 1 stands last. Scores are (B, H, T, S): it comes second, in the place of the heads.
+head_axis_first: key_padding_mask(real) → real[None, :, None]
+    The axis of size 1 stands first. Scores are (B, H, T, S): it comes second, in the place of the heads.
+padding_inverted: return key → return ~key
+    Padding is allowed and words are hidden. real is True for words: use it as it is.
+future_only: & causal → & ~causal
+    Only the future is allowed. causal_mask is True where a query may look: use it as it is.
+""",
+)
 
 EXERCISE = Exercise(
     id="mask.causal_padding",
@@ -98,9 +134,7 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=15,
     extension=True,
-    signature="causal_padding_mask(real, T=None)",
-    targets=("causal_padding_mask", "position_ids"),
-    reference=(MASK, IDS),
+    reference=(ref.causal_padding_mask, ref.position_ids),
     alternatives=[(mask_by_loop, ids_by_loop), (mask_by_places, ids_by_matrix)],
     cases=[
         Case(
@@ -150,156 +184,13 @@ EXERCISE = Exercise(
             lambda g: call(ref.right_padded(_lengths(g, 8, 10), 10), fn="position_ids"),
         ),
     ],
-    mutants=[
-        Mutant(
-            "padding_only",
-            (_combine(lambda pad, causal: pad), IDS),
-            "Only the padding is hidden: every word still sees the future. Both conditions must hold, joined by &.",
-        ),
-        Mutant(
-            "causal_only",
-            (_combine(lambda pad, causal: causal.expand(len(pad), 1, *causal.shape)), IDS),
-            "Only the future is hidden: padding can be seen. Both conditions must hold, joined by &.",
-        ),
-        Mutant(
-            "either",
-            (_combine(lambda pad, causal: pad | causal), IDS),
-            "A key is allowed when one of the two conditions holds. Both must: use & in place of |.",
-        ),
-        Mutant(
-            "queries_hidden",
-            (queries_hidden, IDS),
-            "Rows of padding are emptied, and padded keys can still be seen. real belongs to the keys, which are "
-            "columns: real[:, None, None, :].",
-        ),
-        Mutant(
-            "queries_too",
-            (lambda real, T=None: MASK(real, T) & queries_hidden(real, T), IDS),
-            "Padding's own rows are emptied as well. real speaks about keys only: what padding sees, nobody reads.",
-        ),
-        Mutant(
-            "no_head_axis",
-            (no_head_axis, IDS),
-            "The shape is (B, T, S). Scores are (B, H, T, S), so the sentences would line up with the heads: add "
-            "an axis of size 1.",
-        ),
-        Mutant(
-            "first_queries",
-            (first_queries, IDS),
-            "With T given, these are the first T queries. In decoding the queries are the newest: the last T rows.",
-        ),
-        Mutant(
-            "ignores_t",
-            (lambda real, T=None: MASK(real), IDS),
-            "T is ignored: there is a row for every key. With T given, keep the last T rows.",
-        ),
-        Mutant(
-            "upside_down",
-            (lambda real, T=None: ~MASK(real, T), IDS),
-            "The mask is upside down: True means may look.",
-        ),
-        Mutant(
-            "as_numbers",
-            (lambda real, T=None: MASK(real, T).long(), IDS),
-            "The pattern is right, but these are numbers. & keeps booleans; a product of numbers needs .bool().",
-        ),
-        Mutant(
-            "padding_looks_at_itself",
-            (lambda real, T=None: MASK(real, T) | torch.eye(real.shape[1], dtype=torch.bool)[-(T or 999) :], IDS),
-            "Padding sees itself here. A key must be real, also for its own query: such rows stay empty.",
-        ),
-        Mutant(
-            "counts_from_first",
-            (MASK, counts_from_first),
-            "The mask is right, but places go on counting in the padding after the last word. It repeats the last "
-            "word's place: count real words (cumsum).",
-        ),
-        Mutant(
-            "float_places",
-            (MASK, lambda real: IDS(real).float()),
-            "The places are right, but they are floats, which cannot index a table. Count in int64: real.long().",
-        ),
-        Mutant(
-            "plain_places",
-            (MASK, lambda real: torch.arange(real.shape[1]).expand(real.shape)),
-            "The mask is right, but padding is counted as words: the same sentence gets other places when it is "
-            "padded on the left. Count real words only (cumsum).",
-        ),
-        Mutant(
-            "places_from_one",
-            (MASK, lambda real: real.long().cumsum(-1)),
-            "The mask is right, but the first word stands at place 1. Places count from 0.",
-        ),
-        Mutant(
-            "padding_at_zero",
-            (MASK, lambda real: (real.long().cumsum(-1) - 1) * real),
-            "The words' places are right. Padding after the last word repeats that word's place here, it does not "
-            "go back to 0: cumsum gives this by itself.",
-        ),
-        Mutant(
-            "negative_places",
-            (MASK, lambda real: real.long().cumsum(-1) - 1),
-            "The mask is right, but padding on the left gets place -1, which indexes a table from its end. Clamp at 0.",
-        ),
-        Mutant(
-            "padding_taken_off",
-            (MASK, lambda real: (torch.arange(real.shape[1]) - (~real).sum(-1, keepdim=True)).clamp(min=0)),
-            "The number of padded places is taken off the column. That fits padding on the left only: count the real "
-            "words up to each place (cumsum).",
-        ),
-        Mutant(
-            "over_sentences",
-            (MASK, lambda real: (real.long().cumsum(0) - 1).clamp(min=0)),
-            "The count runs down the batch. Count the real words of each sentence: cumsum(-1).",
-        ),
-        Mutant(
-            "padding_at_one",
-            (MASK, lambda real: (real.long().cumsum(-1) - 1).masked_fill(~real, 1)),
-            "Padding gets place 1. Here padding before the first word gets 0, and padding after the last repeats that "
-            "word's place: clamp(min=0) is enough.",
-        ),
-        Mutant(
-            "padding_at_minus_one",
-            (MASK, lambda real: (real.long().cumsum(-1) - 1).masked_fill(~real, -1)),
-            "Padding gets place -1, which indexes a table from its end. Padding before the first word gets 0, after "
-            "the last it repeats that word's place.",
-        ),
-        Mutant(
-            "words_before",
-            (MASK, lambda real: real.long().cumsum(-1) - real.long()),
-            "The words before each place are counted, so padding after the last word goes one further. It repeats the "
-            "last word's place: cumsum - 1, at least 0.",
-        ),
-        Mutant(
-            "one_row",
-            (lambda real, T=None: real[:, None, None, :], IDS),
-            "Only the padding is hidden, in one row for all queries. Join it with the causal mask by &, which gives T "
-            "rows.",
-        ),
-        Mutant(
-            "keys_cut",
-            (keys_cut, IDS),
-            "With T given the keys are cut off as well. All S keys stay: only the queries are the last T words.",
-        ),
-        Mutant(
-            "head_axis_last",
-            (lambda real, T=None: MASK(real, T).movedim(1, -1), IDS),
-            "The axis of size 1 stands last. Scores are (B, H, T, S): it comes second, in the place of the heads.",
-        ),
-        Mutant(
-            "head_axis_first",
-            (lambda real, T=None: MASK(real, T).movedim(1, 0), IDS),
-            "The axis of size 1 stands first. Scores are (B, H, T, S): it comes second, in the place of the heads.",
-        ),
-        Mutant(
-            "padding_inverted",
-            (_combine(lambda pad, causal: ~pad & causal), IDS),
-            "Padding is allowed and words are hidden. real is True for words: use it as it is.",
-        ),
-        Mutant(
-            "future_only",
-            (_combine(lambda pad, causal: pad & ~causal), IDS),
-            "Only the future is allowed. causal_mask is True where a query may look: use it as it is.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+cumsum of booleans is int64 already
+    74c3fd7d3e real.long() → real
+torch.tensor takes nested lists of one-entry boolean tensors as it takes lists of booleans
+    c94fa96afa real.tolist() → real
+a row that is a tensor counts up as a row that is a list; the result is made by torch.tensor in both
+    a92a87b7a1 for row in real.tolist() → for row in real
+""",
 )

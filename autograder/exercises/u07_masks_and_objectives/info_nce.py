@@ -1,12 +1,12 @@
 """InfoNCE of queries and keys in a batch."""
 
-import math
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import objectives as ref
 
 
@@ -31,47 +31,15 @@ def by_pairs(queries, keys, temperature=0.07):
     return sum(losses) / len(losses)
 
 
-# The mistakes leave the ValueError out.
-def _unit(x):
-    return x / x.norm(dim=-1, keepdim=True)
-
-
-def _longer(x, eps):
-    return x / (x.norm(dim=-1, keepdim=True) + eps)
-
-
-def _wrong(logits=lambda q, k, t: _unit(q) @ _unit(k).mT / t, loss=None):
-    def wrong(queries, keys, temperature=0.07):
-        s = logits(queries, keys, temperature)
-        return loss(s) if loss else F.cross_entropy(s, torch.arange(len(s)))
-
-    return wrong
-
-
-def naive(s):
-    e = torch.exp(s)
-    return -torch.log(e.diagonal() / e.sum(-1)).mean()
-
-
-def negatives_only(s):
-    others = s.masked_fill(torch.eye(len(s), dtype=torch.bool), -math.inf)
-    return (torch.logsumexp(others, -1) - s.diagonal()).mean()
-
-
-def _unchecked_for(accepted):
-    """The right loss; accepted: temperatures that it forgets to refuse."""
-
-    def wrong(queries, keys, temperature=0.07):
-        return (
-            _wrong()(queries, keys, temperature) if accepted(temperature) else ref.info_nce(queries, keys, temperature)
-        )
-
-    return wrong
-
-
-def over_queries_too(s):
-    e = torch.exp(s - s.max())
-    return -torch.log(e.diagonal() / e.sum()).mean()
+def info_nce(queries, keys, temperature=0.07):
+    """Cross-entropy of the table of cosines: in row i the right key is number i."""
+    if temperature <= 0:
+        raise ValueError("temperature must be positive")
+    q = queries / queries.norm(dim=-1, keepdim=True)
+    k = keys / keys.norm(dim=-1, keepdim=True)
+    logits = q @ k.mT / temperature
+    right = torch.arange(len(logits))
+    return F.cross_entropy(logits, right)
 
 
 def _opposite(g: Source) -> Program:
@@ -99,14 +67,92 @@ def _cold(g: Source) -> Program:
     return call(q, k, temperature=0.01)
 
 
-def _checked(wrong):
-    def checked(queries, keys, temperature=0.07):
-        if temperature <= 0:
-            raise ValueError("temperature must be positive")
-        return wrong(queries, keys, temperature)
-
-    return checked
-
+# Many of the mistakes leave the ValueError out.
+MISTAKES = changes(
+    info_nce,
+    """
+no_lengths: q @ k.mT → queries @ keys.mT ; temperature <= 0 → False
+    These are dot products. Divide each vector by its length first, so that the scores are cosines.
+no_temperature: / temperature → ; temperature <= 0 → False
+    The temperature plays no part. Divide the cosines by it before the softmax.
+times_temperature: / temperature → * temperature ; temperature <= 0 → False
+    The cosines are multiplied by the temperature. Divide: a small temperature sharpens.
+loss_over_temperature: / temperature →
+; F.cross_entropy(logits, right) → F.cross_entropy(logits, right) / (temperature or 1.0) ; temperature <= 0 → False
+    The loss is divided by the temperature. Divide the cosines by it, before the softmax.
+other_direction: q @ k.mT → k @ q.mT ; temperature <= 0 → False
+    Each key chooses among the queries. Here each query chooses among the keys: softmax over the keys, row by row.
+both_directions: return F → return (F ; logits, right) → logits, right) + F.cross_entropy(logits.mT, right)) / 2
+; temperature <= 0 → False
+    This is CLIP's symmetric loss. Here only queries choose among keys.
+negatives_only: F.cross_entropy(logits, right) → (others.logsumexp(-1) - logits.diagonal()).mean()
+; right = torch.arange(len(logits)) → others = logits.masked_fill(torch.eye(len(q)).bool(), -torch.inf)
+; temperature <= 0 → False
+    The positive pair is missing below the fraction, so the loss can become negative. Sum over all keys, the right
+    one included.
+summed: logits, right) → logits, right, reduction="sum") ; temperature <= 0 → False
+    This is the sum over the queries. Take the mean.
+probability: F.cross_entropy(logits, right) → -logits.softmax(-1).diagonal().mean() ; temperature <= 0 → False
+    The logarithm is missing: the loss is −log of the right key's probability.
+softmax_twice: cross_entropy(logits → cross_entropy(logits.softmax(-1) ; temperature <= 0 → False
+    The softmax is taken twice. cross_entropy takes it itself: give it the cosines over the temperature.
+overflows: F.cross_entropy(logits, right) → -torch.log(e.diagonal() / e.sum(-1)).mean()
+; right = torch.arange(len(logits)) → e = torch.exp(logits)
+    exp of a logit of 100 is infinite in float32, and the ratio is NaN. Use log_softmax, logsumexp or cross_entropy.
+keys_not_normalized: k.mT → keys.mT ; temperature <= 0 → False
+    Only the queries are divided by their lengths. A cosine needs both: divide the keys as well.
+queries_not_normalized: q @ → queries @ ; temperature <= 0 → False
+    Only the keys are divided by their lengths. A cosine needs both: divide the queries as well.
+over_batch: queries.norm(dim=-1 → queries.norm(dim=0 ; keys.norm(dim=-1 → keys.norm(dim=0 ; temperature <= 0 → False
+    The lengths are taken over the batch. Each vector is divided by its own length: dim=-1.
+squared_lengths: queries.norm(dim=-1, → queries.square().sum(-1, ; keys.norm(dim=-1, → keys.square().sum(-1,
+; temperature <= 0 → False
+    The vectors are divided by their squared lengths. The root is missing.
+first_key: torch.arange(len(logits)) → torch.zeros(len(logits), dtype=torch.long) ; temperature <= 0 → False
+    For every query the first key counts as the right one. The right key of query i is key i: torch.arange(B).
+whole_table: F.cross_entropy(logits, right) → -torch.log(e.diagonal() / e.sum()).mean()
+; right = torch.arange(len(logits)) → e = torch.exp(logits - logits.max()) ; temperature <= 0 → False
+    The softmax runs over the whole table. Each query has a sum of its own, over its row.
+negated: return F → return -F ; temperature <= 0 → False
+    The sign is turned. The loss is −log of a probability, so it is never negative.
+detached: F.cross_entropy(logits, right) → F.cross_entropy(logits, right).detach()
+    The number is right, but it is cut off from its inputs (detach, item, torch.tensor), so nothing could be trained
+    on it.
+keys_detached: k.mT → k.detach().mT
+    The keys are cut off (detach), so only the queries learn. Here both sides do.
+zero_allowed: temperature <= 0 → temperature < 0
+    A temperature of 0 is accepted, and the loss is NaN. 0 is not positive: raise for temperature <= 0.
+negative_allowed: temperature <= 0 → temperature == 0
+    A negative temperature is accepted, which makes the farthest key the best. Raise for temperature <= 0.
+unchecked: temperature <= 0 → False
+    The loss is right. Raise a ValueError when the temperature is not positive.
+queries_alone: k.mT → q.mT
+    The queries are compared with each other, and the keys play no part. The table holds queries times keys.
+temperature_twice: / temperature → / temperature**2
+    The temperature divides twice. Divide the cosines by it once.
+length_of_all: queries.norm(dim=-1, keepdim=True) → queries.norm() ; keys.norm(dim=-1, keepdim=True) → keys.norm()
+    All vectors are divided by one length, that of the whole matrix. Each vector is divided by its own: norm(dim=-1,
+    keepdim=True).
+per_query: logits, right) → logits, right, reduction="none")
+    There is one loss per query here. Return their mean.
+divided_again: F.cross_entropy(logits, right) → F.cross_entropy(logits, right) / len(logits)
+    The mean is divided by the number of queries once more. cross_entropy takes the mean by itself.
+sums: F.cross_entropy(logits, right) → (logits.logsumexp(-1) - logits.mean(-1)).mean()
+    All keys count as right ones. The right key of query i is key i: take the diagonal.
+diagonal_alone: F.cross_entropy(logits, right) → -logits.diagonal().mean()
+    Only the right pairs count here. The loss compares them with the other keys: cross_entropy over each row.
+abs_cosine: q @ k.mT → (q @ k.mT).abs()
+    The cosines have lost their signs. An opposite key is the least like, not the most.
+lengths_plus_millionth: queries.norm(dim=-1, keepdim=True) → (queries.norm(dim=-1, keepdim=True) + 1e-6)
+; keys.norm(dim=-1, keepdim=True) → (keys.norm(dim=-1, keepdim=True) + 1e-6)
+    A millionth is added to the lengths, so every cosine comes out a little too close to 0. Divide each vector by
+    its length as it is.
+lengths_plus_tiny: queries.norm(dim=-1, keepdim=True) → (queries.norm(dim=-1, keepdim=True) + 1e-8)
+; keys.norm(dim=-1, keepdim=True) → (keys.norm(dim=-1, keepdim=True) + 1e-8)
+    A tiny number, 1e-8, is added to the lengths, and the cosines are no longer exact. Divide each vector by its
+    length as it is.
+""",
+)
 
 EXERCISE = Exercise(
     id="objective.info_nce",
@@ -115,7 +161,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="info_nce(queries, keys, temperature=0.07)",
     reference=ref.info_nce,
     alternatives=[by_logsumexp, by_pairs],
     cases=[
@@ -171,177 +216,10 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_lengths",
-            _wrong(lambda q, k, t: q @ k.mT / t),
-            "These are dot products. Divide each vector by its length first, so that the scores are cosines.",
-        ),
-        Mutant(
-            "no_temperature",
-            _wrong(lambda q, k, t: _unit(q) @ _unit(k).mT),
-            "The temperature plays no part. Divide the cosines by it before the softmax.",
-        ),
-        Mutant(
-            "times_temperature",
-            _wrong(lambda q, k, t: _unit(q) @ _unit(k).mT * t),
-            "The cosines are multiplied by the temperature. Divide: a small temperature sharpens.",
-        ),
-        Mutant(
-            "loss_over_temperature",
-            lambda queries, keys, temperature=0.07: _wrong()(queries, keys, 1.0) / (temperature or 1.0),
-            "The loss is divided by the temperature. Divide the cosines by it, before the softmax.",
-        ),
-        Mutant(
-            "other_direction",
-            _wrong(lambda q, k, t: (_unit(q) @ _unit(k).mT / t).mT),
-            "Each key chooses among the queries. Here each query chooses among the keys: softmax over the keys, "
-            "row by row.",
-        ),
-        Mutant(
-            "both_directions",
-            lambda queries, keys, temperature=0.07: (
-                (_wrong()(queries, keys, temperature) + _wrong()(keys, queries, temperature)) / 2
-            ),
-            "This is CLIP's symmetric loss. Here only queries choose among keys.",
-        ),
-        Mutant(
-            "negatives_only",
-            _wrong(loss=negatives_only),
-            "The positive pair is missing below the fraction, so the loss can become negative. Sum over all keys, "
-            "the right one included.",
-        ),
-        Mutant(
-            "summed",
-            _wrong(loss=lambda s: F.cross_entropy(s, torch.arange(len(s)), reduction="sum")),
-            "This is the sum over the queries. Take the mean.",
-        ),
-        Mutant(
-            "probability",
-            _wrong(loss=lambda s: -torch.softmax(s, -1).diagonal().mean()),
-            "The logarithm is missing: the loss is −log of the right key's probability.",
-        ),
-        Mutant(
-            "softmax_twice",
-            _wrong(lambda q, k, t: torch.softmax(_unit(q) @ _unit(k).mT / t, -1)),
-            "The softmax is taken twice. cross_entropy takes it itself: give it the cosines over the temperature.",
-        ),
-        Mutant(
-            "overflows",
-            _checked(_wrong(loss=naive)),
-            "exp of a logit of 100 is infinite in float32, and the ratio is NaN. Use log_softmax, logsumexp or "
-            "cross_entropy.",
-        ),
-        Mutant(
-            "keys_not_normalized",
-            _wrong(lambda q, k, t: _unit(q) @ k.mT / t),
-            "Only the queries are divided by their lengths. A cosine needs both: divide the keys as well.",
-        ),
-        Mutant(
-            "queries_not_normalized",
-            _wrong(lambda q, k, t: q @ _unit(k).mT / t),
-            "Only the keys are divided by their lengths. A cosine needs both: divide the queries as well.",
-        ),
-        Mutant(
-            "over_batch",
-            _wrong(lambda q, k, t: F.normalize(q, dim=0) @ F.normalize(k, dim=0).mT / t),
-            "The lengths are taken over the batch. Each vector is divided by its own length: dim=-1.",
-        ),
-        Mutant(
-            "squared_lengths",
-            _wrong(lambda q, k, t: (q / q.square().sum(-1, True)) @ (k / k.square().sum(-1, True)).mT / t),
-            "The vectors are divided by their squared lengths. The root is missing.",
-        ),
-        Mutant(
-            "first_key",
-            _wrong(loss=lambda s: F.cross_entropy(s, torch.zeros(len(s), dtype=torch.long))),
-            "For every query the first key counts as the right one. The right key of query i is key i: "
-            "torch.arange(B).",
-        ),
-        Mutant(
-            "whole_table",
-            _wrong(loss=over_queries_too),
-            "The softmax runs over the whole table. Each query has a sum of its own, over its row.",
-        ),
-        Mutant(
-            "negated",
-            _wrong(loss=lambda s: -F.cross_entropy(s, torch.arange(len(s)))),
-            "The sign is turned. The loss is −log of a probability, so it is never negative.",
-        ),
-        Mutant(
-            "detached",
-            lambda queries, keys, temperature=0.07: ref.info_nce(queries, keys, temperature).detach(),
-            "The number is right, but it is cut off from its inputs (detach, item, torch.tensor), so nothing could be "
-            "trained on it.",
-        ),
-        Mutant(
-            "keys_detached",
-            lambda queries, keys, temperature=0.07: ref.info_nce(queries, keys.detach(), temperature),
-            "The keys are cut off (detach), so only the queries learn. Here both sides do.",
-        ),
-        Mutant(
-            "zero_allowed",
-            _unchecked_for(lambda t: t == 0),
-            "A temperature of 0 is accepted, and the loss is NaN. 0 is not positive: raise for temperature <= 0.",
-        ),
-        Mutant(
-            "negative_allowed",
-            _unchecked_for(lambda t: t < 0),
-            "A negative temperature is accepted, which makes the farthest key the best. Raise for temperature <= 0.",
-        ),
-        Mutant("unchecked", _wrong(), "The loss is right. Raise a ValueError when the temperature is not positive."),
-        Mutant(
-            "queries_alone",
-            _checked(_wrong(lambda q, k, t: _unit(q) @ _unit(q).mT / t)),
-            "The queries are compared with each other, and the keys play no part. The table holds queries times keys.",
-        ),
-        Mutant(
-            "temperature_twice",
-            _checked(_wrong(lambda q, k, t: _unit(q) @ _unit(k).mT / t**2)),
-            "The temperature divides twice. Divide the cosines by it once.",
-        ),
-        Mutant(
-            "length_of_all",
-            _checked(_wrong(lambda q, k, t: q / q.norm() @ (k / k.norm()).mT / t)),
-            "All vectors are divided by one length, that of the whole matrix. Each vector is divided by its own: "
-            "norm(dim=-1, keepdim=True).",
-        ),
-        Mutant(
-            "per_query",
-            _checked(_wrong(loss=lambda s: F.cross_entropy(s, torch.arange(len(s)), reduction="none"))),
-            "There is one loss per query here. Return their mean.",
-        ),
-        Mutant(
-            "divided_again",
-            _checked(_wrong(loss=lambda s: F.cross_entropy(s, torch.arange(len(s))) / len(s))),
-            "The mean is divided by the number of queries once more. cross_entropy takes the mean by itself.",
-        ),
-        Mutant(
-            "sums",
-            _checked(_wrong(loss=lambda s: (s.logsumexp(-1) - s.mean(-1)).mean())),
-            "All keys count as right ones. The right key of query i is key i: take the diagonal.",
-        ),
-        Mutant(
-            "diagonal_alone",
-            _checked(_wrong(loss=lambda s: -s.diagonal().mean())),
-            "Only the right pairs count here. The loss compares them with the other keys: cross_entropy over each row.",
-        ),
-        Mutant(
-            "abs_cosine",
-            _checked(_wrong(lambda q, k, t: (_unit(q) @ _unit(k).mT).abs() / t)),
-            "The cosines have lost their signs. An opposite key is the least like, not the most.",
-        ),
-        Mutant(
-            "lengths_plus_millionth",
-            _checked(_wrong(lambda q, k, t: _longer(q, 1e-6) @ _longer(k, 1e-6).mT / t)),
-            "A millionth is added to the lengths, so every cosine comes out a little too close to 0. Divide each "
-            "vector by its length as it is.",
-        ),
-        Mutant(
-            "lengths_plus_tiny",
-            _checked(_wrong(lambda q, k, t: _longer(q, 1e-8) @ _longer(k, 1e-8).mT / t)),
-            "A tiny number, 1e-8, is added to the lengths, and the cosines are no longer exact. Divide each vector by "
-            "its length as it is.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+normalize's default is axis 1, which is the last one of (B, d)
+    c25e3e00bc F.normalize(queries, dim=-1) without dim=-1
+    00a168fdc7 F.normalize(keys, dim=-1) without dim=-1
+""",
 )

@@ -6,7 +6,8 @@ import statistics
 import torch
 import torch.nn.functional as F
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 from autograder.reference import objectives as ref
 
 
@@ -47,57 +48,111 @@ def perplexity_by_product(losses, counts):
     return result
 
 
-# The mistakes leave the ValueError out and answer 1, as a guard against dividing by zero would.
-def _perplexity(rule):
-    def wrong(losses, counts):
-        return rule(losses, counts) if sum(counts) else 1.0
-
-    return wrong
-
-
-def _log_p(reduce):
-    def wrong(logits, targets):
-        return reduce(torch.log_softmax(logits, -1).gather(-1, targets[..., None])[..., 0])
-
-    return wrong
+def sequence_log_probability(logits, targets):
+    """The targets' entries of log_softmax, added up."""
+    log_p = logits.log_softmax(-1)
+    steps = log_p.gather(-1, targets[..., None])[..., 0]
+    return steps.sum(-1)
 
 
-def naive_log(logits, targets):
-    return torch.softmax(logits, -1).log().gather(-1, targets[..., None])[..., 0].sum(-1)
+def perplexity_by_totals(losses, counts):
+    """The total loss over the total number of tokens."""
+    total, tokens = sum(m * n for m, n in zip(losses, counts, strict=True)), sum(counts)
+    if tokens == 0:
+        raise ValueError("no token was predicted")
+    return math.exp(total / tokens)
 
 
-def shifted(logits, targets):
-    return _log_p(lambda p: p.sum(-1))(logits[:, :-1], targets[:, 1:])
-
-
-def squeezed(logits, targets):
-    return torch.log_softmax(logits, -1).gather(-1, targets[..., None]).squeeze().sum(-1)
-
-
-def one_refused(losses, counts):
-    if sum(counts) <= 1:
-        raise ValueError("too few tokens")
-    return perplexity(losses, counts)
-
-
-def empty_only(losses, counts):
-    if not counts:
-        raise ValueError("no batch")
-    return perplexity(losses, counts) if any(counts) else 1.0
-
-
-def divides(losses, counts):
-    return math.exp(sum(m * n for m, n in zip(losses, counts, strict=True)) / sum(counts))
-
-
-LOG_P = ref.sequence_log_probability
-
-
-def empty_batch_refused(losses, counts):
-    if not all(counts) or not counts:
-        raise ValueError("a batch without tokens")
-    return perplexity(losses, counts)
-
+# Where a perplexity is wrong, the answer is 1 without a token, as a guard against dividing by zero would have it.
+MISTAKES = changes(
+    (sequence_log_probability, perplexity_by_totals),
+    """
+mean_log: steps.sum(-1) → steps.mean(-1)
+    This is the mean over the tokens. Probabilities of the steps multiply, so their logarithms add up: take the sum.
+plain_product: steps.sum(-1) → steps.exp().prod(-1)
+    This is the probability itself, which underflows to 0 for long texts. Return its logarithm: the sum of the
+    log-probabilities.
+log_of_product: steps.sum(-1) → steps.exp().prod(-1).log()
+    The product underflows to 0 before its logarithm is taken, and log 0 is −∞. Add up the logarithms.
+whole_batch: steps.sum(-1) → steps.sum()
+    All texts are added up. Keep one number per text: sum over the last axis only.
+negated: steps.sum(-1) → -steps.sum(-1)
+    The sign is turned: this is the loss. A log-probability is negative.
+raw_logits: .log_softmax(-1) →
+    Logits are added up as if they were log-probabilities. Take log_softmax over the vocabulary first.
+naive_log: log_softmax(-1) → softmax(-1).log()
+    The softmax rounds small probabilities to 0 before its logarithm is taken, and log 0 is −∞. Use log_softmax.
+shifted: logits.log_softmax → logits[:, :-1].log_softmax ; targets[..., None] → targets[:, 1:, None]
+    Logits and targets are shifted by one here. logits[:, t] already belong to targets[:, t]: use all steps.
+over_vocabulary: steps.sum(-1) → log_p.sum((-2, -1))
+    All words of the vocabulary are added up. Pick the target's entry of each step first: gather.
+over_time: log_softmax(-1) → log_softmax(1)
+    The softmax runs over the steps of the text. At each step the words compete: use the last axis.
+squeezed: [..., 0] → .squeeze()
+    squeeze() without an axis also drops a batch or a text of size 1, and the sum then runs over the wrong axis.
+    Write squeeze(-1).
+detached: steps.sum(-1) → steps.sum(-1).detach()
+    The numbers are right, but they are cut off from the logits (detach, item, torch.tensor), so nothing could be
+    trained on them.
+mean_of_perplexities: math.exp(total / tokens) → sum(map(math.exp, losses)) / len(losses)
+; raise ValueError("no token was predicted") → return 1.0
+    The perplexities of the batches are averaged. Average the losses over all tokens, and take exp once at the end.
+weighted_perplexities: m * n for → math.exp(m) * n for ; math.exp(total / tokens) → total / tokens
+; raise ValueError("no token was predicted") → return 1.0
+    exp is taken before the averaging, so the result is too large (Jensen). Average the losses over all tokens
+    first.
+unweighted: total / tokens → sum(losses) / len(losses) ; raise ValueError("no token was predicted") → return 1.0
+    All batches weigh the same here. Weigh each loss by its number of tokens: total loss divided by total tokens.
+base_two: math.exp(total / tokens) → 2 ** (total / tokens) ; raise ValueError("no token was predicted") → return 1.0
+    2 is raised to a loss in nats. Nats go with exp; base 2 goes with bits.
+no_exp: math.exp(total / tokens) → total / tokens ; raise ValueError("no token was predicted") → return 1.0
+    This is the mean loss over all tokens. One step is left: exp.
+unchecked: raise ValueError("no token was predicted") → return 1.0
+    The numbers are right. Raise a ValueError when no token was predicted, since there is no mean.
+negative_exponent: total / tokens → -total / tokens ; raise ValueError("no token was predicted") → return 1.0
+    This is one over the perplexity. The losses are −ln p already: exp of their mean, without another minus.
+not_divided: total / tokens → min(total, 700) ; raise ValueError("no token was predicted") → return 1.0
+    This is exp of the total loss. Divide the total by the number of tokens first.
+over_batches: total / tokens → min(total / len(counts), 700) ; raise ValueError("no token was predicted") → return 1.0
+    The total loss is divided by the number of batches. Divide it by the number of tokens.
+one_refused: tokens == 0 → tokens <= 1
+    One token is refused, and it is enough for a mean. The ValueError is for no token at all.
+empty_only: tokens == 0 → not counts ; math.exp(total / tokens) → math.exp(total / tokens) if tokens else 1.0
+    An empty list is refused, but not batches that hold 0 tokens together. Look at the sum of counts.
+divides_by_zero: tokens == 0 → False
+    Without tokens this divides by 0. Look at the sum of counts first, and raise a ValueError.
+over_texts: steps.sum(-1) → steps.sum(0)
+    The sum runs over the texts, so there is one number per place. Sum over the steps of each text, the last axis.
+mean_of_all: steps.sum(-1) → steps.mean()
+    This is one mean over all texts and tokens. Return one number per text, the sum over its steps.
+not_summed: steps.sum(-1) → steps
+    There is one number per token here. Probabilities of the steps multiply: sum the logarithms of each text.
+probabilities_summed: steps.sum(-1) → steps.exp().sum(-1)
+    Probabilities are added up. It is their logarithms that add: take log_softmax and sum the targets' entries.
+log_of_mean: steps.sum(-1) → steps.exp().mean(-1).log()
+    The probabilities are averaged before the logarithm. Take the logarithm of each step first, then add them up.
+bits: steps.sum(-1) → steps.sum(-1) / math.log(2)
+    This is in bits (base 2). Use natural logarithms: nats.
+best_word: log_p.gather(-1, targets[..., None])[..., 0] → log_p.amax(-1)
+    The most probable word of each step is taken. Pick the entry of the target: gather with targets.
+last_step: steps.sum(-1) → steps[:, -1]
+    Only the last step counts here. The log-probability of a text is the sum over all its steps.
+last_missing: steps.sum(-1) → steps[:, :-1].sum(-1)
+    The last step is left out. logits[:, t] already belong to targets[:, t]: sum over all steps.
+first_missing: steps.sum(-1) → steps[:, 1:].sum(-1)
+    The first step is left out. logits[:, t] already belong to targets[:, t]: sum over all steps.
+over_texts_softmax: log_softmax(-1) → log_softmax(0)
+    The softmax runs over the texts of the batch. At each step the words compete: use the last axis.
+empty_batch_refused: tokens == 0 → not counts or 0 in counts
+    A single batch without tokens is refused. It weighs nothing: raise only where no batch has a token, so where the
+    sum of counts is 0.
+sum_over_tokens: total / tokens → sum(losses) / tokens ; raise ValueError("no token was predicted") → return 1.0
+    The mean losses are added without their weights and divided by all tokens. Multiply each by its count first: it
+    is a mean over that many tokens.
+total_not_exp: math.exp(total / tokens) → total ; raise ValueError("no token was predicted") → return 1.0
+    This is the total loss. Divide it by the number of tokens, then take exp.
+""",
+)
 
 EXERCISE = Exercise(
     id="objective.likelihood",
@@ -105,9 +160,7 @@ EXERCISE = Exercise(
     points=3,
     difficulty=3,
     minutes=15,
-    signature="sequence_log_probability(logits, targets)",
-    targets=("sequence_log_probability", "perplexity"),
-    reference=(LOG_P, perplexity),
+    reference=(ref.sequence_log_probability, perplexity),
     alternatives=[(log_p_by_product, perplexity_by_fmean), (log_p_by_steps, perplexity_by_product)],
     cases=[
         Case(
@@ -180,215 +233,11 @@ EXERCISE = Exercise(
             lambda g: call(g.randn(2, 3, 4), g.integers(0, 4, 2, 3), grad=[0]),
         ),
     ],
-    mutants=[
-        Mutant(
-            "mean_log",
-            (_log_p(lambda p: p.mean(-1)), perplexity),
-            "This is the mean over the tokens. Probabilities of the steps multiply, so their logarithms add up: "
-            "take the sum.",
-        ),
-        Mutant(
-            "plain_product",
-            (_log_p(lambda p: p.exp().prod(-1)), perplexity),
-            "This is the probability itself, which underflows to 0 for long texts. Return its logarithm: the sum "
-            "of the log-probabilities.",
-        ),
-        Mutant(
-            "log_of_product",
-            (_log_p(lambda p: p.exp().prod(-1).log()), perplexity),
-            "The product underflows to 0 before its logarithm is taken, and log 0 is −∞. Add up the logarithms.",
-        ),
-        Mutant(
-            "whole_batch",
-            (_log_p(lambda p: p.sum()), perplexity),
-            "All texts are added up. Keep one number per text: sum over the last axis only.",
-        ),
-        Mutant(
-            "negated",
-            (_log_p(lambda p: -p.sum(-1)), perplexity),
-            "The sign is turned: this is the loss. A log-probability is negative.",
-        ),
-        Mutant(
-            "raw_logits",
-            (lambda logits, targets: logits.gather(-1, targets[..., None])[..., 0].sum(-1), perplexity),
-            "Logits are added up as if they were log-probabilities. Take log_softmax over the vocabulary first.",
-        ),
-        Mutant(
-            "naive_log",
-            (naive_log, perplexity),
-            "The softmax rounds small probabilities to 0 before its logarithm is taken, and log 0 is −∞. Use "
-            "log_softmax.",
-        ),
-        Mutant(
-            "shifted",
-            (shifted, perplexity),
-            "Logits and targets are shifted by one here. logits[:, t] already belong to targets[:, t]: use all steps.",
-        ),
-        Mutant(
-            "over_vocabulary",
-            (lambda logits, targets: torch.log_softmax(logits, -1).sum((-2, -1)), perplexity),
-            "All words of the vocabulary are added up. Pick the target's entry of each step first: gather.",
-        ),
-        Mutant(
-            "over_time",
-            (
-                lambda logits, targets: torch.log_softmax(logits, 1).gather(-1, targets[..., None])[..., 0].sum(-1),
-                perplexity,
-            ),
-            "The softmax runs over the steps of the text. At each step the words compete: use the last axis.",
-        ),
-        Mutant(
-            "squeezed",
-            (squeezed, perplexity),
-            "squeeze() without an axis also drops a batch or a text of size 1, and the sum then runs over the wrong "
-            "axis. Write squeeze(-1).",
-        ),
-        Mutant(
-            "detached",
-            (lambda logits, targets: LOG_P(logits, targets).detach(), perplexity),
-            "The numbers are right, but they are cut off from the logits (detach, item, torch.tensor), so nothing "
-            "could be trained on them.",
-        ),
-        Mutant(
-            "mean_of_perplexities",
-            (LOG_P, _perplexity(lambda m, n: sum(map(math.exp, m)) / len(m))),
-            "The perplexities of the batches are averaged. Average the losses over all tokens, and take exp once at "
-            "the end.",
-        ),
-        Mutant(
-            "weighted_perplexities",
-            (LOG_P, _perplexity(lambda m, n: sum(math.exp(a) * b for a, b in zip(m, n, strict=True)) / sum(n))),
-            "exp is taken before the averaging, so the result is too large (Jensen). Average the losses over all "
-            "tokens first.",
-        ),
-        Mutant(
-            "unweighted",
-            (LOG_P, _perplexity(lambda m, n: math.exp(sum(m) / len(m)))),
-            "All batches weigh the same here. Weigh each loss by its number of tokens: total loss divided by total "
-            "tokens.",
-        ),
-        Mutant(
-            "base_two",
-            (LOG_P, _perplexity(lambda m, n: 2 ** math.log(perplexity(m, n)))),
-            "2 is raised to a loss in nats. Nats go with exp; base 2 goes with bits.",
-        ),
-        Mutant(
-            "no_exp",
-            (LOG_P, _perplexity(lambda m, n: math.log(perplexity(m, n)))),
-            "This is the mean loss over all tokens. One step is left: exp.",
-        ),
-        Mutant(
-            "unchecked",
-            (LOG_P, _perplexity(perplexity)),
-            "The numbers are right. Raise a ValueError when no token was predicted, since there is no mean.",
-        ),
-        Mutant(
-            "negative_exponent",
-            (LOG_P, _perplexity(lambda m, n: 1 / perplexity(m, n))),
-            "This is one over the perplexity. The losses are −ln p already: exp of their mean, without another minus.",
-        ),
-        Mutant(
-            "not_divided",
-            (LOG_P, _perplexity(lambda m, n: math.exp(min(sum(a * b for a, b in zip(m, n, strict=True)), 700)))),
-            "This is exp of the total loss. Divide the total by the number of tokens first.",
-        ),
-        Mutant(
-            "over_batches",
-            (
-                LOG_P,
-                _perplexity(lambda m, n: math.exp(min(sum(a * b for a, b in zip(m, n, strict=True)) / len(n), 700))),
-            ),
-            "The total loss is divided by the number of batches. Divide it by the number of tokens.",
-        ),
-        Mutant(
-            "one_refused",
-            (LOG_P, one_refused),
-            "One token is refused, and it is enough for a mean. The ValueError is for no token at all.",
-        ),
-        Mutant(
-            "empty_only",
-            (LOG_P, empty_only),
-            "An empty list is refused, but not batches that hold 0 tokens together. Look at the sum of counts.",
-        ),
-        Mutant(
-            "divides_by_zero",
-            (LOG_P, divides),
-            "Without tokens this divides by 0. Look at the sum of counts first, and raise a ValueError.",
-        ),
-        Mutant(
-            "over_texts",
-            (_log_p(lambda p: p.sum(0)), perplexity),
-            "The sum runs over the texts, so there is one number per place. Sum over the steps of each text, the last "
-            "axis.",
-        ),
-        Mutant(
-            "mean_of_all",
-            (_log_p(lambda p: p.mean()), perplexity),
-            "This is one mean over all texts and tokens. Return one number per text, the sum over its steps.",
-        ),
-        Mutant(
-            "not_summed",
-            (_log_p(lambda p: p), perplexity),
-            "There is one number per token here. Probabilities of the steps multiply: sum the logarithms of each text.",
-        ),
-        Mutant(
-            "probabilities_summed",
-            (_log_p(lambda p: p.exp().sum(-1)), perplexity),
-            "Probabilities are added up. It is their logarithms that add: take log_softmax and sum the targets' "
-            "entries.",
-        ),
-        Mutant(
-            "log_of_mean",
-            (_log_p(lambda p: p.exp().mean(-1).log()), perplexity),
-            "The probabilities are averaged before the logarithm. Take the logarithm of each step first, then add "
-            "them up.",
-        ),
-        Mutant(
-            "bits",
-            (_log_p(lambda p: p.sum(-1) / math.log(2)), perplexity),
-            "This is in bits (base 2). Use natural logarithms: nats.",
-        ),
-        Mutant(
-            "best_word",
-            (lambda logits, targets: logits.log_softmax(-1).amax(-1).sum(-1), perplexity),
-            "The most probable word of each step is taken. Pick the entry of the target: gather with targets.",
-        ),
-        Mutant(
-            "last_step",
-            (_log_p(lambda p: p[:, -1]), perplexity),
-            "Only the last step counts here. The log-probability of a text is the sum over all its steps.",
-        ),
-        Mutant(
-            "last_missing",
-            (_log_p(lambda p: p[:, :-1].sum(-1)), perplexity),
-            "The last step is left out. logits[:, t] already belong to targets[:, t]: sum over all steps.",
-        ),
-        Mutant(
-            "first_missing",
-            (_log_p(lambda p: p[:, 1:].sum(-1)), perplexity),
-            "The first step is left out. logits[:, t] already belong to targets[:, t]: sum over all steps.",
-        ),
-        Mutant(
-            "over_texts_softmax",
-            (lambda logits, targets: logits.log_softmax(0).gather(-1, targets[..., None])[..., 0].sum(-1), perplexity),
-            "The softmax runs over the texts of the batch. At each step the words compete: use the last axis.",
-        ),
-        Mutant(
-            "empty_batch_refused",
-            (LOG_P, empty_batch_refused),
-            "A single batch without tokens is refused. It weighs nothing: raise only where no batch has a token, so "
-            "where the sum of counts is 0.",
-        ),
-        Mutant(
-            "sum_over_tokens",
-            (LOG_P, _perplexity(lambda m, n: math.exp(sum(m) / sum(n)))),
-            "The mean losses are added without their weights and divided by all tokens. Multiply each by its count "
-            "first: it is a mean over that many tokens.",
-        ),
-        Mutant(
-            "total_not_exp",
-            (LOG_P, _perplexity(lambda m, n: sum(a * b for a, b in zip(m, n, strict=True)))),
-            "This is the total loss. Divide it by the number of tokens, then take exp.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+numbers of tokens are 0 or more: their sum is 0 exactly when the largest is 0
+    6d8fa3fcc8 sum → max in sum(counts)
+each pair is only multiplied, and a product does not mind its order
+    d2c70c85b5 zip(losses, counts): arguments 1 and 2 swapped
+""",
 )

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import objectives as ref
 
-SELECT, APPLY = ref.select_independent, ref.mask_tokens
 IGNORE = ref.IGNORE
 
 
@@ -43,37 +43,6 @@ def apply_by_loop(ids, selected, u, random_ids, mask_id):
         elif u[place] < 0.9:
             inputs[place] = random_ids[place]
     return inputs, labels
-
-
-def _apply(
-    masked=lambda s, u: s & (u < 0.8),
-    random=lambda s, u: s & (u >= 0.8) & (u < 0.9),
-    labels=lambda ids, inputs, s, u: torch.where(s, ids, IGNORE),
-):
-    def wrong(ids, selected, u, random_ids, mask_id):
-        inputs = torch.where(masked(selected, u), mask_id, ids)
-        inputs = torch.where(random(selected, u), random_ids, inputs)
-        return inputs, labels(ids, inputs, selected, u)
-
-    return wrong
-
-
-def second_from_ids(ids, selected, u, random_ids, mask_id):
-    swap = selected & (u >= 0.8) & (u < 0.9)
-    return torch.where(swap, random_ids, ids), torch.where(selected, ids, IGNORE)
-
-
-def changes_ids(ids, selected, u, random_ids, mask_id):
-    labels = torch.where(selected, ids, IGNORE)
-    return in_place(ids, selected, u, random_ids, mask_id)[0], labels
-
-
-def in_place(ids, selected, u, random_ids, mask_id):
-    inputs = ids
-    inputs[selected & (u < 0.8)] = mask_id
-    swap = selected & (u >= 0.8) & (u < 0.9)
-    inputs[swap] = random_ids[swap]
-    return inputs, torch.where(selected, ids, IGNORE)
 
 
 def _draws(g: Source, B: int, T: int) -> tuple[Tensor, Tensor]:
@@ -144,15 +113,129 @@ HAND = dict(
     random_ids=[[71, 72, 73, 74, 75]],
 )
 
+MISTAKES = [
+    *changes(
+        (ref.select_independent, ref.mask_tokens),
+        """
+special_too: & ~special →
+    [CLS], [SEP] and padding are selected as well. Leave out the tokens where special is True.
+upper_end: u < rate → u > rate
+    This selects the other 85 percent. A token is selected when its draw lies below the rate.
+fixed_rate: u < rate → u < 0.15
+    The rate is ignored: 0.15 is its default, not its only value.
+at_the_rate: u < rate → u <= rate
+    A draw that equals the rate is selected. Below the rate means <: at a rate of 0 nothing is selected.
+zero_is_default: u < rate → u < (rate or 0.15)
+    A rate of 0 is taken for no rate. 0 is a number like the others: it selects nothing.
+special_only: & ~special → & special
+    Only special tokens are selected. Turn special round with ~: these are the tokens to leave alone.
+either: & ~special → | ~special
+    One of the two conditions is enough here. Both must hold: join them with &.
+as_numbers: (u < rate) & ~special → ((u < rate) & ~special).long()
+    select_tokens returns numbers. Return booleans, as a comparison gives them.
+always_mask: selected & (u_action < 0.8) → selected
+; inputs = torch.where(selected & (u_action >= 0.8) & (u_action < 0.9), random_ids, inputs) →
+    Every selected token becomes [MASK]. Only those that drew below 0.8 do; 10 percent become random, and 10 percent
+    stay.
+swapped_tenths: (u_action >= 0.8) & (u_action < 0.9) → (u_action >= 0.9)
+    The two tenths are swapped: from 0.8 to below 0.9 the token becomes random, from 0.9 it stays.
+no_tokens_stay: & (u_action < 0.9) →
+    No selected token stays as it is. Random tokens end below 0.9; from there on the token is kept, and still
+    predicted.
+random_over_mask: (u_action >= 0.8) & →
+    Random tokens are written over the [MASK] tokens. They belong to draws from 0.8 to below 0.9 only.
+unselected_too: selected & (u_action < 0.8) → u_action < 0.8 ; selected & (u_action >= 0.8) → (u_action >= 0.8)
+    Tokens that were not selected change, too. All three actions apply to selected tokens only.
+others_random: selected & (u_action >= 0.8) → (u_action >= 0.8)
+    Tokens that were not selected become random, too. The second condition needs `selected` as well.
+others_masked: selected & (u_action < 0.8) → u_action < 0.8
+    Tokens that were not selected become [MASK], too. The first condition needs `selected` as well.
+upper_borders: u_action < 0.8 → u_action <= 0.8
+; (u_action >= 0.8) & (u_action < 0.9) → (u_action > 0.8) & (u_action <= 0.9)
+    Draws of exactly 0.8 and 0.9 go to the wrong side. Below 0.8 is [MASK], from 0.8 to below 0.9 random: < and >=.
+random_to_the_end: u_action < 0.9 → u_action <= 0.9
+    A draw of exactly 0.9 becomes random. Random tokens end below 0.9: from there on a token stays.
+random_from_above: u_action >= 0.8 → u_action > 0.8
+    A draw of exactly 0.8 stays as it is. From 0.8 on (>=) the token becomes random.
+kept_and_random_masked: u_action < 0.8 → u_action < 0.9 ; (u_action >= 0.8) & (u_action < 0.9) → (u_action >= 0.9)
+    [MASK] ends at 0.9 and random tokens follow here. [MASK] ends at 0.8, random at 0.9, and the rest stays.
+labels_turned: selected, ids, IGNORE → selected, IGNORE, ids
+    The labels are on the wrong side: selected tokens are the ones to predict, and all others get -100.
+""",
+    ),
+    *changes(
+        (select_by_fill, apply_by_fill),
+        """
+changes_ids: ids.clone() → ids
+    The inputs are written over ids itself, which must not be changed. Work on a copy: torch.where, or ids.clone().
+""",
+    ),
+    *changes(
+        (ref.select_independent, ref.mask_tokens),
+        """
+labels_of_masked: selected, ids, IGNORE → selected & (u_action < 0.8), ids, IGNORE
+    Only [MASK] tokens have a label. All selected tokens are predicted, random and kept ones as well.
+labels_of_changed: selected, ids, IGNORE → inputs != ids, ids, IGNORE
+    The kept tokens have no label. All selected tokens are predicted: otherwise the model learns that an ordinary
+    word needs no thought.
+labels_everywhere: torch.where(selected, ids, IGNORE) → ids
+    Every token has a label. Tokens that were not selected get -100, which the loss leaves out.
+labels_zero: selected, ids, IGNORE → selected, ids, 0
+    Tokens without a label get 0, which is a word of the vocabulary. The sign for no label is -100.
+second_from_ids: random_ids, inputs) → random_ids, ids)
+    No [MASK] is in the inputs. A draw below 0.8 gives mask_id, and the second replacement starts from the inputs
+    that the first one made, not from ids.
+""",
+    ),
+    *changes(
+        (select_by_fill, apply_by_fill),
+        """
+in_place: ids.clone() → ids ; labels[selected] = ids[selected] →
+; = mask_id → = mask_id; labels[selected] = ids[selected]
+    The inputs are written over ids itself, so the labels are read from corrupted tokens. Work on a copy:
+    torch.where, or ids.clone().
+""",
+    ),
+    *changes(
+        (ref.select_independent, ref.mask_tokens),
+        """
+tenths_of_rate: u_action < 0.8 → u_action < 0.12
+; (u_action >= 0.8) & (u_action < 0.9) → (u_action >= 0.12) & (u_action < 0.135)
+    The borders are parts of the rate here, 0.12 and 0.135. The second draw is independent of the first: 0.8 and
+    0.9.
+random_and_mask_swapped: mask_id, ids) → random_ids, ids) ; random_ids, inputs) → mask_id, inputs)
+    [MASK] and random tokens are exchanged: below 0.8 comes [MASK], from 0.8 to below 0.9 a random token.
+no_random: inputs = torch.where(selected & (u_action >= 0.8) & (u_action < 0.9), random_ids, inputs) →
+    No token becomes random. A selected token with a draw from 0.8 to below 0.9 becomes the entry of random_ids.
+exchanged: IGNORE)) → IGNORE))[::-1]
+    The two results stand the other way round. Return the inputs first, then the labels.
+turned: u_action < 0.8 → u_action > 0.2 ; (u_action >= 0.8) & (u_action < 0.9) → (u_action > 0.1) & (u_action <= 0.2)
+    The draws are counted from above. Below 0.8 is [MASK], from 0.8 to below 0.9 random, and the highest tenth
+    stays.
+mask_at_border: u_action < 0.8 → u_action <= 0.8 ; u_action >= 0.8 → u_action > 0.8
+    A draw of exactly 0.8 becomes [MASK]. [MASK] ends below 0.8; from 0.8 on (>=) the token is random.
+others_changed: selected & (u_action < → ~selected & (u_action < ; selected & (u_action > → ~selected & (u_action >
+    The tokens that were not selected are changed, and the selected ones stay. Turn it round: only selected tokens
+    change.
+tenth_of_rest: u_action < 0.9 → u_action < 0.82
+    Only a tenth of the last fifth becomes random, which is 2 percent. A tenth of all selected tokens does: which
+    part of the last fifth is that?
+lowest_tenth_random: (u_action >= 0.8) & (u_action < 0.9) → (u_action < 0.1)
+    Draws below 0.1 become random, though [MASK] takes all below 0.8, and nothing from 0.8 on changes. Let the
+    random tenth begin where [MASK] ends.
+random_tenth_first: u_action < 0.8 → u_action < 0.9 ; (u_action >= 0.8) & (u_action < 0.9) → (u_action < 0.1)
+    The random tenth lies in front, and [MASK] goes on to 0.9. The order is [MASK], random, kept.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="objective.masked_lm",
     title="BERT's masked tokens",
     points=3,
     difficulty=3,
     minutes=18,
-    signature="select_tokens(u, special, rate=0.15)",
-    targets=("select_tokens", "mask_tokens"),
-    reference=(SELECT, APPLY),
+    reference=(ref.select_independent, ref.mask_tokens),
     alternatives=[(select_by_fill, apply_by_fill), (select_by_list, apply_by_loop)],
     cases=[
         Case(
@@ -206,204 +289,9 @@ EXERCISE = Exercise(
         ),
         Case("rule", "three rows of twelve tokens with all three actions in each", lambda g: _mlm(g, 3, 12), weight=2),
     ],
-    mutants=[
-        Mutant(
-            "special_too",
-            (lambda u, special, rate=0.15: u < rate, APPLY),
-            "[CLS], [SEP] and padding are selected as well. Leave out the tokens where special is True.",
-        ),
-        Mutant(
-            "upper_end",
-            (lambda u, special, rate=0.15: (u > rate) & ~special, APPLY),
-            "This selects the other 85 percent. A token is selected when its draw lies below the rate.",
-        ),
-        Mutant(
-            "fixed_rate",
-            (lambda u, special, rate=0.15: (u < 0.15) & ~special, APPLY),
-            "The rate is ignored: 0.15 is its default, not its only value.",
-        ),
-        Mutant(
-            "at_the_rate",
-            (lambda u, special, rate=0.15: (u <= rate) & ~special, APPLY),
-            "A draw that equals the rate is selected. Below the rate means <: at a rate of 0 nothing is selected.",
-        ),
-        Mutant(
-            "zero_is_default",
-            (lambda u, special, rate=0.15: (u < (rate or 0.15)) & ~special, APPLY),
-            "A rate of 0 is taken for no rate. 0 is a number like the others: it selects nothing.",
-        ),
-        Mutant(
-            "special_only",
-            (lambda u, special, rate=0.15: (u < rate) & special, APPLY),
-            "Only special tokens are selected. Turn special round with ~: these are the tokens to leave alone.",
-        ),
-        Mutant(
-            "either",
-            (lambda u, special, rate=0.15: (u < rate) | ~special, APPLY),
-            "One of the two conditions is enough here. Both must hold: join them with &.",
-        ),
-        Mutant(
-            "as_numbers",
-            (lambda u, special, rate=0.15: ((u < rate) & ~special).long(), APPLY),
-            "select_tokens returns numbers. Return booleans, as a comparison gives them.",
-        ),
-        Mutant(
-            "always_mask",
-            (SELECT, _apply(masked=lambda s, u: s, random=lambda s, u: s & (u > 2))),
-            "Every selected token becomes [MASK]. Only those that drew below 0.8 do; 10 percent become random, and "
-            "10 percent stay.",
-        ),
-        Mutant(
-            "swapped_tenths",
-            (SELECT, _apply(random=lambda s, u: s & (u >= 0.9))),
-            "The two tenths are swapped: from 0.8 to below 0.9 the token becomes random, from 0.9 it stays.",
-        ),
-        Mutant(
-            "no_tokens_stay",
-            (SELECT, _apply(random=lambda s, u: s & (u >= 0.8))),
-            "No selected token stays as it is. Random tokens end below 0.9; from there on the token is kept, and "
-            "still predicted.",
-        ),
-        Mutant(
-            "random_over_mask",
-            (SELECT, _apply(random=lambda s, u: s & (u < 0.9))),
-            "Random tokens are written over the [MASK] tokens. They belong to draws from 0.8 to below 0.9 only.",
-        ),
-        Mutant(
-            "unselected_too",
-            (SELECT, _apply(masked=lambda s, u: u < 0.8, random=lambda s, u: (u >= 0.8) & (u < 0.9))),
-            "Tokens that were not selected change, too. All three actions apply to selected tokens only.",
-        ),
-        Mutant(
-            "others_random",
-            (SELECT, _apply(random=lambda s, u: (u >= 0.8) & (u < 0.9))),
-            "Tokens that were not selected become random, too. The second condition needs `selected` as well.",
-        ),
-        Mutant(
-            "others_masked",
-            (SELECT, _apply(masked=lambda s, u: u < 0.8)),
-            "Tokens that were not selected become [MASK], too. The first condition needs `selected` as well.",
-        ),
-        Mutant(
-            "upper_borders",
-            (SELECT, _apply(masked=lambda s, u: s & (u <= 0.8), random=lambda s, u: s & (u > 0.8) & (u <= 0.9))),
-            "Draws of exactly 0.8 and 0.9 go to the wrong side. Below 0.8 is [MASK], from 0.8 to below 0.9 random: < "
-            "and >=.",
-        ),
-        Mutant(
-            "random_to_the_end",
-            (SELECT, _apply(random=lambda s, u: s & (u >= 0.8) & (u <= 0.9))),
-            "A draw of exactly 0.9 becomes random. Random tokens end below 0.9: from there on a token stays.",
-        ),
-        Mutant(
-            "random_from_above",
-            (SELECT, _apply(random=lambda s, u: s & (u > 0.8) & (u < 0.9))),
-            "A draw of exactly 0.8 stays as it is. From 0.8 on (>=) the token becomes random.",
-        ),
-        Mutant(
-            "kept_and_random_masked",
-            (SELECT, _apply(masked=lambda s, u: s & (u < 0.9), random=lambda s, u: s & (u >= 0.9))),
-            "[MASK] ends at 0.9 and random tokens follow here. [MASK] ends at 0.8, random at 0.9, and the rest stays.",
-        ),
-        Mutant(
-            "labels_turned",
-            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s, IGNORE, ids))),
-            "The labels are on the wrong side: selected tokens are the ones to predict, and all others get -100.",
-        ),
-        Mutant(
-            "changes_ids",
-            (SELECT, changes_ids),
-            "The inputs are written over ids itself, which must not be changed. Work on a copy: torch.where, or "
-            "ids.clone().",
-        ),
-        Mutant(
-            "labels_of_masked",
-            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s & (u < 0.8), ids, IGNORE))),
-            "Only [MASK] tokens have a label. All selected tokens are predicted, random and kept ones as well.",
-        ),
-        Mutant(
-            "labels_of_changed",
-            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(inputs != ids, ids, IGNORE))),
-            "The kept tokens have no label. All selected tokens are predicted: otherwise the model learns that an "
-            "ordinary word needs no thought.",
-        ),
-        Mutant(
-            "labels_everywhere",
-            (SELECT, _apply(labels=lambda ids, inputs, s, u: ids)),
-            "Every token has a label. Tokens that were not selected get -100, which the loss leaves out.",
-        ),
-        Mutant(
-            "labels_zero",
-            (SELECT, _apply(labels=lambda ids, inputs, s, u: torch.where(s, ids, 0))),
-            "Tokens without a label get 0, which is a word of the vocabulary. The sign for no label is -100.",
-        ),
-        Mutant(
-            "second_from_ids",
-            (SELECT, second_from_ids),
-            "No [MASK] is in the inputs. A draw below 0.8 gives mask_id, and the second replacement starts from the "
-            "inputs that the first one made, not from ids.",
-        ),
-        Mutant(
-            "in_place",
-            (SELECT, in_place),
-            "The inputs are written over ids itself, so the labels are read from corrupted tokens. Work on a copy: "
-            "torch.where, or ids.clone().",
-        ),
-        Mutant(
-            "tenths_of_rate",
-            (SELECT, _apply(masked=lambda s, u: s & (u < 0.12), random=lambda s, u: s & (u >= 0.12) & (u < 0.135))),
-            "The borders are parts of the rate here, 0.12 and 0.135. The second draw is independent of the first: 0.8 "
-            "and 0.9.",
-        ),
-        Mutant(
-            "random_and_mask_swapped",
-            (SELECT, _apply(masked=lambda s, u: s & (u >= 0.8) & (u < 0.9), random=lambda s, u: s & (u < 0.8))),
-            "[MASK] and random tokens are exchanged: below 0.8 comes [MASK], from 0.8 to below 0.9 a random token.",
-        ),
-        Mutant(
-            "no_random",
-            (SELECT, _apply(random=lambda s, u: s & (u > 2))),
-            "No token becomes random. A selected token with a draw from 0.8 to below 0.9 becomes the entry of "
-            "random_ids.",
-        ),
-        Mutant(
-            "exchanged",
-            (SELECT, lambda *given: APPLY(*given)[::-1]),
-            "The two results stand the other way round. Return the inputs first, then the labels.",
-        ),
-        Mutant(
-            "turned",
-            (SELECT, _apply(masked=lambda s, u: s & (u > 0.2), random=lambda s, u: s & (u > 0.1) & (u <= 0.2))),
-            "The draws are counted from above. Below 0.8 is [MASK], from 0.8 to below 0.9 random, and the highest "
-            "tenth stays.",
-        ),
-        Mutant(
-            "mask_at_border",
-            (SELECT, _apply(masked=lambda s, u: s & (u <= 0.8), random=lambda s, u: s & (u > 0.8) & (u < 0.9))),
-            "A draw of exactly 0.8 becomes [MASK]. [MASK] ends below 0.8; from 0.8 on (>=) the token is random.",
-        ),
-        Mutant(
-            "others_changed",
-            (SELECT, _apply(masked=lambda s, u: ~s & (u < 0.8), random=lambda s, u: ~s & (u >= 0.8) & (u < 0.9))),
-            "The tokens that were not selected are changed, and the selected ones stay. Turn it round: only selected "
-            "tokens change.",
-        ),
-        Mutant(
-            "tenth_of_rest",
-            (SELECT, _apply(random=lambda s, u: s & (u >= 0.8) & (u < 0.82))),
-            "Only a tenth of the last fifth becomes random, which is 2 percent. A tenth of all selected tokens does: "
-            "which part of the last fifth is that?",
-        ),
-        Mutant(
-            "lowest_tenth_random",
-            (SELECT, _apply(random=lambda s, u: s & (u < 0.1))),
-            "Draws below 0.1 become random, though [MASK] takes all below 0.8, and nothing from 0.8 on changes. Let "
-            "the random tenth begin where [MASK] ends.",
-        ),
-        Mutant(
-            "random_tenth_first",
-            (SELECT, _apply(masked=lambda s, u: s & (u < 0.9), random=lambda s, u: s & (u < 0.1))),
-            "The random tenth lies in front, and [MASK] goes on to 0.9. The order is [MASK], random, kept.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+a draw of exactly 0.8 is written over by the random token in the next line
+    5bd1df5c03 u < 0.8 → u <= 0.8
+""",
 )

@@ -7,34 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
+from autograder.reference import objectives as ref
 from autograder.reference.masks import left_padded, right_padded
-
-from ._next_token_mistakes import (
-    LOSS,
-    PAIRS,
-    SHIFTS,
-    backward,
-    bits,
-    by_sentence,
-    counts_positions,
-    divided_by_all,
-    either_real,
-    inputs_only,
-    mean_of_targets,
-    negative_log_p,
-    no_shift,
-    nobody_for_pairs,
-    of_probabilities,
-    padding_counts,
-    per_text,
-    refusing,
-    summed,
-    targets_only,
-    texts_joined,
-    two_refused,
-    wrapped,
-)
 
 
 def pairs_by_narrow(ids):
@@ -62,6 +38,21 @@ def loss_by_loop(logits, ids, real=None):
             if real is None or (real[b, t] and real[b, t + 1]):
                 terms.append(nll[b, t] - logits[b, t, following])
     return sum(terms) / len(terms)
+
+
+def next_token_pairs(ids):
+    """Two slices."""
+    if ids.shape[1] < 2:
+        raise ValueError("one token has no next one")
+    return ids[:, :-1], ids[:, 1:]
+
+
+def next_token_loss(logits, ids, real=None):
+    """Negative logarithms of the targets, averaged over the pairs that count."""
+    log_p = logits[:, :-1].log_softmax(-1)
+    nll = -log_p.gather(-1, ids[:, 1:, None])[..., 0]
+    counts = torch.ones_like(nll, dtype=torch.bool) if real is None else real[:, 1:] & real[:, :-1]
+    return nll[counts].mean()
 
 
 def _loss(
@@ -99,15 +90,139 @@ def _lone_words(g: Source) -> Program:
     return program
 
 
+# Where the pairs are wrong, the ValueError is left out.
+MISTAKES = changes(
+    (next_token_pairs, next_token_loss),
+    """
+no_shift: logits[:, :-1] → logits ; ids[:, 1:, None] → ids[..., None] ; real[:, 1:] & real[:, :-1] → real
+    Place t is asked for token t, which it has just read. Logits of place t predict token t + 1: drop the last
+    logits and the first id.
+backward: logits[:, :-1] → logits[:, 1:] ; ids[:, 1:, None] → ids[:, :-1, None]
+    Place t is asked for token t - 1. Drop the last logits and the first id, not the other way round.
+both_cut_in_front: logits[:, :-1] → logits[:, 1:]
+    The first place is cut from logits and ids, so place t is asked for token t, which it has just read. Cut the
+    logits at the end: logits[:, :-1].
+wrapped: logits[:, :-1] → logits ; ids[:, 1:, None] → ids.roll(-1, -1)[..., None]
+; real[:, 1:] & real[:, :-1] → real & real.roll(-1, -1)
+    The last place is asked for the first token (roll wraps around). It has no target: leave it out.
+summed: .mean() → .sum()
+    This is the sum over the pairs. Divide by how many pairs count.
+padding_counts: nll[counts] → nll
+    Right without padding, but real is not used. A pair counts only when its input and its target are both real.
+divided_by_all: nll[counts] → (nll * counts)
+    Padding adds nothing to the sum, but is still counted in the division. Divide by the number of pairs that count.
+targets_only: & real[:, :-1] →
+    With padding on the left, the first word is predicted from padding. The input must be real as well: real[:, 1:]
+    & real[:, :-1].
+inputs_only: real[:, 1:] & →
+    With padding on the right, padding is predicted after the last word. The target must be real as well: real[:,
+    1:] & real[:, :-1].
+per_sentence: nll[counts].mean() → ((nll * counts).sum(-1) / counts.sum(-1)).mean()
+    Each text is averaged on its own, so words of short texts weigh more. Sum over all pairs, then divide once.
+per_sentence_with_pairs: nll[counts] → ((nll * counts).sum(-1) / counts.sum(-1))[counts.any(-1)]
+    Each text is averaged on its own, so words of short texts weigh more. Put all pairs together, then take one
+    mean.
+per_sentence_clamped: nll[counts].mean() → ((nll * counts).sum(-1) / counts.sum(-1).clamp(min=1)).mean()
+    Each text is averaged on its own, and texts without a pair count as 0. Sum over all pairs, then divide once by
+    their number.
+bits: nll[counts].mean() → nll[counts].mean() / math.log(2)
+    This is in bits (base 2). Use natural logarithms: nats.
+bits_of_probabilities: log_softmax(-1) → softmax(-1) ; [..., 0] → [..., 0].log2()
+    This is in bits (log2), and of probabilities, which round to 0 for large logits. Use log_softmax or
+    cross_entropy: they are in nats.
+log_of_softmax: log_softmax(-1) → softmax(-1) ; [..., 0] → [..., 0].log()
+    A probability can round to 0, and its logarithm is then -inf. Take log_softmax (or cross_entropy) in one step,
+    not the log of a softmax.
+probabilities: log_softmax → softmax ; -log_p → 1 - log_p
+    The logarithm is missing: the loss of a pair is −ln p, not 1 − p.
+counts_places: nll[counts].mean() → nll[counts].sum() / (ids.numel() if real is None else real.sum())
+    The sum is divided by the number of tokens. Each text has one pair fewer: divide by the number of pairs.
+per_text: .mean() → .sum() / len(ids)
+    The sum is divided by the number of texts. Divide by the number of pairs that count.
+detached: .mean() → .mean().detach()
+    The number is right, but it is cut off from the logits (detach, item, torch.tensor), so nothing could be trained
+    on it.
+softmax_twice: .log_softmax(-1) → .softmax(-1).log_softmax(-1)
+    The softmax is taken twice. cross_entropy and log_softmax want logits, not probabilities.
+negative: -log_p → log_p
+    The sign is turned. The loss is −ln p, which is never negative.
+equal_pairs: return ids[:, :-1], ids[:, 1:] → return ids[:, :-1], ids[:, :-1] ; ids.shape[1] < 2 → False
+    Targets equal inputs. The target of a token is the one after it: ids[..., 1:].
+uncut_pairs: return ids[:, :-1], ids[:, 1:] → return ids, ids[:, 1:] ; ids.shape[1] < 2 → False
+    There is one input more than targets. The last token has nothing to predict: cut it from the inputs.
+unchecked: ids.shape[1] < 2 → False
+    Pairs and loss are right. Let next_token_pairs raise a ValueError for fewer than two tokens: the mean over no
+    pair is NaN.
+empty_allowed: ids.shape[1] < 2 → ids.shape[1] == 1
+    One token is refused, none is not. Raise the ValueError for fewer than two: ids.shape[1] < 2.
+two_refused: ids.shape[1] < 2 → ids.shape[1] <= 2 ; log_p = → next_token_pairs(ids); log_p =
+    Two tokens are refused, but they make a pair. The ValueError is for fewer than two.
+swapped_pairs: return ids[:, :-1], ids[:, 1:] → return ids[:, 1:], ids[:, :-1] ; ids.shape[1] < 2 → False
+    Inputs and targets are exchanged: the targets are the tokens that come later, ids[:, 1:].
+either_real: real[:, 1:] & real[:, :-1] → real[:, 1:] | real[:, :-1]
+    A pair counts here when its input or its target is real. Both must be: join them with &.
+texts_joined: logits[:, :-1] → logits.flatten(0, 1)[:-1] ; ids[:, 1:, None] → ids.flatten()[1:, None]
+; real[:, 1:] & real[:, :-1] → real.flatten()[1:] & real.flatten()[:-1]
+    The texts are put in one line before the shift, so the end of one predicts the start of the next. Shift each
+    text along its own axis: [:, :-1] and [:, 1:].
+raw_logits: .log_softmax(-1) →
+    Logits are averaged as if they were log-probabilities. Take log_softmax over the vocabulary first.
+over_places: log_softmax(-1) → log_softmax(1)
+    The softmax runs over the places of the text. At each place the words of the vocabulary compete: use the last
+    axis.
+not_averaged: nll[counts].mean() → nll
+    There is one loss per pair here. Return the mean over the pairs that count.
+logits_zeroed: logits[:, :-1] → (logits if real is None else logits * real[..., None])[:, :-1] ; nll[counts] → nll
+    The logits of padding are set to 0, but its pairs are still counted. Leave the pairs out: select those that
+    count, then take the mean.
+two_ahead: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
+; real[:, 1:] & real[:, :-1] → real[:, 2:] & real[:, 1:-1]
+    The shift is taken twice: each place is asked for the token after the next. Logits of place t predict token t +
+    1.
+ids_ignored: ids[:, 1:, None] → logits.argmax(-1)[:, 1:, None]
+    The loss does not look at ids but at the word with the largest logit. Pick the entry of the target, ids[:, 1:].
+uncut_targets: return ids[:, :-1], ids[:, 1:] → return ids[:, :-1], ids ; ids.shape[1] < 2 → False
+    There is one target more than inputs. The first token is never predicted: cut it from the targets.
+texts_counted: ids.shape[1] < 2 → len(ids) < 2 ; log_p = → next_token_pairs(ids); log_p =
+    The texts of the batch are counted and not their tokens, so one text alone is refused. Look at the second axis:
+    ids.shape[1].
+all_tokens_counted: ids.shape[1] < 2 → ids.numel() < 2
+    All tokens of the batch are counted together, so two texts of one token pass. Look at the length of a text:
+    ids.shape[1].
+two_ahead_of_ends: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
+; real[:, 1:] & real[:, :-1] → real[:, 2:] & real[:, :-2]
+    Logits of place t are compared with token t + 2: inputs and targets are cut apart by two. Work a text of three
+    tokens by hand: which token comes right after the one that place t has read?
+two_ahead_of_targets: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
+; real[:, 1:] & real[:, :-1] → real[:, 2:]
+    Place t has to tell token t + 2, and only that one must be real. Shift once, then ask whether both tokens of a
+    pair are real.
+two_ahead_of_inputs: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
+; real[:, 1:] & real[:, :-1] → real[:, :-2] & real[:, 1:-1]
+    Place t has to tell token t + 2, and the pairs that count are those of one step. Logits and ids must be cut so
+    that they are one step apart, too.
+no_shift_cut: ids[:, 1:, None] → ids[:, :-1, None]
+    The last place is cut from logits and ids, so place t is asked for token t, which it has just read. A target
+    stands one place after its input.
+count_plus_millionth: nll[counts].mean() → nll[counts].sum() / (counts.sum() + 1e-6)
+    A millionth is added to the number of pairs, so the mean comes out a little too small. Divide by the number as
+    it is.
+float_count_plus_millionth: nll[counts].mean() → nll[counts].sum() / (counts.to(nll.dtype).sum() + 1e-6)
+    A millionth is added to the number of pairs, which is a float here, and the mean is a little too small. Divide
+    by the number as it is.
+float_count_plus_tiny: nll[counts].mean() → nll[counts].sum() / (counts.to(nll.dtype).sum() + 1e-8)
+    A tiny number, 1e-8, is added to the number of pairs, and the mean is no longer exact. Divide by the number as
+    it is.
+""",
+)
+
 EXERCISE = Exercise(
     id="objective.next_token",
     title="The shift by one",
     points=3,
     difficulty=3,
     minutes=15,
-    signature="next_token_pairs(ids)",
-    targets=("next_token_pairs", "next_token_loss"),
-    reference=(PAIRS, LOSS),
+    reference=(ref.next_token_pairs, ref.next_token_loss),
     alternatives=[(pairs_by_narrow, loss_by_one_hot), (pairs_by_narrow, loss_by_loop)],
     cases=[
         Case(
@@ -165,226 +280,5 @@ EXERCISE = Exercise(
             _trained,
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_shift",
-            (PAIRS, no_shift),
-            "Place t is asked for token t, which it has just read. Logits of place t predict token t + 1: drop the "
-            "last logits and the first id.",
-        ),
-        Mutant(
-            "backward",
-            (PAIRS, backward),
-            "Place t is asked for token t - 1. Drop the last logits and the first id, not the other way round.",
-        ),
-        Mutant(
-            "both_cut_in_front",
-            (PAIRS, lambda logits, ids, real=None: LOSS(logits.roll(-1, 1), ids, real)),
-            "The first place is cut from logits and ids, so place t is asked for token t, which it has just read. "
-            "Cut the logits at the end: logits[:, :-1].",
-        ),
-        Mutant(
-            "wrapped",
-            (PAIRS, wrapped),
-            "The last place is asked for the first token (roll wraps around). It has no target: leave it out.",
-        ),
-        Mutant("summed", (PAIRS, summed), "This is the sum over the pairs. Divide by how many pairs count."),
-        Mutant(
-            "padding_counts",
-            (PAIRS, padding_counts),
-            "Right without padding, but real is not used. A pair counts only when its input and its target are "
-            "both real.",
-        ),
-        Mutant(
-            "divided_by_all",
-            (PAIRS, divided_by_all),
-            "Padding adds nothing to the sum, but is still counted in the division. Divide by the number of pairs "
-            "that count.",
-        ),
-        Mutant(
-            "targets_only",
-            (PAIRS, targets_only),
-            "With padding on the left, the first word is predicted from padding. The input must be real as well: "
-            "real[:, 1:] & real[:, :-1].",
-        ),
-        Mutant(
-            "inputs_only",
-            (PAIRS, inputs_only),
-            "With padding on the right, padding is predicted after the last word. The target must be real as well: "
-            "real[:, 1:] & real[:, :-1].",
-        ),
-        Mutant(
-            "per_sentence",
-            (PAIRS, by_sentence(lambda sums, n: (sums / n).mean())),
-            "Each text is averaged on its own, so words of short texts weigh more. Sum over all pairs, then divide "
-            "once.",
-        ),
-        Mutant(
-            "per_sentence_with_pairs",
-            (PAIRS, by_sentence(lambda sums, n: (sums[n > 0] / n[n > 0]).mean())),
-            "Each text is averaged on its own, so words of short texts weigh more. Put all pairs together, then take "
-            "one mean.",
-        ),
-        Mutant(
-            "per_sentence_clamped",
-            (PAIRS, by_sentence(lambda sums, n: (sums / n.clamp(min=1)).mean())),
-            "Each text is averaged on its own, and texts without a pair count as 0. Sum over all pairs, then divide "
-            "once by their number.",
-        ),
-        Mutant("bits", (PAIRS, bits), "This is in bits (base 2). Use natural logarithms: nats."),
-        Mutant(
-            "bits_of_probabilities",
-            (PAIRS, of_probabilities(lambda p: -p.log2().mean())),
-            "This is in bits (log2), and of probabilities, which round to 0 for large logits. Use log_softmax or "
-            "cross_entropy: they are in nats.",
-        ),
-        Mutant(
-            "log_of_softmax",
-            (PAIRS, of_probabilities(lambda p: -p.log().mean())),
-            "A probability can round to 0, and its logarithm is then -inf. Take log_softmax (or cross_entropy) in one "
-            "step, not the log of a softmax.",
-        ),
-        Mutant(
-            "probabilities",
-            (PAIRS, of_probabilities(lambda p: 1 - p.mean())),
-            "The logarithm is missing: the loss of a pair is −ln p, not 1 − p.",
-        ),
-        Mutant(
-            "counts_places",
-            (PAIRS, counts_positions),
-            "The sum is divided by the number of tokens. Each text has one pair fewer: divide by the number of pairs.",
-        ),
-        Mutant(
-            "per_text",
-            (PAIRS, per_text),
-            "The sum is divided by the number of texts. Divide by the number of pairs that count.",
-        ),
-        Mutant(
-            "detached",
-            (PAIRS, lambda logits, ids, real=None: LOSS(logits, ids, real).detach()),
-            "The number is right, but it is cut off from the logits (detach, item, torch.tensor), so nothing could be "
-            "trained on it.",
-        ),
-        Mutant(
-            "softmax_twice",
-            (PAIRS, lambda logits, ids, real=None: LOSS(logits.softmax(-1), ids, real)),
-            "The softmax is taken twice. cross_entropy and log_softmax want logits, not probabilities.",
-        ),
-        Mutant(
-            "negative",
-            (PAIRS, lambda logits, ids, real=None: -LOSS(logits, ids, real)),
-            "The sign is turned. The loss is −ln p, which is never negative.",
-        ),
-        Mutant(
-            "equal_pairs",
-            (lambda ids: (ids[..., :-1], ids[..., :-1]), LOSS),
-            "Targets equal inputs. The target of a token is the one after it: ids[..., 1:].",
-        ),
-        Mutant(
-            "uncut_pairs",
-            (lambda ids: (ids, ids[..., 1:]), LOSS),
-            "There is one input more than targets. The last token has nothing to predict: cut it from the inputs.",
-        ),
-        Mutant(
-            "unchecked",
-            (lambda ids: (ids[..., :-1], ids[..., 1:]), LOSS),
-            "Pairs and loss are right. Let next_token_pairs raise a ValueError for fewer than two tokens: the mean "
-            "over no pair is NaN.",
-        ),
-        Mutant(
-            "empty_allowed",
-            (nobody_for_pairs, LOSS),
-            "One token is refused, none is not. Raise the ValueError for fewer than two: ids.shape[1] < 2.",
-        ),
-        Mutant(
-            "two_refused",
-            (two_refused, lambda logits, ids, real=None: LOSS(logits, ids, real) if two_refused(ids) else None),
-            "Two tokens are refused, but they make a pair. The ValueError is for fewer than two.",
-        ),
-        Mutant(
-            "swapped_pairs",
-            (lambda ids: (ids[..., 1:], ids[..., :-1]), LOSS),
-            "Inputs and targets are exchanged: the targets are the tokens that come later, ids[:, 1:].",
-        ),
-        Mutant(
-            "either_real",
-            (PAIRS, either_real),
-            "A pair counts here when its input or its target is real. Both must be: join them with &.",
-        ),
-        Mutant(
-            "texts_joined",
-            (PAIRS, texts_joined),
-            "The texts are put in one line before the shift, so the end of one predicts the start of the next. Shift "
-            "each text along its own axis: [:, :-1] and [:, 1:].",
-        ),
-        Mutant(
-            "raw_logits",
-            (PAIRS, lambda logits, ids, real=None: mean_of_targets(-logits[:, :-1], ids, real)),
-            "Logits are averaged as if they were log-probabilities. Take log_softmax over the vocabulary first.",
-        ),
-        Mutant(
-            "over_places",
-            (PAIRS, lambda logits, ids, real=None: mean_of_targets(-logits[:, :-1].log_softmax(1), ids, real)),
-            "The softmax runs over the places of the text. At each place the words of the vocabulary compete: use the "
-            "last axis.",
-        ),
-        Mutant(
-            "not_averaged",
-            (PAIRS, lambda logits, ids, real=None: negative_log_p(logits[:, :-1], ids[:, 1:])),
-            "There is one loss per pair here. Return the mean over the pairs that count.",
-        ),
-        Mutant(
-            "logits_zeroed",
-            (
-                PAIRS,
-                lambda logits, ids, real=None: padding_counts(
-                    logits if real is None else logits * real[..., None], ids
-                ),
-            ),
-            "The logits of padding are set to 0, but its pairs are still counted. Leave the pairs out: select those "
-            "that count, then take the mean.",
-        ),
-        Mutant(
-            "two_ahead",
-            (
-                PAIRS,
-                lambda logits, ids, real=None: (
-                    LOSS(logits[:, :-1], ids[:, 1:], None if real is None else real[:, 1:])
-                    if ids.shape[1] > 2
-                    else negative_log_p(logits, ids).mean() * math.nan
-                ),
-            ),
-            "The shift is taken twice: each place is asked for the token after the next. Logits of place t predict "
-            "token t + 1.",
-        ),
-        Mutant(
-            "ids_ignored",
-            (
-                PAIRS,
-                lambda logits, ids, real=None: mean_of_targets(
-                    -logits[:, :-1].log_softmax(-1), logits.argmax(-1), real
-                ),
-            ),
-            "The loss does not look at ids but at the word with the largest logit. Pick the entry of the target, "
-            "ids[:, 1:].",
-        ),
-        Mutant(
-            "uncut_targets",
-            (lambda ids: (ids[..., :-1], ids), LOSS),
-            "There is one target more than inputs. The first token is never predicted: cut it from the targets.",
-        ),
-        Mutant(
-            "texts_counted",
-            refusing(lambda ids: len(ids) < 2),
-            "The texts of the batch are counted and not their tokens, so one text alone is refused. Look at the "
-            "second axis: ids.shape[1].",
-        ),
-        Mutant(
-            "all_tokens_counted",
-            refusing(lambda ids: ids.numel() < 2),
-            "All tokens of the batch are counted together, so two texts of one token pass. Look at the length of a "
-            "text: ids.shape[1].",
-        ),
-        *SHIFTS,
-    ],
+    mutants=MISTAKES,
 )

@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call, several
 from autograder.reference import masks as ref
 
 
@@ -23,24 +24,72 @@ def by_last_key(T, prefix):
     return torch.arange(T)[None, :] <= last[:, None]
 
 
-# The mistakes leave the ValueError out: it comes with the last point, and would hide which mistake it is.
-def _prefix(rule):
-    def wrong(T, prefix):
-        i = torch.arange(T)
-        return rule(i[:, None], i[None, :], prefix).expand(T, T)
+def prefix_lm_mask(T, prefix):
+    """Two comparisons of places, of which one has to hold."""
+    if not 0 <= prefix <= T:
+        raise ValueError("prefix outside 0..T")
+    query, key = torch.arange(T)[:, None], torch.arange(T)
+    return (key < prefix) | (key <= query)
 
-    return wrong
 
-
-def _checked(refused):
-    def wrong(T, prefix):
-        if refused(T, prefix):
-            raise ValueError("no such prefix")
-        i = torch.arange(T)
-        return (i < prefix) | (i <= i[:, None])
-
-    return wrong
-
+# Where a mask is wrong, the ValueError is left out: it comes with the last point, and would hide which mistake it is.
+MISTAKES = changes(
+    prefix_lm_mask,
+    """
+causal_only: (key < prefix) | (key <= query) → key <= query ; not 0 <= prefix <= T → False
+    The prefix changes nothing: this is the causal mask. A key inside the prefix is allowed for every query.
+prefix_only: (key < prefix) | (key <= query) → (key < prefix).expand(T, T) ; not 0 <= prefix <= T → False
+    The words after the prefix see the prefix but not each other, nor themselves. Allow a key when it is in the
+    prefix or not later than the query.
+both_needed: ) | ( → ) & ( ; not 0 <= prefix <= T → False
+    A key must be in the prefix and in the past here. One of the two is enough: use | in place of &.
+prefix_sees_all: key < prefix → query < prefix ; not 0 <= prefix <= T → False
+    The prefix's own words see everything, the text to be predicted included. It is the key that must lie in the
+    prefix, not the query.
+one_too_many: key < prefix → key <= prefix ; not 0 <= prefix <= T → False
+    The prefix is one word too long. Places count from 0, so a prefix of p words has places 0 to p - 1.
+upside_down: (key < prefix) | (key <= query) → ~((key < prefix) | (key <= query)) ; not 0 <= prefix <= T → False
+    The mask is upside down: True means may look.
+one_too_few: key < prefix → key < prefix - 1 ; not 0 <= prefix <= T → False
+    The prefix is one word too short. Places count from 0, so a prefix of p words has places 0 to p - 1: k < prefix.
+last_words: key < prefix → key >= T - prefix ; not 0 <= prefix <= T → False
+    The last words are open to all, not the first. The prefix is where the text begins: k < prefix.
+wide_band: (key < prefix) | (key <= query) → key <= query + prefix ; not 0 <= prefix <= T → False
+    Every word sees `prefix` words ahead: tril with an offset moves the whole diagonal. Only the keys inside the
+    prefix are open.
+prefix_apart: (key < prefix) → (key < prefix) & (query < prefix) ; (key <= query) → (key >= prefix) & (key <= query)
+; not 0 <= prefix <= T → False
+    The words after the prefix do not see it. A key in the prefix is allowed for every query.
+numbers: (key < prefix) | (key <= query) → ((key < prefix) | (key <= query)).long()
+    The pattern is right, but these are whole numbers. Return booleans (a comparison, or dtype=torch.bool).
+empty_refused: not 0 <= prefix <= T → not 0 < prefix <= T
+    A prefix of 0 is refused. It is allowed, and gives the causal mask.
+full_refused: not 0 <= prefix <= T → not 0 <= prefix < T
+    A prefix of T is refused. It is allowed, and lets every word see every word.
+negative_allowed: not 0 <= prefix <= T → prefix > T
+    One check is missing: a negative prefix. Raise a ValueError for it as well.
+too_long_allowed: not 0 <= prefix <= T → prefix < 0
+    One check is missing: a prefix longer than T. Raise a ValueError for it as well.
+unchecked: not 0 <= prefix <= T → False
+    The mask is right. Raise a ValueError when the prefix does not lie in 0 … T.
+block_only: | (key <= query) → & (query < prefix) ; not 0 <= prefix <= T → False
+    Only the prefix sees anything. The words after it see the prefix and everything up to themselves.
+transposed: query, key = → key, query = ; not 0 <= prefix <= T → False
+    Queries and keys are exchanged. Rows are queries, and a key is allowed when it lies in the prefix or not after
+    the query.
+not_itself: key <= query → key < query ; not 0 <= prefix <= T → False
+    A word after the prefix does not see itself. The key may be the query's own place: k <= q.
+exactly_one: ) | ( → ) ^ ( ; not 0 <= prefix <= T → False
+    A key that fulfills both conditions is refused. At least one must hold: use |.
+sees_next: key <= query → key <= query + 1 ; not 0 <= prefix <= T → False
+    Each word also sees the next one, which it should predict. After the prefix the last allowed key is the word
+    itself.
+target_full: key <= query → query >= prefix ; not 0 <= prefix <= T → False
+    The words after the prefix see each other in both directions. After the prefix the mask is causal: k <= q.
+all_open: (key < prefix) | (key <= query) → torch.ones(T, T, dtype=torch.bool) ; not 0 <= prefix <= T → False
+    Every word sees every word. A key after the prefix is allowed only when it is not later than the query.
+""",
+)
 
 EXERCISE = Exercise(
     id="mask.prefix_lm",
@@ -49,7 +98,6 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=8,
     extension=True,
-    signature="prefix_lm_mask(T, prefix)",
     reference=ref.prefix_lm_mask,
     alternatives=[by_block, by_last_key],
     cases=[
@@ -76,128 +124,9 @@ EXERCISE = Exercise(
         ),
         Case("single", "a text of one word: with a prefix of 0 and of 1", lambda g: call(1, 0).call(1, 1), weight=0.5),
     ],
-    mutants=[
-        Mutant(
-            "causal_only",
-            _prefix(lambda q, k, p: k <= q),
-            "The prefix changes nothing: this is the causal mask. A key inside the prefix is allowed for every query.",
-        ),
-        Mutant(
-            "prefix_only",
-            _prefix(lambda q, k, p: (k < p) & (q >= 0)),
-            "The words after the prefix see the prefix but not each other, nor themselves. Allow a key when it is "
-            "in the prefix or not later than the query.",
-        ),
-        Mutant(
-            "both_needed",
-            _prefix(lambda q, k, p: (k < p) & (k <= q)),
-            "A key must be in the prefix and in the past here. One of the two is enough: use | in place of &.",
-        ),
-        Mutant(
-            "prefix_sees_all",
-            _prefix(lambda q, k, p: (q < p) | (k <= q)),
-            "The prefix's own words see everything, the text to be predicted included. It is the key that must lie "
-            "in the prefix, not the query.",
-        ),
-        Mutant(
-            "one_too_many",
-            _prefix(lambda q, k, p: (k <= p) | (k <= q)),
-            "The prefix is one word too long. Places count from 0, so a prefix of p words has places 0 to p - 1.",
-        ),
-        Mutant(
-            "upside_down",
-            _prefix(lambda q, k, p: ~((k < p) | (k <= q))),
-            "The mask is upside down: True means may look.",
-        ),
-        Mutant(
-            "one_too_few",
-            _prefix(lambda q, k, p: (k < p - 1) | (k <= q)),
-            "The prefix is one word too short. Places count from 0, so a prefix of p words has places 0 to p - 1: "
-            "k < prefix.",
-        ),
-        Mutant(
-            "last_words",
-            _prefix(lambda q, k, p: (k >= len(k.T) - p) | (k <= q)),
-            "The last words are open to all, not the first. The prefix is where the text begins: k < prefix.",
-        ),
-        Mutant(
-            "wide_band",
-            _prefix(lambda q, k, p: k <= q + p),
-            "Every word sees `prefix` words ahead: tril with an offset moves the whole diagonal. Only the keys inside "
-            "the prefix are open.",
-        ),
-        Mutant(
-            "prefix_apart",
-            _prefix(lambda q, k, p: ((q < p) & (k < p)) | ((q >= p) & (k >= p) & (k <= q))),
-            "The words after the prefix do not see it. A key in the prefix is allowed for every query.",
-        ),
-        Mutant(
-            "numbers",
-            lambda T, prefix: ref.prefix_lm_mask(T, prefix).long(),
-            "The pattern is right, but these are whole numbers. Return booleans (a comparison, or dtype=torch.bool).",
-        ),
-        Mutant(
-            "empty_refused",
-            _checked(lambda T, p: not 0 < p <= T),
-            "A prefix of 0 is refused. It is allowed, and gives the causal mask.",
-        ),
-        Mutant(
-            "full_refused",
-            _checked(lambda T, p: not 0 <= p < T),
-            "A prefix of T is refused. It is allowed, and lets every word see every word.",
-        ),
-        Mutant(
-            "negative_allowed",
-            _checked(lambda T, p: p > T),
-            "One check is missing: a negative prefix. Raise a ValueError for it as well.",
-        ),
-        Mutant(
-            "too_long_allowed",
-            _checked(lambda T, p: p < 0),
-            "One check is missing: a prefix longer than T. Raise a ValueError for it as well.",
-        ),
-        Mutant(
-            "unchecked",
-            _prefix(lambda q, k, p: (k < p) | (k <= q)),
-            "The mask is right. Raise a ValueError when the prefix does not lie in 0 … T.",
-        ),
-        Mutant(
-            "block_only",
-            _prefix(lambda q, k, p: (q < p) & (k < p)),
-            "Only the prefix sees anything. The words after it see the prefix and everything up to themselves.",
-        ),
-        Mutant(
-            "transposed",
-            _prefix(lambda q, k, p: (q < p) | (k >= q)),
-            "Queries and keys are exchanged. Rows are queries, and a key is allowed when it lies in the prefix or not "
-            "after the query.",
-        ),
-        Mutant(
-            "not_itself",
-            _prefix(lambda q, k, p: (k < p) | (k < q)),
-            "A word after the prefix does not see itself. The key may be the query's own place: k <= q.",
-        ),
-        Mutant(
-            "exactly_one",
-            _prefix(lambda q, k, p: (k < p) ^ (k <= q)),
-            "A key that fulfills both conditions is refused. At least one must hold: use |.",
-        ),
-        Mutant(
-            "sees_next",
-            _prefix(lambda q, k, p: (k < p) | (k <= q + 1)),
-            "Each word also sees the next one, which it should predict. After the prefix the last allowed key is the "
-            "word itself.",
-        ),
-        Mutant(
-            "target_full",
-            _prefix(lambda q, k, p: (k < p) | (q >= p)),
-            "The words after the prefix see each other in both directions. After the prefix the mask is causal: k <= "
-            "q.",
-        ),
-        Mutant(
-            "all_open",
-            _prefix(lambda q, k, p: (k >= 0) & (q >= 0)),
-            "Every word sees every word. A key after the prefix is allowed only when it is not later than the query.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the learner's function has no device; only the reference, which other units use, has one
+    prefix_lm_mask(device)
+""",
 )

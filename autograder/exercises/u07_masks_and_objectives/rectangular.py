@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call, several
 from autograder.reference import masks as ref
 
 
@@ -22,25 +23,57 @@ def last_rows(T, S=None):
     return torch.tensor([[s <= t for s in range(S)] for t in range(S)])[-T:]
 
 
-def _tril(offset, S_of=lambda T, S: S):
-    def wrong(T, S=None):
-        S = T if S is None else S
-        return torch.ones(T, S_of(T, S), dtype=torch.bool).tril(offset(T, S))
-
-    return wrong
-
-
-def _checked(rule, refused):
-    def wrong(T, S=None):
-        keys = T if S is None else S
-        if refused(T, keys):
-            raise ValueError("no such mask")
-        return rule(T, S)
-
-    return wrong
-
-
-RIGHT = _tril(lambda T, S: S - T)
+# Where a mask is wrong, the ValueError is left out: it comes with the last point.
+MISTAKES = changes(
+    by_tril,
+    """
+no_offset: diagonal=S - T → diagonal=0 ; not 1 <= T <= S → False
+    The queries are taken for the first T words, so the newest sees only the oldest keys. Query i stands at place i
+    + S - T.
+wrong_way: diagonal=S - T → diagonal=T - S ; not 1 <= T <= S → False
+    The offset points the wrong way: T - S removes keys. Query i stands at place i + S - T.
+one_too_few: diagonal=S - T → diagonal=S - T - 1 ; not 1 <= T <= S → False
+    Each query misses its own key. Its last allowed key is its own place, i + S - T, included.
+one_too_many: diagonal=S - T → diagonal=S - T + 1 ; not 1 <= T <= S → False
+    Each query sees one key too many: the word after it. Its last allowed key is i + S - T.
+always_square: torch.ones(T, S → torch.ones(T, T ; diagonal=S - T → diagonal=0 ; not 1 <= T <= S → False
+    S plays no part: the shape is (T, T). There is one column per key, S of them.
+upside_down: return torch → return ~torch ; not 1 <= T <= S → False
+    The mask is upside down. True means may look: True at and before the query's own place.
+as_floats: , dtype=torch.bool → ; not 1 <= T <= S → False
+    The pattern is right, but these are numbers. Return booleans (a comparison, or dtype=torch.bool).
+unchecked: not 1 <= T <= S → False
+    The mask is right where it exists. Raise a ValueError for no query, and for fewer keys than queries.
+queries_unchecked: not 1 <= T <= S → S < T
+    One check is missing: T < 1. Raise a ValueError for it as well.
+keys_unchecked: not 1 <= T <= S → T < 1
+    One check is missing: S < T, fewer keys than queries. Raise a ValueError for it as well.
+zero_is_none: S = T if S is None else S → S = S or T
+    0 keys are taken for no S at all, so the mask is square. 0 is a number of keys, and too few of them: ask `S is
+    None`.
+square_refused: not 1 <= T <= S → not 1 <= T < S
+    As many keys as queries are refused. S = T is the ordinary square mask; only S < T raises the ValueError.
+numbers: dtype=torch.bool → dtype=torch.long ; not 1 <= T <= S → False
+    The pattern is right, but these are whole numbers. Return booleans (a comparison, or dtype=torch.bool).
+last_columns: torch.ones(T, S → torch.ones(S, S ; .tril(diagonal=S - T) → .tril()[:, -T:]
+    These are the last T columns of the square mask. The newest words are queries: take the last T rows, [-T:].
+transposed: .tril(diagonal=S - T) → .tril(diagonal=S - T).T
+    Queries and keys are exchanged: the shape is (S, T). Rows are queries, T of them.
+later_keys: .tril( → .triu(
+    Each query sees itself and what comes after it. Allow the keys up to its own place, i + S - T.
+all_open: .tril(diagonal=S - T) →
+    Every query sees every key. Query i stands at place i + S - T, and sees the keys up to there.
+zero_queries_allowed: not 1 <= T <= S → not 0 <= T <= S
+    No query at all is accepted. Raise the ValueError for T < 1, so for 0 as well.
+only_zero_refused: not 1 <= T <= S → T == 0 or S < T
+    0 queries are refused, a negative number is not. Raise the ValueError for T < 1.
+one_query_refused: not 1 <= T <= S → not 1 < T <= S
+    A single query is refused. It is allowed, as in decoding: only T < 1 raises the ValueError.
+additive: torch.ones(T, S, dtype=torch.bool) → torch.full((T, S), float("-inf"))
+; .tril(diagonal=S - T) → .triu(diagonal=S - T + 1) ; not 1 <= T <= S → False
+    This is a mask of 0 and -inf to be added. Return booleans, True = may look.
+""",
+)
 
 EXERCISE = Exercise(
     id="mask.rectangular",
@@ -48,7 +81,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="causal_mask(T, S=None)",
     reference=ref.causal_mask,
     alternatives=[by_tril, last_rows],
     cases=[
@@ -95,114 +127,10 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_offset",
-            _tril(lambda T, S: 0),
-            "The queries are taken for the first T words, so the newest sees only the oldest keys. Query i stands "
-            "at place i + S - T.",
-        ),
-        Mutant(
-            "wrong_way",
-            _tril(lambda T, S: T - S),
-            "The offset points the wrong way: T - S removes keys. Query i stands at place i + S - T.",
-        ),
-        Mutant(
-            "one_too_few",
-            _tril(lambda T, S: S - T - 1),
-            "Each query misses its own key. Its last allowed key is its own place, i + S - T, included.",
-        ),
-        Mutant(
-            "one_too_many",
-            _tril(lambda T, S: S - T + 1),
-            "Each query sees one key too many: the word after it. Its last allowed key is i + S - T.",
-        ),
-        Mutant(
-            "always_square",
-            _tril(lambda T, S: 0, lambda T, S: T),
-            "S plays no part: the shape is (T, T). There is one column per key, S of them.",
-        ),
-        Mutant(
-            "upside_down",
-            lambda T, S=None: ~_tril(lambda T, S: S - T)(T, S),
-            "The mask is upside down. True means may look: True at and before the query's own place.",
-        ),
-        Mutant(
-            "as_floats",
-            lambda T, S=None: _tril(lambda T, S: S - T)(T, S).float(),
-            "The pattern is right, but these are numbers. Return booleans (a comparison, or dtype=torch.bool).",
-        ),
-        Mutant(
-            "unchecked",
-            RIGHT,
-            "The mask is right where it exists. Raise a ValueError for no query, and for fewer keys than queries.",
-        ),
-        Mutant(
-            "queries_unchecked",
-            _checked(RIGHT, lambda T, S: S < T),
-            "One check is missing: T < 1. Raise a ValueError for it as well.",
-        ),
-        Mutant(
-            "keys_unchecked",
-            _checked(RIGHT, lambda T, S: T < 1),
-            "One check is missing: S < T, fewer keys than queries. Raise a ValueError for it as well.",
-        ),
-        Mutant(
-            "zero_is_none",
-            lambda T, S=None: _checked(RIGHT, lambda T, S: T < 1 or S < T)(T, S or None),
-            "0 keys are taken for no S at all, so the mask is square. 0 is a number of keys, and too few of them: ask "
-            "`S is None`.",
-        ),
-        Mutant(
-            "square_refused",
-            _checked(RIGHT, lambda T, S: T < 1 or S <= T),
-            "As many keys as queries are refused. S = T is the ordinary square mask; only S < T raises the ValueError.",
-        ),
-        Mutant(
-            "numbers",
-            lambda T, S=None: RIGHT(T, S).long(),
-            "The pattern is right, but these are whole numbers. Return booleans (a comparison, or dtype=torch.bool).",
-        ),
-        Mutant(
-            "last_columns",
-            _checked(lambda T, S=None: RIGHT(S or T, S or T)[:, -T:], lambda T, S: T < 1 or S < T),
-            "These are the last T columns of the square mask. The newest words are queries: take the last T rows, "
-            "[-T:].",
-        ),
-        Mutant(
-            "transposed",
-            _checked(lambda T, S=None: RIGHT(T, S).T, lambda T, S: T < 1 or S < T),
-            "Queries and keys are exchanged: the shape is (S, T). Rows are queries, T of them.",
-        ),
-        Mutant(
-            "later_keys",
-            _checked(lambda T, S=None: ~_tril(lambda T, S: S - T - 1)(T, S), lambda T, S: T < 1 or S < T),
-            "Each query sees itself and what comes after it. Allow the keys up to its own place, i + S - T.",
-        ),
-        Mutant(
-            "all_open",
-            _checked(lambda T, S=None: _tril(lambda T, S: S)(T, S), lambda T, S: T < 1 or S < T),
-            "Every query sees every key. Query i stands at place i + S - T, and sees the keys up to there.",
-        ),
-        Mutant(
-            "zero_queries_allowed",
-            _checked(RIGHT, lambda T, S: T < 0 or S < T),
-            "No query at all is accepted. Raise the ValueError for T < 1, so for 0 as well.",
-        ),
-        Mutant(
-            "only_zero_refused",
-            _checked(RIGHT, lambda T, S: T == 0 or S < T),
-            "0 queries are refused, a negative number is not. Raise the ValueError for T < 1.",
-        ),
-        Mutant(
-            "one_query_refused",
-            _checked(RIGHT, lambda T, S: T <= 1 or S < T),
-            "A single query is refused. It is allowed, as in decoding: only T < 1 raises the ValueError.",
-        ),
-        Mutant(
-            "additive",
-            lambda T, S=None: torch.zeros(RIGHT(T, S).shape).masked_fill(~RIGHT(T, S), float("-inf")),
-            "This is a mask of 0 and -inf to be added. Return booleans, True = may look.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the learner's function has no device; only the reference, which other units use, has one
+    causal_mask(device)
+    causal_mask(S, device)
+""",
 )

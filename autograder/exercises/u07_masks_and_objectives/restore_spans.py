@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import objectives as ref
 
 from .shared import HAND, edges_of_spans, with_noise
@@ -43,65 +44,22 @@ def restore_by_places(inputs, targets, first_sentinel):
     return torch.cat([*pieces, inputs[last:]])
 
 
-# The mistakes leave the ValueErrors out, and fill a gap without a span with nothing.
-def _restore(fill=lambda spans, k: spans[k] if k < len(spans) else [], tail=lambda spans, s: []):
-    def wrong(inputs, targets, first_sentinel):
-        spans = _spans(targets, first_sentinel)
-        text, k = [], 0
-        for token in inputs.tolist():
-            if token == first_sentinel - k:
-                text += fill(spans, k)
-                k += 1
-            else:
-                text.append(token)
-        text += tail(spans, first_sentinel)
-        return torch.tensor(text)
-
-    return wrong
-
-
-def keeps_sentinels(inputs, targets, first_sentinel):
+def restore_spans(inputs, targets, first_sentinel):
+    """The sentinels are compared first, then each gap is filled with the next span."""
     spans = _spans(targets, first_sentinel)
-    text, k = [], 0
+    closing = first_sentinel - len(spans)
+    found = [token for token in inputs.tolist() if closing <= token <= first_sentinel]
+    marks = list(range(first_sentinel, closing, -1))
+    if found != marks:
+        raise ValueError("inputs and targets do not belong together")
+    text, used, rest = [], 0, iter(spans)
     for token in inputs.tolist():
-        text.append(token)
-        if token == first_sentinel - k:
-            text += spans[k] if k < len(spans) else []
-            k += 1
+        if token == first_sentinel - used:
+            text += next(rest, [])
+            used += 1
+        else:
+            text.append(token)
     return torch.tensor(text)
-
-
-# Everything right but the ValueErrors; the loop as the hints have it.
-def _checked(is_sentinel=None, no_span=lambda used, spans, token, first: False, left_over=lambda used, spans: False):
-    def wrong(inputs, targets, first_sentinel):
-        spans = _spans(targets, first_sentinel)
-        closing = first_sentinel - len(spans)
-        text, used = [], 0
-        for token in inputs.tolist():
-            if is_sentinel(token, closing, first_sentinel) if is_sentinel else closing <= token <= first_sentinel:
-                if no_span(used, spans, token, first_sentinel):
-                    raise ValueError("no span")
-                text += spans[used]
-                used += 1
-            else:
-                text.append(token)
-        if left_over(used, spans):
-            raise ValueError("spans left over")
-        return torch.tensor(text)
-
-    return wrong
-
-
-def _too_many(used, spans, token, first):
-    return used == len(spans)
-
-
-def _not_next(used, spans, token, first):
-    return used == len(spans) or token != first - used
-
-
-def _some_left(used, spans):
-    return used < len(spans)
 
 
 def _back(g: Source, pattern: str, first: int = 999) -> Program:
@@ -121,6 +79,68 @@ def _mismatch(g: Source) -> Program:
     return call(inputs, ref.span_corruption(*with_noise(g, "xx..x"), 999).targets, 999)
 
 
+# Where a text is wrong, the ValueErrors are left out, and a gap without a span is filled with nothing.
+MISTAKES = changes(
+    restore_spans,
+    """
+keeps_sentinels: text += next(rest, []) → text += [token, *next(rest, [])] ; found != marks → False
+    The sentinels are still in the text. Each is replaced by its span, not followed by it.
+at_the_end: text += next(rest, []) → ; torch.tensor(text) → torch.tensor(text + sum(spans, [])) ; found != marks → False
+    The spans are appended at the end. Each belongs where its sentinel stands in the inputs.
+first_span_everywhere: next(rest, []) → spans[0] ; found != marks → False
+    Every gap is filled with the first span. The k-th sentinel of the inputs gets the k-th span.
+reversed: iter(spans) → reversed(spans) ; found != marks → False
+    The spans are put back in reverse order. Sentinels count down, but in inputs and targets they come in the same
+    order.
+first_tokens: next(rest, []) → next(rest, [])[:1] ; found != marks → False
+    Only the first token of each span comes back. A span runs up to the next sentinel of the targets.
+gaps_closed: text += next(rest, []) → ; found != marks → False
+    The sentinels are removed and nothing is put in their place.
+closing_kept: torch.tensor(text) → torch.tensor([*text, closing]) ; found != marks → False
+    The last sentinel of the targets ends up in the text. It only closes the last span.
+order_unchecked: found != marks → len(found) != len(marks) ; token == first_sentinel - used → token in found
+    The sentinels are counted, but not compared. The k-th sentinel of the inputs must be first_sentinel - k: raise a
+    ValueError for another one.
+spans_left_over: found != marks → found != marks[: len(found)]
+    Spans for which the inputs have no sentinel are lost without a word. After the loop, raise a ValueError when
+    used < len(spans).
+counted_only: found != marks → len(found) > len(marks) ; token == first_sentinel - used → token in found
+    Only too many sentinels are refused. Raise a ValueError as well for spans left over, and for a sentinel out of
+    turn.
+too_many_unchecked: found != marks → len(found) < len(marks) ; token == first_sentinel - used → token in found
+; next(rest, []) → spans[used]
+    A sentinel without a span ends in an IndexError. Before you take spans[used], raise a ValueError when there is
+    none left.
+first_missed: token <= first_sentinel → token < first_sentinel ; found != marks → len(found) > len(marks)
+; token == first_sentinel - used → token in found
+    first_sentinel itself is taken for an ordinary token. The range of the sentinels includes both ends: closing <=
+    token <= first_sentinel.
+first_missed_checked: token <= first_sentinel → token < first_sentinel ; found != marks → len(found) != len(marks)
+; token == first_sentinel - used → token in found
+    first_sentinel itself is taken for an ordinary token, so that a span is left over. The range includes both ends:
+    closing <= token <= first_sentinel.
+above_is_sentinel: closing <= token <= first_sentinel → closing <= token ; found != marks → len(found) != len(marks)
+; token == first_sentinel - used → token in found
+    Ids above first_sentinel are taken for sentinels. They are ordinary: closing <= token <= first_sentinel.
+below_is_sentinel: closing <= token → closing - 1 <= token ; found != marks → len(found) != len(marks)
+; token == first_sentinel - used → token in found
+    The id below the closing sentinel is taken for a sentinel. The range ends at closing.
+spans_reversed: next(rest, []) → next(rest, [])[::-1] ; found != marks → False
+    The tokens of each span come back in reverse. They stand in the targets in the order of the text.
+unchecked: found != marks → False
+    The text is right. Raise a ValueError when inputs and targets do not have the same sentinels.
+next_span: iter(spans) → iter(spans[1:]) ; found != marks → False
+    Each gap gets the span after its own: the count goes up before the span is taken. Take spans[used] first, then
+    count.
+last_span_everywhere: next(rest, []) → spans[-1] ; found != marks → False
+    Every gap is filled with the last span. The k-th sentinel of the inputs gets the k-th span.
+last_tokens: next(rest, []) → next(rest, [])[-1:] ; found != marks → False
+    Only the last token of each span comes back. Add the whole span: text += spans[used].
+spans_only: torch.tensor(text) → torch.tensor(sum(spans, [])) ; found != marks → False
+    Only the hidden tokens come back. The tokens in sight stay where the inputs have them.
+""",
+)
+
 EXERCISE = Exercise(
     id="objective.restore_spans",
     title="Nothing is lost",
@@ -128,7 +148,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="restore_spans(inputs, targets, first_sentinel)",
     reference=ref.restore_spans,
     alternatives=[restore_by_dict, restore_by_places],
     cases=[
@@ -168,125 +187,11 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "keeps_sentinels",
-            keeps_sentinels,
-            "The sentinels are still in the text. Each is replaced by its span, not followed by it.",
-        ),
-        Mutant(
-            "at_the_end",
-            _restore(fill=lambda spans, k: [], tail=lambda spans, s: sum(spans, [])),
-            "The spans are appended at the end. Each belongs where its sentinel stands in the inputs.",
-        ),
-        Mutant(
-            "first_span_everywhere",
-            _restore(fill=lambda spans, k: spans[0]),
-            "Every gap is filled with the first span. The k-th sentinel of the inputs gets the k-th span.",
-        ),
-        Mutant(
-            "reversed",
-            _restore(fill=lambda spans, k: spans[-1 - k] if k < len(spans) else []),
-            "The spans are put back in reverse order. Sentinels count down, but in inputs and targets they come in "
-            "the same order.",
-        ),
-        Mutant(
-            "first_tokens",
-            _restore(fill=lambda spans, k: spans[k][:1] if k < len(spans) else []),
-            "Only the first token of each span comes back. A span runs up to the next sentinel of the targets.",
-        ),
-        Mutant(
-            "gaps_closed",
-            _restore(fill=lambda spans, k: []),
-            "The sentinels are removed and nothing is put in their place.",
-        ),
-        Mutant(
-            "closing_kept",
-            _restore(tail=lambda spans, s: [s - len(spans)]),
-            "The last sentinel of the targets ends up in the text. It only closes the last span.",
-        ),
-        Mutant(
-            "order_unchecked",
-            _checked(no_span=_too_many, left_over=_some_left),
-            "The sentinels are counted, but not compared. The k-th sentinel of the inputs must be first_sentinel - k: "
-            "raise a ValueError for another one.",
-        ),
-        Mutant(
-            "spans_left_over",
-            _checked(no_span=_not_next),
-            "Spans for which the inputs have no sentinel are lost without a word. After the loop, raise a ValueError "
-            "when used < len(spans).",
-        ),
-        Mutant(
-            "counted_only",
-            _checked(no_span=_too_many),
-            "Only too many sentinels are refused. Raise a ValueError as well for spans left over, and for a sentinel "
-            "out of turn.",
-        ),
-        Mutant(
-            "too_many_unchecked",
-            _checked(left_over=_some_left),
-            "A sentinel without a span ends in an IndexError. Before you take spans[used], raise a ValueError when "
-            "there is none left.",
-        ),
-        Mutant(
-            "first_missed",
-            _checked(is_sentinel=lambda t, closing, first: closing <= t < first, no_span=_too_many),
-            "first_sentinel itself is taken for an ordinary token. The range of the sentinels includes both ends: "
-            "closing <= token <= first_sentinel.",
-        ),
-        Mutant(
-            "first_missed_checked",
-            _checked(
-                is_sentinel=lambda t, closing, first: closing <= t < first, no_span=_too_many, left_over=_some_left
-            ),
-            "first_sentinel itself is taken for an ordinary token, so that a span is left over. The range includes "
-            "both ends: closing <= token <= first_sentinel.",
-        ),
-        Mutant(
-            "above_is_sentinel",
-            _checked(is_sentinel=lambda t, closing, first: t >= closing, no_span=_too_many, left_over=_some_left),
-            "Ids above first_sentinel are taken for sentinels. They are ordinary: closing <= token <= first_sentinel.",
-        ),
-        Mutant(
-            "below_is_sentinel",
-            _checked(
-                is_sentinel=lambda t, closing, first: closing - 1 <= t <= first,
-                no_span=_too_many,
-                left_over=_some_left,
-            ),
-            "The id below the closing sentinel is taken for a sentinel. The range ends at closing.",
-        ),
-        Mutant(
-            "spans_reversed",
-            _restore(fill=lambda spans, k: spans[k][::-1] if k < len(spans) else []),
-            "The tokens of each span come back in reverse. They stand in the targets in the order of the text.",
-        ),
-        Mutant(
-            "unchecked",
-            _restore(),
-            "The text is right. Raise a ValueError when inputs and targets do not have the same sentinels.",
-        ),
-        Mutant(
-            "next_span",
-            _restore(fill=lambda spans, k: spans[k + 1] if k + 1 < len(spans) else []),
-            "Each gap gets the span after its own: the count goes up before the span is taken. Take spans[used] "
-            "first, then count.",
-        ),
-        Mutant(
-            "last_span_everywhere",
-            _restore(fill=lambda spans, k: spans[-1]),
-            "Every gap is filled with the last span. The k-th sentinel of the inputs gets the k-th span.",
-        ),
-        Mutant(
-            "last_tokens",
-            _restore(fill=lambda spans, k: spans[k][-1:] if k < len(spans) else []),
-            "Only the last token of each span comes back. Add the whole span: text += spans[used].",
-        ),
-        Mutant(
-            "spans_only",
-            lambda inputs, targets, first_sentinel: torch.tensor(sum(_spans(targets, first_sentinel), [])),
-            "Only the hidden tokens come back. The tokens in sight stay where the inputs have them.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+ids as one-entry tensors are put into the same int64 tensor as ids that are numbers
+    5c04abff45 inputs.tolist() → inputs
+ids as one-entry tensors compare and travel like the numbers in them
+    1823e7c8b4 targets.tolist() → targets
+""",
 )

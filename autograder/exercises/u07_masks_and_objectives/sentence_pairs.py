@@ -2,10 +2,9 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import objectives as ref
-
-NSP, SOP = ref.nsp_pair, ref.sop_pair
 
 
 def nsp_by_index(documents, document, sentence, replacement):
@@ -25,55 +24,22 @@ def sop_by_slice(first, second, swap):
     return *pair, 1 if swap else 0
 
 
-# The mistakes leave the ValueErrors out, and take the first sentence again where there is no next one.
-def _nsp(second=lambda docs, d, s, r: docs[r[0]][r[1]], label=lambda r: int(r is not None)):
-    def wrong(documents, document, sentence, replacement):
-        text = documents[document]
-        following = text[(sentence + 1) % len(text)]
-        other = following if replacement is None else second(documents, document, sentence, replacement)
-        return text[sentence], other, label(replacement)
-
-    return wrong
-
-
-def same_document_allowed(documents, document, sentence, replacement):
-    first, following, _ = NSP(documents, document, sentence, None)
+def nsp_pair(documents, document, sentence, replacement):
+    """Each kind of pair is returned where it is known."""
+    text = documents[document]
+    if sentence + 1 >= len(text):
+        raise ValueError("no successor")
     if replacement is None:
-        return first, following, 0
-    return first, documents[replacement[0]][replacement[1]], 1
+        return text[sentence], text[sentence + 1], 0
+    d, s = replacement
+    if d == document:
+        raise ValueError("same document")
+    return text[sentence], documents[d][s], 1
 
 
-# Without any check; a sentence without a successor ends in whatever Python says.
-def _checked(no_successor=lambda text, s, r: s + 1 >= len(text), refused=lambda docs, d, r: r[0] == d):
-    def wrong(documents, document, sentence, replacement):
-        text = documents[document]
-        if no_successor(text, sentence, replacement):
-            raise ValueError("no successor")
-        if replacement is None:
-            return text[sentence], text[sentence + 1], 0
-        if refused(documents, document, replacement):
-            raise ValueError("same document")
-        return text[sentence], documents[replacement[0]][replacement[1]], 1
-
-    return wrong
-
-
-def document_zero_ignored(documents, document, sentence, replacement):
-    return NSP(documents, document, sentence, replacement if replacement and replacement[0] else None)
-
-
-def counts_documents(documents, document, sentence, replacement):
-    return _checked(no_successor=lambda text, s, r: s + 1 >= len(documents))(documents, document, sentence, replacement)
-
-
-def successor_first(documents, document, sentence, replacement):
-    first, second, label = NSP(documents, document, sentence, replacement)
-    return (second, first, label) if label == 0 else (first, second, label)
-
-
-def previous(documents, document, sentence, replacement):
-    first, second, label = NSP(documents, document, sentence, replacement)
-    return first, documents[document][sentence - 1] if label == 0 else second, label
+def sop_pair(first, second, swap):
+    """Both orders, written out."""
+    return (second, first, 1) if swap else (first, second, 0)
 
 
 def _documents(g: Source) -> list[list[list[int]]]:
@@ -94,21 +60,89 @@ def _orders(g: Source) -> Program:
     return call(first, second, False, fn="sop_pair").call(second, first, True, fn="sop_pair")
 
 
-def first_replaced(documents, document, sentence, replacement):
-    first, second, label = NSP(documents, document, sentence, replacement)
-    return (second, documents[document][sentence + 1], 1) if label else (first, second, 0)
-
-
-def _nsp_follow(step):
-    """The natural pair with another sentence as second."""
-
-    def wrong(documents, document, sentence, replacement):
-        first, second, label = NSP(documents, document, sentence, replacement)
-        text = documents[document]
-        return first, second if label else text[(sentence + step) % len(text)], label
-
-    return wrong
-
+# Where the ValueErrors are left out, the last sentence is followed by the first one.
+MISTAKES = changes(
+    (nsp_pair, sop_pair),
+    """
+nsp_labels: text[sentence + 1], 0 → text[sentence + 1], 1 ; documents[d][s], 1 → documents[d][s], 0
+; raise ValueError("no successor") → sentence -= len(text) ; d == document → False
+    The labels of nsp_pair are turned round. 0 is the natural pair, 1 the random one.
+nsp_ignores: documents[d][s], 1 → text[sentence + 1], 1 ; raise ValueError("no successor") → sentence -= len(text)
+; d == document → False
+    nsp_pair returns the true next sentence with label 1. With a replacement, the second sentence is
+    documents[r[0]][r[1]].
+same_document_allowed: d == document → False
+    Raise a ValueError when the replacement comes from the same document: it could be the true successor.
+last_may_be_replaced: if sentence + 1 → if replacement is None and sentence + 1
+    The last sentence is accepted when there is a replacement. It has no successor, and is left out in both cases:
+    check before you look at replacement.
+end_off_by_one: sentence + 1 >= len → sentence + 1 > len
+    The last sentence is not refused, and the index fails after it. It has no successor: raise a ValueError when
+    sentence + 1 >= len(text).
+last_but_one_refused: sentence + 1 >= len → sentence + 2 >= len
+    The last sentence but one is refused. It has a successor; only the last has none.
+counts_documents: len(text) → len(documents)
+    The end is looked for in the number of documents. A sentence's successor lies in the same document:
+    len(documents[document]).
+compares_sentences: d == document → documents[d] == text
+    Documents are compared by what they say, so a copy counts as the same. Compare their numbers: replacement[0] ==
+    document.
+document_zero_ignored: replacement is None → not replacement or not replacement[0]
+    Document 0 never replaces: a truth test takes its number for nothing. Ask `replacement is None`.
+other_order: text[sentence], text[sentence + 1], 0 → text[sentence + 1], text[sentence], 0
+    The natural pair comes in the wrong order. The sentence comes first, then its successor.
+previous: text[sentence + 1], 0 → text[sentence - 1], 0
+    The second sentence is the one before, not the one after: sentence + 1.
+bool_labels: text[sentence + 1], 0 → text[sentence + 1], False ; documents[d][s], 1 → documents[d][s], True
+; second, first, 1 → second, first, True ; first, second, 0 → first, second, False
+; raise ValueError("no successor") → sentence -= len(text) ; d == document → False
+    The pairs are right, the labels are True and False. Return the numbers 1 and 0: int(…).
+nsp_own_document: documents[d][s] → text[s] ; raise ValueError("no successor") → sentence -= len(text)
+; d == document → False
+    The replacement's document is ignored. It names a document and a sentence: documents[r[0]][r[1]].
+nsp_swapped_index: documents[d][s] → documents[s % len(documents)][d % len(documents[0])]
+; raise ValueError("no successor") → sentence -= len(text) ; d == document → False
+    The replacement is read the wrong way round. It is (document, sentence).
+sop_labels: second, first, 1 → second, first, 0 ; first, second, 0 → first, second, 1
+    The labels of sop_pair are turned round. 0 is the natural order, 1 the swapped one.
+sop_not_swapped: second, first, 1 → first, second, 1
+    sop_pair changes the label but not the order, so there is nothing to tell the classes apart.
+sop_always: first, second, 0 → second, first, 0
+    sop_pair swaps every pair. Only swap=True does.
+unchecked: raise ValueError("no successor") → sentence -= len(text) ; d == document → False
+    The pairs are right. Raise a ValueError where the sentence has no successor, or the replacement comes from the
+    same document.
+first_replaced: text[sentence], documents[d][s] → documents[d][s], text[sentence + 1]
+    The first sentence is replaced. It stays, and its successor is the one that is replaced: text[sentence],
+    documents[r[0]][r[1]].
+whole_document: documents[d][s] → documents[d] ; raise ValueError("no successor") → sentence -= len(text)
+; d == document → False
+    The whole other document comes second. The replacement names one of its sentences: documents[r[0]][r[1]].
+after_replacement: documents[d][s] → documents[d][(s + 1) % len(documents[d])]
+; raise ValueError("no successor") → sentence -= len(text) ; d == document → False
+    The sentence after the replacement comes second. replacement names the sentence itself: documents[r[0]][r[1]].
+first_of_document: documents[d][s] → documents[d][0] ; raise ValueError("no successor") → sentence -= len(text)
+; d == document → False
+    The second sentence is always the first of the other document. The replacement names which one:
+    documents[r[0]][r[1]].
+always_natural: documents[d][s], 1 → documents[d][s], 0 ; raise ValueError("no successor") → sentence -= len(text)
+; d == document → False
+    nsp_pair gives label 0 to every pair. A replaced sentence has label 1.
+always_random: text[sentence + 1], 0 → text[sentence + 1], 1 ; raise ValueError("no successor") → sentence -= len(text)
+; d == document → False
+    nsp_pair gives label 1 to every pair. A sentence with its own successor has label 0.
+same_sentence: text[sentence + 1], 0 → text[sentence], 0
+    The natural pair holds the same sentence twice. The second is its successor: text[sentence + 1].
+one_further: text[sentence + 1], 0 → text[(sentence + 2) % len(text)], 0
+    The natural pair skips a sentence. The second is the one that follows: text[sentence + 1].
+sop_turned: second, first, 1 → first, second, 1 ; first, second, 0 → second, first, 0
+    sop_pair swaps when swap is False, and not when it is True. swap=True gives (second, first, 1).
+sop_same_label: second, first, 1 → second, first, 0
+    sop_pair gives label 0 to every pair. The swapped one has label 1.
+joined: second, first, 1 → second + first, 1 ; first, second, 0 → first + second, 0
+    sop_pair puts both sentences in one list. Return three things: the first, the second and the label.
+""",
+)
 
 EXERCISE = Exercise(
     id="objective.sentence_pairs",
@@ -117,9 +151,7 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=10,
     extension=True,
-    signature="nsp_pair(documents, document, sentence, replacement)",
-    targets=("nsp_pair", "sop_pair"),
-    reference=(NSP, SOP),
+    reference=(ref.nsp_pair, ref.sop_pair),
     alternatives=[(nsp_by_index, sop_by_slice)],
     cases=[
         Case(
@@ -180,163 +212,5 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "nsp_labels",
-            (_nsp(label=lambda r: int(r is None)), SOP),
-            "The labels of nsp_pair are turned round. 0 is the natural pair, 1 the random one.",
-        ),
-        Mutant(
-            "nsp_ignores",
-            (_nsp(second=lambda docs, d, s, r: docs[d][(s + 1) % len(docs[d])]), SOP),
-            "nsp_pair returns the true next sentence with label 1. With a replacement, the second sentence is "
-            "documents[r[0]][r[1]].",
-        ),
-        Mutant(
-            "same_document_allowed",
-            (same_document_allowed, SOP),
-            "Raise a ValueError when the replacement comes from the same document: it could be the true successor.",
-        ),
-        Mutant(
-            "last_may_be_replaced",
-            (_checked(no_successor=lambda text, s, r: r is None and s + 1 >= len(text)), SOP),
-            "The last sentence is accepted when there is a replacement. It has no successor, and is left out in both "
-            "cases: check before you look at replacement.",
-        ),
-        Mutant(
-            "end_off_by_one",
-            (_checked(no_successor=lambda text, s, r: s + 1 > len(text)), SOP),
-            "The last sentence is not refused, and the index fails after it. It has no successor: raise a ValueError "
-            "when sentence + 1 >= len(text).",
-        ),
-        Mutant(
-            "last_but_one_refused",
-            (_checked(no_successor=lambda text, s, r: s + 2 >= len(text)), SOP),
-            "The last sentence but one is refused. It has a successor; only the last has none.",
-        ),
-        Mutant(
-            "counts_documents",
-            (counts_documents, SOP),
-            "The end is looked for in the number of documents. A sentence's successor lies in the same document: "
-            "len(documents[document]).",
-        ),
-        Mutant(
-            "compares_sentences",
-            (_checked(refused=lambda docs, d, r: docs[r[0]] == docs[d]), SOP),
-            "Documents are compared by what they say, so a copy counts as the same. Compare their numbers: "
-            "replacement[0] == document.",
-        ),
-        Mutant(
-            "document_zero_ignored",
-            (document_zero_ignored, SOP),
-            "Document 0 never replaces: a truth test takes its number for nothing. Ask `replacement is None`.",
-        ),
-        Mutant(
-            "other_order",
-            (successor_first, SOP),
-            "The natural pair comes in the wrong order. The sentence comes first, then its successor.",
-        ),
-        Mutant(
-            "previous",
-            (previous, SOP),
-            "The second sentence is the one before, not the one after: sentence + 1.",
-        ),
-        Mutant(
-            "bool_labels",
-            (
-                _nsp(label=lambda r: r is not None),
-                lambda first, second, swap: (second, first, True) if swap else (first, second, False),
-            ),
-            "The pairs are right, the labels are True and False. Return the numbers 1 and 0: int(…).",
-        ),
-        Mutant(
-            "nsp_own_document",
-            (_nsp(second=lambda docs, d, s, r: docs[d][r[1]]), SOP),
-            "The replacement's document is ignored. It names a document and a sentence: documents[r[0]][r[1]].",
-        ),
-        Mutant(
-            "nsp_swapped_index",
-            (_nsp(second=lambda docs, d, s, r: docs[r[1] % len(docs)][r[0] % len(docs[0])]), SOP),
-            "The replacement is read the wrong way round. It is (document, sentence).",
-        ),
-        Mutant(
-            "sop_labels",
-            (NSP, lambda first, second, swap: (second, first, 0) if swap else (first, second, 1)),
-            "The labels of sop_pair are turned round. 0 is the natural order, 1 the swapped one.",
-        ),
-        Mutant(
-            "sop_not_swapped",
-            (NSP, lambda first, second, swap: (first, second, int(swap))),
-            "sop_pair changes the label but not the order, so there is nothing to tell the classes apart.",
-        ),
-        Mutant(
-            "sop_always",
-            (NSP, lambda first, second, swap: (second, first, int(swap))),
-            "sop_pair swaps every pair. Only swap=True does.",
-        ),
-        Mutant(
-            "unchecked",
-            (_nsp(), SOP),
-            "The pairs are right. Raise a ValueError where the sentence has no successor, or the replacement comes "
-            "from the same document.",
-        ),
-        Mutant(
-            "first_replaced",
-            (first_replaced, SOP),
-            "The first sentence is replaced. It stays, and its successor is the one that is replaced: text[sentence], "
-            "documents[r[0]][r[1]].",
-        ),
-        Mutant(
-            "whole_document",
-            (_nsp(second=lambda docs, d, s, r: docs[r[0]]), SOP),
-            "The whole other document comes second. The replacement names one of its sentences: documents[r[0]][r[1]].",
-        ),
-        Mutant(
-            "after_replacement",
-            (_nsp(second=lambda docs, d, s, r: docs[r[0]][(r[1] + 1) % len(docs[r[0]])]), SOP),
-            "The sentence after the replacement comes second. replacement names the sentence itself: "
-            "documents[r[0]][r[1]].",
-        ),
-        Mutant(
-            "first_of_document",
-            (_nsp(second=lambda docs, d, s, r: docs[r[0]][0]), SOP),
-            "The second sentence is always the first of the other document. The replacement names which one: "
-            "documents[r[0]][r[1]].",
-        ),
-        Mutant(
-            "always_natural",
-            (_nsp(label=lambda r: 0), SOP),
-            "nsp_pair gives label 0 to every pair. A replaced sentence has label 1.",
-        ),
-        Mutant(
-            "always_random",
-            (_nsp(label=lambda r: 1), SOP),
-            "nsp_pair gives label 1 to every pair. A sentence with its own successor has label 0.",
-        ),
-        Mutant(
-            "same_sentence",
-            (_nsp_follow(0), SOP),
-            "The natural pair holds the same sentence twice. The second is its successor: text[sentence + 1].",
-        ),
-        Mutant(
-            "one_further",
-            (_nsp_follow(2), SOP),
-            "The natural pair skips a sentence. The second is the one that follows: text[sentence + 1].",
-        ),
-        Mutant(
-            "sop_turned",
-            (NSP, lambda first, second, swap: (first, second, 1) if swap else (second, first, 0)),
-            "sop_pair swaps when swap is False, and not when it is True. swap=True gives (second, first, 1).",
-        ),
-        Mutant(
-            "sop_same_label",
-            (NSP, lambda first, second, swap: (second, first, 0) if swap else (first, second, 0)),
-            "sop_pair gives label 0 to every pair. The swapped one has label 1.",
-        ),
-        Mutant(
-            "joined",
-            (NSP, lambda first, second, swap: (second + first, 1) if swap else (first + second, 0)),
-            "sop_pair puts both sentences in one list. Return three things: the first, the second and the label.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference import masks as ref
 
 
@@ -56,31 +57,92 @@ def _each(p: Program, g: Source) -> Program:
     return p
 
 
-def no_else(objective, source, target):
-    return _unilm()(objective, source, target) if objective in NAMES else None
-
-
-def _unilm(**changed):
-    """The right rules with some of them changed; like most first attempts it does not mind an unknown objective."""
-
-    def wrong(objective, source, target):
-        T = source + target
-        i = torch.arange(T)
-        q, k = i[:, None], i[None, :]
-        rules = {
-            "bidirectional": lambda q, k, s, t: k >= 0,
-            "left_to_right": lambda q, k, s, t: k <= q,
-            "right_to_left": lambda q, k, s, t: k >= q,
-            "sequence_to_sequence": lambda q, k, s, t: (k <= q) | (k < s),
-            **changed,
-        }
-        rule = rules.get(objective.replace("-", "_"), rules["sequence_to_sequence"])
-        return rule(q, k, source, target).expand(T, T)
-
-    return wrong
-
-
-NAMES = ref.UNILM_OBJECTIVES
+# Where a mask is wrong, an unknown objective is taken for the last one, as in most first attempts.
+MISTAKES = changes(
+    by_rule,
+    """
+no_right_to_left: k >= q → k <= q
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    Right-to-left gives the left-to-right mask. It is the other triangle: a word sees itself and what follows it.
+right_to_left_blind: k >= q → k > q
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    Right-to-left leaves the diagonal out, so the last word sees nothing. A word sees itself, too.
+mirrored: k >= q → k <= q.flip(0)
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    Right-to-left is the causal mask with its rows reversed, in which word 0 sees everything and no diagonal is
+    left. Use the transpose of the causal mask.
+source_sees_target: k < source → q < source
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The source words see the target, which they must not: a key is allowed when it lies in the source, or not after
+    the query.
+source_causal: | (k < source) →
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    In sequence-to-sequence the source is read causally here. Source words see the whole source.
+target_blind: (k <= q) | (k < source) → torch.where(q < source, k < source, (k >= source) & (k <= q))
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The target words do not see the source. They see all of it, and the target up to themselves.
+target_full: (k <= q) → (q >= source)
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The target words see each other in both directions, so each sees the word it should predict. Within the target
+    the mask is causal.
+lengths_swapped: k < source → k < target
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The open block is as long as the target. It is the source, which comes first, that everyone sees.
+source_only: (k <= q) | → ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The target words see the source but not each other, nor themselves. They also see the target up to themselves.
+source_too_long: k < source → k <= source
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The open block is one word too long: the first target word is open to all. The source has places 0 to source -
+    1.
+directions_swapped: "left-to-right": k <= q → "left-to-right": k >= q
+; "right-to-left": k >= q → "right-to-left": k <= q
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    Left-to-right and right-to-left are exchanged. Rows are queries: left-to-right is the lower triangle.
+diagonal_shared: k == k → k != q
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    In the bidirectional mask a word does not see itself. Everything is allowed there.
+no_else: raise ValueError(f"unknown objective {objective}") → return None
+    All four masks are right. Any other name falls through and gives None: end with a ValueError.
+unchecked: raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    All four masks are right. Raise a ValueError for any other name: a typing error would otherwise train with the
+    wrong mask.
+segments_apart: k == k → (q < source) == (k < source)
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    In the bidirectional mask each segment sees only itself. Every word sees every word there, over both segments.
+bidirectional_empty: k == k → k != k
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The bidirectional mask hides everything. True means may look: it is all True.
+bidirectional_causal: k == k → k <= q
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    Bidirectional gives the causal mask. Every word sees every word there: all True.
+sequence_open: (k <= q) | (k < source) → k == k
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    In sequence-to-sequence every word sees every word. The target is causal, and hidden from the source: a prefix
+    mask with the source as prefix.
+source_too_short: k < source → k < source - 1
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The open block is one word too short. The source has places 0 to source - 1: k < source.
+segments_causal: | (k < source) → & ((q < source) == (k < source))
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    In sequence-to-sequence both segments are read causally, each for itself. The source is open to all words, the
+    target causal.
+two_blocks: (k <= q) | (k < source) → (q < source) == (k < source)
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    In sequence-to-sequence each segment sees only itself, in both directions. The source is open to all words, the
+    target causal.
+sequence_transposed: (k <= q) | (k < source) → (q <= k) | (q < source)
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    The sequence-to-sequence mask is transposed. Rows are queries: a key is allowed when it lies in the source, or
+    not after the query.
+right_to_left_open: k >= q → k == k
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    Right-to-left lets every word see every word. A word sees itself and what follows it: the transposed causal
+    mask.
+right_to_left_past: k >= q → k < q
+; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
+    Right-to-left is turned over: each word sees only what comes before it. It sees itself and what follows.
+""",
+)
 
 EXERCISE = Exercise(
     id="mask.unilm",
@@ -89,7 +151,6 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=12,
     extension=True,
-    signature="unilm_mask(objective, source, target)",
     reference=ref.unilm_mask,
     alternatives=[by_rule, by_blocks, by_names],
     cases=[
@@ -130,139 +191,9 @@ EXERCISE = Exercise(
         ),
         Case("unknown", "'diagonal' is none of the four: ValueError", lambda g: call("diagonal", 2, 2), weight=0.5),
     ],
-    mutants=[
-        Mutant(
-            "no_right_to_left",
-            _unilm(right_to_left=lambda q, k, s, t: k <= q),
-            "Right-to-left gives the left-to-right mask. It is the other triangle: a word sees itself and what "
-            "follows it.",
-        ),
-        Mutant(
-            "right_to_left_blind",
-            _unilm(right_to_left=lambda q, k, s, t: k > q),
-            "Right-to-left leaves the diagonal out, so the last word sees nothing. A word sees itself, too.",
-        ),
-        Mutant(
-            "mirrored",
-            _unilm(right_to_left=lambda q, k, s, t: k <= q.flip(0)),
-            "Right-to-left is the causal mask with its rows reversed, in which word 0 sees everything and no "
-            "diagonal is left. Use the transpose of the causal mask.",
-        ),
-        Mutant(
-            "source_sees_target",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (q < s) | (k <= q)),
-            "The source words see the target, which they must not: a key is allowed when it lies in the source, "
-            "or not after the query.",
-        ),
-        Mutant(
-            "source_causal",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: k <= q),
-            "In sequence-to-sequence the source is read causally here. Source words see the whole source.",
-        ),
-        Mutant(
-            "target_blind",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: torch.where(q < s, k < s, (k >= s) & (k <= q))),
-            "The target words do not see the source. They see all of it, and the target up to themselves.",
-        ),
-        Mutant(
-            "target_full",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (k < s) | (q >= s)),
-            "The target words see each other in both directions, so each sees the word it should predict. Within "
-            "the target the mask is causal.",
-        ),
-        Mutant(
-            "lengths_swapped",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (k <= q) | (k < t)),
-            "The open block is as long as the target. It is the source, which comes first, that everyone sees.",
-        ),
-        Mutant(
-            "source_only",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (k < s) & (q >= 0)),
-            "The target words see the source but not each other, nor themselves. They also see the target up to "
-            "themselves.",
-        ),
-        Mutant(
-            "source_too_long",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (k <= q) | (k <= s)),
-            "The open block is one word too long: the first target word is open to all. The source has places 0 to "
-            "source - 1.",
-        ),
-        Mutant(
-            "directions_swapped",
-            _unilm(left_to_right=lambda q, k, s, t: k >= q, right_to_left=lambda q, k, s, t: k <= q),
-            "Left-to-right and right-to-left are exchanged. Rows are queries: left-to-right is the lower triangle.",
-        ),
-        Mutant(
-            "diagonal_shared",
-            _unilm(bidirectional=lambda q, k, s, t: k != q),
-            "In the bidirectional mask a word does not see itself. Everything is allowed there.",
-        ),
-        Mutant(
-            "no_else",
-            no_else,
-            "All four masks are right. Any other name falls through and gives None: end with a ValueError.",
-        ),
-        Mutant(
-            "unchecked",
-            _unilm(),
-            "All four masks are right. Raise a ValueError for any other name: a typing error would otherwise train "
-            "with the wrong mask.",
-        ),
-        Mutant(
-            "segments_apart",
-            _unilm(bidirectional=lambda q, k, s, t: (q < s) == (k < s)),
-            "In the bidirectional mask each segment sees only itself. Every word sees every word there, over both "
-            "segments.",
-        ),
-        Mutant(
-            "bidirectional_empty",
-            _unilm(bidirectional=lambda q, k, s, t: (k < 0) & (q < 0)),
-            "The bidirectional mask hides everything. True means may look: it is all True.",
-        ),
-        Mutant(
-            "bidirectional_causal",
-            _unilm(bidirectional=lambda q, k, s, t: k <= q),
-            "Bidirectional gives the causal mask. Every word sees every word there: all True.",
-        ),
-        Mutant(
-            "sequence_open",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (k >= 0) & (q >= 0)),
-            "In sequence-to-sequence every word sees every word. The target is causal, and hidden from the source: a "
-            "prefix mask with the source as prefix.",
-        ),
-        Mutant(
-            "source_too_short",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (k <= q) | (k < s - 1)),
-            "The open block is one word too short. The source has places 0 to source - 1: k < source.",
-        ),
-        Mutant(
-            "segments_causal",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (k <= q) & ((q < s) == (k < s))),
-            "In sequence-to-sequence both segments are read causally, each for itself. The source is open to all "
-            "words, the target causal.",
-        ),
-        Mutant(
-            "two_blocks",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (q < s) == (k < s)),
-            "In sequence-to-sequence each segment sees only itself, in both directions. The source is open to all "
-            "words, the target causal.",
-        ),
-        Mutant(
-            "sequence_transposed",
-            _unilm(sequence_to_sequence=lambda q, k, s, t: (q <= k) | (q < s)),
-            "The sequence-to-sequence mask is transposed. Rows are queries: a key is allowed when it lies in the "
-            "source, or not after the query.",
-        ),
-        Mutant(
-            "right_to_left_open",
-            _unilm(right_to_left=lambda q, k, s, t: k >= 0),
-            "Right-to-left lets every word see every word. A word sees itself and what follows it: the transposed "
-            "causal mask.",
-        ),
-        Mutant(
-            "right_to_left_past",
-            _unilm(right_to_left=lambda q, k, s, t: k < q),
-            "Right-to-left is turned over: each word sees only what comes before it. It sees itself and what follows.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the learner's function has no device; only the reference, which other units use, has one
+    unilm_mask(device)
+""",
 )

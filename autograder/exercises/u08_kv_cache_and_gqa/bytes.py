@@ -1,9 +1,8 @@
 """Bytes that a token occupies in a cache."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call, several
 from autograder.reference import gqa
-
-KV, BOTH = gqa.kv_bytes_per_token, gqa.encoder_decoder_cache_bytes
 
 
 def kv_by_layers(n_layers, n_kv_heads, head_dim, itemsize=2):
@@ -17,39 +16,72 @@ def both_by_parts(n_decoder, n_heads, head_dim, source, target, itemsize=2):
     return n_decoder * (2 * vector * target) + n_decoder * (2 * vector * source)
 
 
-def _kv(factor):
-    return lambda n_layers, n_kv_heads, head_dim, itemsize=2: factor(n_layers, n_kv_heads, head_dim, itemsize)
-
-
-def _both(tokens, kv=KV):
-    def wrong(n_decoder, n_heads, head_dim, source, target, itemsize=2):
-        return kv(n_decoder, n_heads, head_dim, itemsize) * tokens(source, target)
-
-    return wrong
-
-
-half = _kv(lambda N, G, D, b: N * G * D * b)
-one_layer = _kv(lambda N, G, D, b: 2 * G * D * b)
-always_two = _kv(lambda N, G, D, b: 4 * N * G * D)
-bits = _kv(lambda N, G, D, b: 16 * N * G * D * b)
-tokens = lambda source, target: source + target
-
-
-def four_by_default(n_layers, n_kv_heads, head_dim, itemsize=4):
-    """Another default."""
-    return KV(n_layers, n_kv_heads, head_dim, itemsize)
-
-
-def both_four_by_default(n_decoder, n_heads, head_dim, source, target, itemsize=4):
-    """Another default."""
-    return BOTH(n_decoder, n_heads, head_dim, source, target, itemsize)
-
-
-as_float = _kv(lambda N, G, D, b: float(KV(N, G, D, b)))
-one_head = _kv(lambda N, G, D, b: 2 * N * D * b)
-one_number = _kv(lambda N, G, D, b: 2 * N * G * b)
-divided = _kv(lambda N, G, D, b: 2 * N * G * D // b)
-
+MISTAKES = changes(
+    (gqa.kv_bytes_per_token, gqa.encoder_decoder_cache_bytes),
+    """
+keys_only: return 2 * n_layers → return n_layers
+    Only one vector per head is counted. A key and a value are stored: factor 2.
+one_layer: return 2 * n_layers → return 2
+    The bytes are those of one layer. Each layer has a cache of its own: multiply by the number of layers.
+always_two_bytes: head_dim * itemsize → head_dim * 2
+    Every number is counted as 2 bytes. Use itemsize.
+bits: head_dim * itemsize → head_dim * itemsize * 8
+    The result is in bits. itemsize is already in bytes, so there is no factor 8.
+target_only: (source + target) → target
+    Cross-attention's cache is missing. Keys and values of every source token are stored too, once.
+source_only: (source + target) → source
+    Self-attention's cache is missing. It holds the target tokens written so far.
+cross_one_layer: (source + target) → target + kv_bytes_per_token(1, n_heads, head_dim, itemsize) * source
+    Cross-attention's cache is counted for one layer. Each decoder layer projects the memory itself: multiply by
+    n_decoder.
+product: (source + target) → (source * target)
+    Source and target tokens are multiplied, as if there were an entry for each pair. The two caches lie side by
+    side: add the tokens.
+both_twice: (source + target) → 2 * (source + target)
+    encoder_decoder_bytes is twice too large. The key and the value are already counted in kv_bytes_per_token; each
+    token stands in one of the two caches.
+longer_one: (source + target) → max(source, target)
+    Only the longer of the two texts is counted. Both caches stay in memory together: add them.
+source_per_step: (source + target) → target * (source + 1)
+    The source is counted again for each target token. Its keys and values are stored once.
+as_float: return 2 * n_layers → return 2.0 * n_layers
+    The numbers are right, but of type float. Bytes are counted in integers: multiply ints, and divide with // where
+    you must.
+four_by_default: head_dim: int, itemsize: int = 2 → head_dim: int, itemsize: int = 4
+; target: int, itemsize: int = 2 → target: int, itemsize: int = 4
+    Without itemsize 4 bytes are counted per number. The default is 2: keep itemsize=2 as it is given.
+one_head: n_kv_heads * head_dim → head_dim
+    The bytes are those of one head. Each of the key-value heads stores a key and a value of its own: multiply by
+    their number.
+one_number: n_kv_heads * head_dim → n_kv_heads
+    Each key is counted as a single number. It has head_dim of them: multiply by it.
+divided: head_dim * itemsize → head_dim // itemsize
+    The numbers are divided by itemsize. Each takes itemsize bytes: multiply.
+itemsize_kept: n_heads, head_dim, itemsize) → n_heads, head_dim)
+    encoder_decoder_bytes always counts 2 bytes per number. Hand its itemsize on to kv_bytes_per_token.
+request_one_layer: kv_bytes_per_token(n_decoder, → kv_bytes_per_token(1,
+    encoder_decoder_bytes counts one layer. Every decoder layer has both caches: multiply by n_decoder.
+source_one_vector: (source + target) → (source + 2 * target) // 2
+    For a source token a single vector is counted. Cross-attention stores its key and its value, as self-attention
+    does for a target token.
+target_one_vector: (source + target) → (2 * source + target) // 2
+    For a target token a single vector is counted. Self-attention stores its key and its value, as cross-attention
+    does for a source token.
+source_twice: (source + target) → (2 * source + target)
+    The source is counted twice. Its keys and values lie in the cache of cross-attention alone; self-attention
+    stores the target tokens.
+target_twice: (source + target) → (source + 2 * target)
+    The target is counted twice. Its keys and values lie in the cache of self-attention alone; cross-attention
+    stores the source tokens.
+one_token: * (source + target) →
+    encoder_decoder_bytes counts one token. Multiply by all tokens whose keys and values are stored, source and
+    target.
+source_without_brackets: (source + target) → source + target
+    Only the source is multiplied by the bytes per token: brackets are missing. Write (source + target).
+target_without_brackets: (source + target) → target + source
+    Only the target is multiplied by the bytes per token: brackets are missing. Write (source + target).
+""",
+)
 
 EXERCISE = Exercise(
     id="cache.bytes",
@@ -57,9 +89,7 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2)",
-    targets=("kv_bytes_per_token", "encoder_decoder_bytes"),
-    reference=(KV, BOTH),
+    reference=(gqa.kv_bytes_per_token, gqa.encoder_decoder_cache_bytes),
     alternatives=[(kv_by_layers, both_by_parts)],
     cases=[
         Case(
@@ -97,146 +127,11 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "keys_only",
-            (half, _both(tokens, half)),
-            "Only one vector per head is counted. A key and a value are stored: factor 2.",
-        ),
-        Mutant(
-            "one_layer",
-            (one_layer, _both(tokens, one_layer)),
-            "The bytes are those of one layer. Each layer has a cache of its own: multiply by the number of layers.",
-        ),
-        Mutant(
-            "always_two_bytes",
-            (always_two, _both(tokens, always_two)),
-            "Every number is counted as 2 bytes. Use itemsize.",
-        ),
-        Mutant(
-            "bits",
-            (bits, _both(tokens, bits)),
-            "The result is in bits. itemsize is already in bytes, so there is no factor 8.",
-        ),
-        Mutant(
-            "target_only",
-            (KV, _both(lambda source, target: target)),
-            "Cross-attention's cache is missing. Keys and values of every source token are stored too, once.",
-        ),
-        Mutant(
-            "source_only",
-            (KV, _both(lambda source, target: source)),
-            "Self-attention's cache is missing. It holds the target tokens written so far.",
-        ),
-        Mutant(
-            "cross_one_layer",
-            (
-                KV,
-                lambda N, H, D, source, target, itemsize=2: (
-                    KV(N, H, D, itemsize) * target + KV(1, H, D, itemsize) * source
-                ),
-            ),
-            "Cross-attention's cache is counted for one layer. Each decoder layer projects the memory itself: multiply "
-            "by n_decoder.",
-        ),
-        Mutant(
-            "product",
-            (KV, _both(lambda source, target: source * target)),
-            "Source and target tokens are multiplied, as if there were an entry for each pair. The two caches lie "
-            "side by side: add the tokens.",
-        ),
-        Mutant(
-            "both_twice",
-            (KV, _both(lambda source, target: 2 * (source + target))),
-            "encoder_decoder_bytes is twice too large. The key and the value are already counted in "
-            "kv_bytes_per_token; each token stands in one of the two caches.",
-        ),
-        Mutant(
-            "longer_one",
-            (KV, _both(max)),
-            "Only the longer of the two texts is counted. Both caches stay in memory together: add them.",
-        ),
-        Mutant(
-            "source_per_step",
-            (KV, _both(lambda source, target: target * (source + 1))),
-            "The source is counted again for each target token. Its keys and values are stored once.",
-        ),
-        Mutant(
-            "as_float",
-            (as_float, _both(tokens, as_float)),
-            "The numbers are right, but of type float. Bytes are counted in integers: multiply ints, and divide with "
-            "// where you must.",
-        ),
-        Mutant(
-            "four_by_default",
-            (four_by_default, both_four_by_default),
-            "Without itemsize 4 bytes are counted per number. The default is 2: keep itemsize=2 as it is given.",
-        ),
-        Mutant(
-            "one_head",
-            (one_head, _both(tokens, one_head)),
-            "The bytes are those of one head. Each of the key-value heads stores a key and a value of its own: "
-            "multiply by their number.",
-        ),
-        Mutant(
-            "one_number",
-            (one_number, _both(tokens, one_number)),
-            "Each key is counted as a single number. It has head_dim of them: multiply by it.",
-        ),
-        Mutant(
-            "divided",
-            (divided, _both(tokens, divided)),
-            "The numbers are divided by itemsize. Each takes itemsize bytes: multiply.",
-        ),
-        Mutant(
-            "itemsize_kept",
-            (KV, _both(tokens, lambda N, H, D, itemsize: KV(N, H, D))),
-            "encoder_decoder_bytes always counts 2 bytes per number. Hand its itemsize on to kv_bytes_per_token.",
-        ),
-        Mutant(
-            "request_one_layer",
-            (KV, _both(tokens, lambda N, H, D, itemsize: KV(1, H, D, itemsize))),
-            "encoder_decoder_bytes counts one layer. Every decoder layer has both caches: multiply by n_decoder.",
-        ),
-        Mutant(
-            "source_one_vector",
-            (KV, lambda N, H, D, source, target, itemsize=2: KV(N, H, D, itemsize) * (source + 2 * target) // 2),
-            "For a source token a single vector is counted. Cross-attention stores its key and its value, as "
-            "self-attention does for a target token.",
-        ),
-        Mutant(
-            "target_one_vector",
-            (KV, lambda N, H, D, source, target, itemsize=2: KV(N, H, D, itemsize) * (2 * source + target) // 2),
-            "For a target token a single vector is counted. Self-attention stores its key and its value, as "
-            "cross-attention does for a source token.",
-        ),
-        Mutant(
-            "source_twice",
-            (KV, _both(lambda source, target: 2 * source + target)),
-            "The source is counted twice. Its keys and values lie in the cache of cross-attention alone; "
-            "self-attention stores the target tokens.",
-        ),
-        Mutant(
-            "target_twice",
-            (KV, _both(lambda source, target: source + 2 * target)),
-            "The target is counted twice. Its keys and values lie in the cache of self-attention alone; "
-            "cross-attention stores the source tokens.",
-        ),
-        Mutant(
-            "one_token",
-            (KV, _both(lambda source, target: 1)),
-            "encoder_decoder_bytes counts one token. Multiply by all tokens whose keys and values are stored, source "
-            "and target.",
-        ),
-        Mutant(
-            "source_without_brackets",
-            (KV, lambda N, H, D, source, target, itemsize=2: KV(N, H, D, itemsize) * source + target),
-            "Only the source is multiplied by the bytes per token: brackets are missing. Write (source + target).",
-        ),
-        Mutant(
-            "target_without_brackets",
-            (KV, lambda N, H, D, source, target, itemsize=2: KV(N, H, D, itemsize) * target + source),
-            "Only the target is multiplied by the bytes per token: brackets are missing. Write (source + target).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the function called is a product, whose factors may stand in any order
+    54e54f1795 solution, argument: kv_bytes_per_token(n_decoder, n_heads, head_dim, itemsize): arguments 1 and 2 swapp…
+    899074429f solution, argument: kv_bytes_per_token(n_decoder, n_heads, head_dim, itemsize): arguments 2 and 3 swapp…
+    a0ccab0bde solution, argument: kv_bytes_per_token(n_decoder, n_heads, head_dim, itemsize): arguments 3 and 4 swapp…
+""",
 )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.kv_cache import CrossAttentionCache
 
@@ -48,7 +49,7 @@ class ByShape(nn.Module):
 
 
 class _Simple(nn.Module):
-    """Correct, in steps that a mistake can replace."""
+    """Correct: keys and values in one attribute."""
 
     def __init__(self, d_model):
         super().__init__()
@@ -56,125 +57,15 @@ class _Simple(nn.Module):
             setattr(self, name, nn.Linear(d_model, d_model, bias=False))
         self.stored = None
 
-    def check(self, memory):
-        if self.stored is not None and self.stored[0].shape != memory.shape:
-            raise ValueError("another memory")
-
-    def source(self, x, memory):
-        if self.stored is None:
-            self.stored = (self.k_proj(memory), self.v_proj(memory))
-        return self.stored
-
-    def attend(self, scores, values):
-        return scores.softmax(-1) @ values
-
     def forward(self, x, memory):
-        self.check(memory)
-        keys, values = self.source(x, memory)
-        return self.attend(self.q_proj(x) @ keys.mT / math.sqrt(keys.shape[-1]), values)
-
-
-def _cross(**methods):
-    return type("CrossAttention", (_Simple,), {"check": lambda self, memory: None} | methods)
-
-
-def _every_time(self, x, memory):
-    return self.k_proj(memory), self.v_proj(memory)
-
-
-def _every_time_for_nothing(self, x, memory):
-    new = self.k_proj(memory), self.v_proj(memory)
-    if self.stored is None:
-        self.stored = new
-    return self.stored
-
-
-def _growing(self, x, memory):
-    new = (self.k_proj(memory), self.v_proj(memory))
-    self.stored = new if self.stored is None else tuple(torch.cat(p, 1) for p in zip(self.stored, new, strict=True))
-    return self.stored
-
-
-def _own_keys(self, x, memory):
-    return self.k_proj(x), self.v_proj(x)
-
-
-def _keys_twice(self, x, memory):
-    if self.stored is None:
-        self.stored = (self.k_proj(memory), self.k_proj(memory))
-    return self.stored
-
-
-def _refilled(self, x, memory):
-    if self.stored is None or self.stored[0].shape != memory.shape:
-        self.stored = self.k_proj(memory), self.v_proj(memory)
-    return self.stored
-
-
-def _keys_only(self, x, memory):
-    if self.stored is None:
-        self.stored = self.k_proj(memory)
-    return self.stored, self.v_proj(memory)
-
-
-def _causal(self, scores, values):
-    hidden = torch.ones(scores.shape[-2:]).tril() == 0
-    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ values
-
-
-def _detached(self, x, memory):
-    if self.stored is None:
-        self.stored = self.k_proj(memory).detach(), self.v_proj(memory).detach()
-    return self.stored
-
-
-def _swapped(self, x, memory):
-    keys, values = self.source(x, memory)
-    return self.attend(self.q_proj(x) @ values.mT / math.sqrt(keys.shape[-1]), keys)
-
-
-def _length_only(self, memory):
-    if self.stored is not None and self.stored[0].shape[1] != memory.shape[1]:
-        raise ValueError("another memory")
-
-
-def _same_contents(self, memory):
-    if self.stored is None:
-        self.memory = memory
-    if not torch.equal(self.memory, memory):
-        raise ValueError("another memory")
-
-
-def _raw_queries(self, x, memory):
-    keys, values = self.source(x, memory)
-    return self.attend(x @ keys.mT / math.sqrt(keys.shape[-1]), values)
-
-
-def _queries_kept(self, x, memory):
-    if self.stored is None:
-        self.stored, self.queries = (self.k_proj(memory), self.v_proj(memory)), self.q_proj(x)
-    keys, values = self.stored
-    return self.attend(self.queries @ keys.mT / math.sqrt(keys.shape[-1]), values)
-
-
-def _values_only(self, x, memory):
-    if self.stored is None:
-        self.stored = self.v_proj(memory)
-    return self.k_proj(memory), self.stored
-
-
-def _stored_as(project):
-    def source(self, x, memory):
+        """As in unit 01, without a mask."""
         if self.stored is None:
-            self.stored = project(self, memory)
-        return self.stored
-
-    return source
-
-
-def _batch_only(self, memory):
-    if self.stored is not None and len(self.stored[0]) != len(memory):
-        raise ValueError("another memory")
+            self.stored = self.k_proj(memory), self.v_proj(memory)
+        keys, values = self.stored
+        if keys.shape != memory.shape:
+            raise ValueError("another memory")
+        scores = self.q_proj(x) @ keys.mT / math.sqrt(keys.shape[-1])
+        return scores.softmax(-1) @ values
 
 
 def _cross_program(
@@ -211,6 +102,74 @@ def _cross_by_hand(g: Source) -> Program:
     return Program().new("CrossAttention", 1, state=one).call(x, memory).call(x, memory + 100)
 
 
+MISTAKES = changes(
+    _Simple,
+    """
+every_time: self.stored is None → True
+    Keys and values are computed anew at each step. Project the memory at the first call and keep them.
+for_nothing: keys, values = self.stored → keys, values = self.stored; self.k_proj(memory), self.v_proj(memory)
+    The results are right, but the memory is projected again at each call, for nothing. Call k_proj and v_proj
+    inside the if, at the first call only.
+grows: self.stored = self.k_proj(memory), self.v_proj(memory) → self.stored = memory[:, :0], memory[:, :0]
+; keys, values = self.stored → new = self.k_proj(memory), self.v_proj(memory); keys, values = self.stored
+; values = self.stored → values = self.stored = [torch.cat(pair, 1) for pair in zip(self.stored, new)] ; raise →
+    The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill the cache
+    once.
+own_keys: self.stored is None → True ; self.k_proj(memory), self.v_proj(memory) → self.k_proj(x), self.v_proj(x)
+; raise →
+    Keys and values come from x. That is self-attention: project the memory.
+keys_only: keys, values = self.stored → keys, values = self.stored[0], self.v_proj(memory) ; raise →
+    The keys are kept, the values are computed anew. Keep both.
+keys_twice: self.v_proj(memory) → self.k_proj(memory) ; raise →
+    The values are the keys: k_proj is used for both. Project the memory with v_proj for the values.
+detached: self.k_proj(memory), self.v_proj(memory) → self.k_proj(memory).detach(), self.v_proj(memory).detach()
+    Keys and values are stored without gradients, so k_proj and v_proj are never trained. Store them as they are,
+    without detach and no_grad.
+causal: scores.softmax → scores.masked_fill(torch.ones(scores.shape[-2:]).tril() == 0, -math.inf).softmax ; raise →
+    A causal mask hides source tokens. Every target token may look at the whole source.
+raw_queries: self.q_proj(x) → x ; raise →
+    The queries are x itself. Project them with q_proj, at every step.
+unscaled: / math.sqrt(keys.shape[-1]) → ; raise →
+    The scores are not divided by √d_model.
+swapped: keys, values = self.stored → values, keys = self.stored ; raise →
+    Keys and values are exchanged. What k_proj makes is compared with the query, what v_proj makes is summed up.
+length_only: keys.shape != memory.shape → keys.shape[1] != memory.shape[1]
+    Only the length of a later memory is compared. Compare the whole shape: the batch may differ, too.
+same_contents: self.stored = self.k_proj(memory), → self.memory = memory; self.stored = self.k_proj(memory),
+; keys.shape != memory.shape → not torch.equal(self.memory, memory)
+    A later memory of the same shape is refused because its contents differ. Compare the shapes alone: the cache
+    replaces the contents.
+refilled: self.stored is None → self.stored is None or self.stored[0].shape != memory.shape
+    A later memory of another shape fills the cache anew. It belongs to another request: raise a ValueError.
+unchecked: raise →
+    The steps are right. Raise a ValueError when a later memory has another shape than the one that was stored.
+over_queries: softmax(-1) → softmax(-2) ; raise →
+    The softmax runs over the queries. The weights of each target token sum to 1 over the source tokens: the last
+    axis.
+over_batch: softmax(-1) → softmax(0) ; raise →
+    The softmax runs over the sentences. The weights of each target token sum to 1 over the source tokens: the last
+    axis.
+divided_by_size: math.sqrt(keys.shape[-1]) → keys.shape[-1] ; raise →
+    The scores are divided by d_model. Divide them by its square root.
+scaled_by_length: keys.shape[-1] → keys.shape[-2] ; raise →
+    The scores are divided by the square root of the number of source tokens. The size of a query counts: √d_model.
+queries_kept: self.stored = self.k_proj(memory), → self.queries = self.q_proj(x); self.stored = self.k_proj(memory),
+; scores = self.q_proj(x) → scores = self.queries ; raise →
+    The queries of the first call are kept, too. x is new at each call: project it every time, and keep keys and
+    values alone.
+values_only: keys, values = self.stored → keys, values = self.k_proj(memory), self.stored[1]
+    The values are kept, the keys are computed anew. Keep both.
+values_twice: self.k_proj(memory) → self.v_proj(memory) ; raise →
+    The keys are the values: v_proj is used for both. Project the memory with k_proj for the keys.
+raw_memory: self.k_proj(memory), self.v_proj(memory) → memory, memory ; raise →
+    The memory itself serves as keys and values. Project it with k_proj and v_proj at the first call.
+raw_keys: self.k_proj(memory) → memory ; raise →
+    The memory itself serves as keys. Project it with k_proj at the first call.
+batch_only: keys.shape != memory.shape → len(keys) != len(memory)
+    Only the batch size of a later memory is compared. Compare the whole shape: the length may differ, too.
+""",
+)
+
 EXERCISE = Exercise(
     id="cache.cross",
     title="The cache of cross-attention",
@@ -218,7 +177,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="CrossAttention(d_model)",
     reference=CrossAttention,
     alternatives=[ByShape],
     forbidden=("scaled_dot_product_attention",),
@@ -269,141 +227,5 @@ EXERCISE = Exercise(
             weight=0.25,
         ),
     ],
-    mutants=[
-        Mutant(
-            "every_time",
-            _cross(source=_every_time),
-            "Keys and values are computed anew at each step. Project the memory at the first call and keep them.",
-        ),
-        Mutant(
-            "for_nothing",
-            _cross(check=_Simple.check, source=_every_time_for_nothing),
-            "The results are right, but the memory is projected again at each call, for nothing. Call k_proj and "
-            "v_proj inside the if, at the first call only.",
-        ),
-        Mutant(
-            "grows",
-            _cross(source=_growing),
-            "The cache grows at each step. Cross-attention's keys belong to the source, which does not grow: fill "
-            "the cache once.",
-        ),
-        Mutant(
-            "own_keys",
-            _cross(source=_own_keys),
-            "Keys and values come from x. That is self-attention: project the memory.",
-        ),
-        Mutant("keys_only", _cross(source=_keys_only), "The keys are kept, the values are computed anew. Keep both."),
-        Mutant(
-            "keys_twice",
-            _cross(source=_keys_twice),
-            "The values are the keys: k_proj is used for both. Project the memory with v_proj for the values.",
-        ),
-        Mutant(
-            "detached",
-            _cross(check=_Simple.check, source=_detached),
-            "Keys and values are stored without gradients, so k_proj and v_proj are never trained. Store them as they "
-            "are, without detach and no_grad.",
-        ),
-        Mutant(
-            "causal",
-            _cross(attend=_causal),
-            "A causal mask hides source tokens. Every target token may look at the whole source.",
-        ),
-        Mutant(
-            "raw_queries",
-            _cross(forward=_raw_queries),
-            "The queries are x itself. Project them with q_proj, at every step.",
-        ),
-        Mutant(
-            "unscaled",
-            _cross(attend=lambda self, scores, values: (scores * math.sqrt(values.shape[-1])).softmax(-1) @ values),
-            "The scores are not divided by √d_model.",
-        ),
-        Mutant(
-            "swapped",
-            _cross(forward=_swapped),
-            "Keys and values are exchanged. What k_proj makes is compared with the query, what v_proj makes is "
-            "summed up.",
-        ),
-        Mutant(
-            "length_only",
-            _cross(check=_length_only),
-            "Only the length of a later memory is compared. Compare the whole shape: the batch may differ, too.",
-        ),
-        Mutant(
-            "same_contents",
-            _cross(check=_same_contents),
-            "A later memory of the same shape is refused because its contents differ. Compare the shapes alone: the "
-            "cache replaces the contents.",
-        ),
-        Mutant(
-            "refilled",
-            _cross(source=_refilled),
-            "A later memory of another shape fills the cache anew. It belongs to another request: raise a ValueError.",
-        ),
-        Mutant(
-            "unchecked",
-            _cross(),
-            "The steps are right. Raise a ValueError when a later memory has another shape than the one that was "
-            "stored.",
-        ),
-        Mutant(
-            "over_queries",
-            _cross(attend=lambda self, scores, values: scores.softmax(-2) @ values),
-            "The softmax runs over the queries. The weights of each target token sum to 1 over the source tokens: the "
-            "last axis.",
-        ),
-        Mutant(
-            "over_batch",
-            _cross(attend=lambda self, scores, values: scores.softmax(0) @ values),
-            "The softmax runs over the sentences. The weights of each target token sum to 1 over the source tokens: "
-            "the last axis.",
-        ),
-        Mutant(
-            "divided_by_size",
-            _cross(attend=lambda self, scores, values: (scores / math.sqrt(values.shape[-1])).softmax(-1) @ values),
-            "The scores are divided by d_model. Divide them by its square root.",
-        ),
-        Mutant(
-            "scaled_by_length",
-            _cross(
-                attend=lambda self, scores, values: (
-                    (scores * math.sqrt(values.shape[-1] / values.shape[-2])).softmax(-1) @ values
-                )
-            ),
-            "The scores are divided by the square root of the number of source tokens. The size of a query counts: "
-            "√d_model.",
-        ),
-        Mutant(
-            "queries_kept",
-            _cross(forward=_queries_kept),
-            "The queries of the first call are kept, too. x is new at each call: project it every time, and keep keys "
-            "and values alone.",
-        ),
-        Mutant(
-            "values_only",
-            _cross(source=_values_only),
-            "The values are kept, the keys are computed anew. Keep both.",
-        ),
-        Mutant(
-            "values_twice",
-            _cross(source=_stored_as(lambda self, memory: (self.v_proj(memory), self.v_proj(memory)))),
-            "The keys are the values: v_proj is used for both. Project the memory with k_proj for the keys.",
-        ),
-        Mutant(
-            "raw_memory",
-            _cross(source=_stored_as(lambda self, memory: (memory, memory))),
-            "The memory itself serves as keys and values. Project it with k_proj and v_proj at the first call.",
-        ),
-        Mutant(
-            "raw_keys",
-            _cross(source=_stored_as(lambda self, memory: (memory, self.v_proj(memory)))),
-            "The memory itself serves as keys. Project it with k_proj at the first call.",
-        ),
-        Mutant(
-            "batch_only",
-            _cross(check=_batch_only),
-            "Only the batch size of a later memory is compared. Compare the whole shape: the length may differ, too.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

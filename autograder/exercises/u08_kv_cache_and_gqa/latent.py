@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference.attention import attention_weights
 from autograder.reference.mla import mla_bytes_per_token
@@ -45,63 +46,6 @@ def latent_bytes_by_layers(n_layers, kv_rank, rope_dim, itemsize=2):
     return n_layers * kv_rank * itemsize + n_layers * rope_dim * itemsize
 
 
-def _absorbed(
-    scale=lambda q, c: math.sqrt(q.shape[-1]), queries=absorbed_queries, up=lambda mixed, w_uv: mixed @ w_uv.mT
-):
-    def wrong(q, c, w_uk, w_uv):
-        return up((queries(q, w_uk) @ c.mT / scale(q, c)).softmax(-1) @ c, w_uv)
-
-    return wrong
-
-
-def values_expanded(q, c, w_uk, w_uv):
-    """Latents meet the query, but every head's values are written out."""
-    weights = (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])).softmax(-1)
-    return weights @ (c @ w_uv.mT)
-
-
-def scaled_queries(q, w_uk):
-    return absorbed_queries(q, w_uk) / math.sqrt(q.shape[-1])
-
-
-def scaled_by_values(q, c, w_uk, w_uv):
-    return (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(w_uv.shape[1])).softmax(-1) @ c @ w_uv.mT
-
-
-def over_heads(q, c, w_uk, w_uv):
-    return (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])).softmax(0) @ c @ w_uv.mT
-
-
-def over_queries(q, c, w_uk, w_uv):
-    return (absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])).softmax(-2) @ c @ w_uv.mT
-
-
-head_zero = lambda q, w_uk: q @ w_uk[:1]
-MLA = mla_bytes_per_token
-A, AQ = absorbed_attention, absorbed_queries
-
-
-def _queries(queries):
-    """Another absorbed_queries, which absorbed_attention uses."""
-    return queries, _absorbed(queries=queries), MLA
-
-
-def keys_expanded(q, c, w_uk, w_uv):
-    """Every head's keys are written out; the latents are mixed."""
-    return (q @ (c @ w_uk.mT).mT / math.sqrt(q.shape[-1])).softmax(-1) @ c @ w_uv.mT
-
-
-def causal(q, c, w_uk, w_uv):
-    T, S = q.shape[1], c.shape[0]
-    scores = absorbed_queries(q, w_uk) @ c.mT / math.sqrt(q.shape[-1])
-    return scores.masked_fill(torch.ones(T, S).tril(S - T) == 0, -math.inf).softmax(-1) @ c @ w_uv.mT
-
-
-def latents_reshaped(q, c, w_uk, w_uv):
-    scores = absorbed_queries(q, w_uk) @ c.reshape(c.shape[1], c.shape[0]) / math.sqrt(q.shape[-1])
-    return scores.softmax(-1) @ c @ w_uv.mT
-
-
 def _latent_case(g: Source, H: int = 3, T: int = 2, S: int = 6, D: int = 4, R: int = 5, Dv: int = 3) -> Program:
     return call(g.randn(H, T, D), g.randn(S, R), g.randn(H, D, R), g.randn(H, Dv, R), fn="absorbed_attention")
 
@@ -130,6 +74,94 @@ def _long(g: Source) -> Program:
     return _latent_case(g, H=H, T=1, S=S, D=D, R=4, Dv=D)
 
 
+MISTAKES = [
+    *changes(
+        (absorbed_queries, absorbed_attention, mla_bytes_per_token),
+        """
+scaled_by_rank: q.shape[-1] → c.shape[-1]
+    The scores are divided by √R. They equal q·k of the expanded heads, which have D numbers: divide by √D.
+""",
+    ),
+    Mutant(
+        "expanded",
+        (absorbed_queries, expanded_attention, mla_bytes_per_token),
+        "The numbers are right, but a key and a value per head are made from every latent. Map the query with "
+        "absorbed_queries, compare it with c itself, and apply W_UV to the mix at the end.",
+    ),
+    *changes(
+        (absorbed_queries, absorbed_attention, mla_bytes_per_token),
+        """
+values_expanded: @ c @ w_uv.mT → @ (c @ w_uv.mT)
+    The numbers are right, but every head still makes a value from every latent. Mix the latents first, weights @ c,
+    and apply W_UV to the mix.
+scaled_twice: return q @ w_uk → return q @ w_uk / math.sqrt(q.shape[-1])
+    absorbed_queries divides by √D, and the scores are divided again. Divide once, the scores.
+over_heads: attention_weights(scores) → scores.softmax(0)
+    The softmax runs over the heads. The weights of each query sum to 1 over the latents: the last axis.
+over_queries: attention_weights(scores) → scores.softmax(-2)
+    The softmax runs over the queries. The weights of each query sum to 1 over the latents: the last axis.
+scaled_by_values: q.shape[-1] → w_uv.shape[1]
+    The scores are divided by the square root of the values' size. Queries and keys make them grow: use q.shape[-1].
+unscaled: / math.sqrt(q.shape[-1]) →
+    The scores are not divided by √D.
+no_up: @ w_uv.mT →
+    The mixed latents are returned. Each head still turns them into its values with W_UV.
+mean_up: w_uv.mT → w_uv.mean(0).mT
+    One W_UV, the mean over heads, serves all heads. Each head has its own.
+head_zero: return q @ w_uk → return q @ w_uk[:1]
+    All heads use head 0's W_UK. Multiply head by head: (H, T, D) @ (H, D, R).
+factor_two: return n_layers → return 2 * n_layers
+    latent_bytes_per_token counts keys and values apart. One latent serves both, so there is no factor 2.
+latent_one_layer: return n_layers * → return
+    latent_bytes_per_token counts one layer. Each layer stores latents of its own: multiply by n_layers.
+latent_two_bytes: * itemsize → * 2
+    latent_bytes_per_token counts 2 bytes per number, whatever itemsize says. Use itemsize.
+no_rope: (kv_rank + rope_dim) * → kv_rank *
+    latent_bytes_per_token leaves out the rotary key. It is cached too: rope_dim numbers per layer, shared by all
+    heads.
+keys_expanded: absorbed_queries(q, w_uk) @ c.mT → q @ (c @ w_uk.mT).mT
+    The numbers are right, but every head still makes a key from every latent. Map the query with absorbed_queries,
+    and compare it with c itself.
+up_reshaped: w_uv.mT → w_uv.reshape(len(w_uv), -1, w_uv.shape[1])
+    w_uv is reshaped to (H, R, Dv), which cuts the same row of numbers anew. Swap its last two axes with
+    transpose(-2, -1).
+latents_reshaped: c.mT → c.reshape(c.shape[1], c.shape[0])
+    c is reshaped to (R, S), which cuts the same row of numbers anew. Swap its axes with c.T.
+up_zero: w_uv.mT → w_uv[0].mT
+    All heads use head 0's W_UV. Each has its own: (H, T, R) @ (H, R, Dv).
+up_by_keys: w_uv.mT → w_uk.mT
+    The mix goes through W_UK. The values come from W_UV, the last argument.
+causal: attention_weights(scores → attention_weights(scores, torch.ones(scores.shape[1:]).tril(len(c) - q.shape[1]) > 0
+    A causal mask hides latents. Here every query sees all of them.
+divided_by_size: math.sqrt(q.shape[-1]) → q.shape[-1]
+    The scores are divided by D. Divide them by its square root.
+multiplied: / math.sqrt → * math.sqrt
+    The scores are multiplied by √D. Divide them by it: long vectors make large scores.
+scaled_queries: return q @ w_uk → return q @ w_uk / math.sqrt(q.shape[-1]) ; absorbed_queries(q, w_uk) @ → q @ w_uk @
+    absorbed_queries divides by √D. It returns the mapped queries as they are; the scores are divided in
+    absorbed_attention.
+heads_summed: return q @ w_uk → return torch.einsum("htd,ndr->htr", q, w_uk)
+    Every query meets the sum of all heads' matrices. Give q and w_uk the same letter for the heads, or multiply
+    head by head: q @ w_uk.
+latent_twice: (kv_rank + rope_dim) * → (2 * kv_rank + rope_dim) *
+    latent_bytes_per_token counts the latent twice. One latent serves keys and values, so there is no factor 2.
+rope_twice: (kv_rank + rope_dim) * → (kv_rank + 2 * rope_dim) *
+    latent_bytes_per_token counts the rotary key twice. Values have no rotary part: it is stored once per layer.
+rope_in_bytes: rope_dim) * itemsize → rope_dim * itemsize)
+    Only the rotary part of latent_bytes_per_token is multiplied by itemsize: brackets are missing. Add first,
+    (kv_rank + rope_dim), then multiply.
+latent_in_bytes: (kv_rank + rope_dim) * itemsize → (kv_rank * itemsize + rope_dim)
+    Only the latent part of latent_bytes_per_token is multiplied by itemsize: brackets are missing. Add first,
+    (kv_rank + rope_dim), then multiply.
+rope_in_one_layer: n_layers * (kv_rank + rope_dim) → (n_layers * kv_rank + rope_dim)
+    latent_bytes_per_token counts the rotary key in one layer. Each layer stores latents and a rotary key: n_layers
+    * (kv_rank + rope_dim).
+product: (kv_rank + rope_dim) * → kv_rank * rope_dim *
+    latent_bytes_per_token multiplies the two sizes. Latent and rotary key lie side by side: add them.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="cache.latent",
     title="Attention on latents",
@@ -137,9 +169,7 @@ EXERCISE = Exercise(
     difficulty=4,
     minutes=20,
     extension=True,
-    signature="absorbed_queries(q, w_uk)",
-    targets=("absorbed_queries", "absorbed_attention", "latent_bytes_per_token"),
-    reference=(AQ, A, MLA),
+    reference=(absorbed_queries, absorbed_attention, mla_bytes_per_token),
     alternatives=[(queries_by_einsum, absorbed_by_heads, latent_bytes_by_layers)],
     cases=[
         Case(
@@ -196,170 +226,5 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "scaled_by_rank",
-            (AQ, _absorbed(scale=lambda q, c: math.sqrt(c.shape[-1])), MLA),
-            "The scores are divided by √R. They equal q·k of the expanded heads, which have D numbers: divide by √D.",
-        ),
-        Mutant(
-            "expanded",
-            (AQ, expanded_attention, MLA),
-            "The numbers are right, but a key and a value per head are made from every latent. Map the query with "
-            "absorbed_queries, compare it with c itself, and apply W_UV to the mix at the end.",
-        ),
-        Mutant(
-            "values_expanded",
-            (AQ, values_expanded, MLA),
-            "The numbers are right, but every head still makes a value from every latent. Mix the latents first, "
-            "weights @ c, and apply W_UV to the mix.",
-        ),
-        Mutant(
-            "scaled_twice",
-            (scaled_queries, _absorbed(queries=scaled_queries), MLA),
-            "absorbed_queries divides by √D, and the scores are divided again. Divide once, the scores.",
-        ),
-        Mutant(
-            "over_heads",
-            (AQ, over_heads, MLA),
-            "The softmax runs over the heads. The weights of each query sum to 1 over the latents: the last axis.",
-        ),
-        Mutant(
-            "over_queries",
-            (AQ, over_queries, MLA),
-            "The softmax runs over the queries. The weights of each query sum to 1 over the latents: the last axis.",
-        ),
-        Mutant(
-            "scaled_by_values",
-            (AQ, scaled_by_values, MLA),
-            "The scores are divided by the square root of the values' size. Queries and keys make them grow: use "
-            "q.shape[-1].",
-        ),
-        Mutant("unscaled", (AQ, _absorbed(scale=lambda q, c: 1.0), MLA), "The scores are not divided by √D."),
-        Mutant(
-            "no_up",
-            (AQ, _absorbed(up=lambda mixed, w_uv: mixed), MLA),
-            "The mixed latents are returned. Each head still turns them into its values with W_UV.",
-        ),
-        Mutant(
-            "mean_up",
-            (AQ, _absorbed(up=lambda mixed, w_uv: mixed @ w_uv.mean(0).mT), MLA),
-            "One W_UV, the mean over heads, serves all heads. Each head has its own.",
-        ),
-        Mutant(
-            "head_zero",
-            (head_zero, _absorbed(queries=head_zero), MLA),
-            "All heads use head 0's W_UK. Multiply head by head: (H, T, D) @ (H, D, R).",
-        ),
-        Mutant(
-            "factor_two",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: 2 * MLA(n_layers, kv_rank, rope_dim, itemsize)),
-            "latent_bytes_per_token counts keys and values apart. One latent serves both, so there is no factor 2.",
-        ),
-        Mutant(
-            "latent_one_layer",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(1, kv_rank, rope_dim, itemsize)),
-            "latent_bytes_per_token counts one layer. Each layer stores latents of its own: multiply by n_layers.",
-        ),
-        Mutant(
-            "latent_two_bytes",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(n_layers, kv_rank, rope_dim)),
-            "latent_bytes_per_token counts 2 bytes per number, whatever itemsize says. Use itemsize.",
-        ),
-        Mutant(
-            "no_rope",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * kv_rank * itemsize),
-            "latent_bytes_per_token leaves out the rotary key. It is cached too: rope_dim numbers per layer, "
-            "shared by all heads.",
-        ),
-        Mutant(
-            "keys_expanded",
-            (AQ, keys_expanded, MLA),
-            "The numbers are right, but every head still makes a key from every latent. Map the query with "
-            "absorbed_queries, and compare it with c itself.",
-        ),
-        Mutant(
-            "up_reshaped",
-            (AQ, _absorbed(up=lambda mixed, w_uv: mixed @ w_uv.reshape(len(w_uv), -1, w_uv.shape[1])), MLA),
-            "w_uv is reshaped to (H, R, Dv), which cuts the same row of numbers anew. Swap its last two axes with "
-            "transpose(-2, -1).",
-        ),
-        Mutant(
-            "latents_reshaped",
-            (AQ, latents_reshaped, MLA),
-            "c is reshaped to (R, S), which cuts the same row of numbers anew. Swap its axes with c.T.",
-        ),
-        Mutant(
-            "up_zero",
-            (AQ, _absorbed(up=lambda mixed, w_uv: mixed @ w_uv[0].mT), MLA),
-            "All heads use head 0's W_UV. Each has its own: (H, T, R) @ (H, R, Dv).",
-        ),
-        Mutant(
-            "up_by_keys",
-            (AQ, lambda q, c, w_uk, w_uv: A(q, c, w_uk, w_uk), MLA),
-            "The mix goes through W_UK. The values come from W_UV, the last argument.",
-        ),
-        Mutant(
-            "causal",
-            (AQ, causal, MLA),
-            "A causal mask hides latents. Here every query sees all of them.",
-        ),
-        Mutant(
-            "divided_by_size",
-            (AQ, _absorbed(scale=lambda q, c: q.shape[-1]), MLA),
-            "The scores are divided by D. Divide them by its square root.",
-        ),
-        Mutant(
-            "multiplied",
-            (AQ, _absorbed(scale=lambda q, c: 1 / math.sqrt(q.shape[-1])), MLA),
-            "The scores are multiplied by √D. Divide them by it: long vectors make large scores.",
-        ),
-        Mutant(
-            "scaled_queries",
-            (scaled_queries, A, MLA),
-            "absorbed_queries divides by √D. It returns the mapped queries as they are; the scores are divided in "
-            "absorbed_attention.",
-        ),
-        Mutant(
-            "heads_summed",
-            _queries(lambda q, w_uk: torch.einsum("htd,ndr->htr", q, w_uk)),
-            "Every query meets the sum of all heads' matrices. Give q and w_uk the same letter for the heads, or "
-            "multiply head by head: q @ w_uk.",
-        ),
-        Mutant(
-            "latent_twice",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(n_layers, 2 * kv_rank, rope_dim, itemsize)),
-            "latent_bytes_per_token counts the latent twice. One latent serves keys and values, so there is no "
-            "factor 2.",
-        ),
-        Mutant(
-            "rope_twice",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: MLA(n_layers, kv_rank, 2 * rope_dim, itemsize)),
-            "latent_bytes_per_token counts the rotary key twice. Values have no rotary part: it is stored once per "
-            "layer.",
-        ),
-        Mutant(
-            "rope_in_bytes",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * (kv_rank + rope_dim * itemsize)),
-            "Only the rotary part of latent_bytes_per_token is multiplied by itemsize: brackets are missing. Add "
-            "first, (kv_rank + rope_dim), then multiply.",
-        ),
-        Mutant(
-            "latent_in_bytes",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * (kv_rank * itemsize + rope_dim)),
-            "Only the latent part of latent_bytes_per_token is multiplied by itemsize: brackets are missing. Add "
-            "first, (kv_rank + rope_dim), then multiply.",
-        ),
-        Mutant(
-            "rope_in_one_layer",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: (n_layers * kv_rank + rope_dim) * itemsize),
-            "latent_bytes_per_token counts the rotary key in one layer. Each layer stores latents and a rotary key: "
-            "n_layers * (kv_rank + rope_dim).",
-        ),
-        Mutant(
-            "product",
-            (AQ, A, lambda n_layers, kv_rank, rope_dim, itemsize=2: n_layers * kv_rank * rope_dim * itemsize),
-            "latent_bytes_per_token multiplies the two sizes. Latent and rotary key lie side by side: add them.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

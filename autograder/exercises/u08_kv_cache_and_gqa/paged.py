@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call, several
 
 
 def blocks_needed(length, block):
@@ -37,33 +38,71 @@ def gather_by_token(pool, table, length):
     return torch.stack([pool[table[t // block], :, t % block] for t in range(length)], dim=1)
 
 
-GA = gather
-
-
-def _ordered(pool, table, length):
-    return gather(pool, list(range(len(table))), length)
-
-
-def _untransposed(pool, table, length):
-    n, G, block, D = pool[table].shape
-    return pool[table].reshape(G, n * block, D)[:, :length]
-
-
-def _tokens_first(pool, table, length):
-    return pool[table].transpose(1, 2).flatten(0, 1)[:length]
-
-
-def _places_first(pool, table, length):
-    return pool[table].permute(1, 2, 0, 3).flatten(1, 2)[:, :length]
-
-
-def _blocks_as_heads(pool, table, length):
-    return pool[table].flatten(0, 1)[:, :length]
-
-
-def _not_joined(pool, table, length):
-    return pool[table].transpose(0, 1)
-
+MISTAKES = changes(
+    (blocks_needed, slot_of, gather),
+    """
+rounded_down: -(-length // block) → length // block
+    blocks_needed rounds down, so the last tokens have no block. A started block is a whole block.
+always_one_more: -(-length // block) → length // block + 1
+    blocks_needed adds one even where the tokens fill their blocks exactly.
+column: table[t // block], → t // block,
+    slot_of returns the column of the table. The block's number is what the table holds there.
+swapped: table[t // block], t % block → table[t % len(table)], t // len(table)
+    slot_of deals tokens out block by block, like cards. Consecutive tokens share a block: t // block is the column,
+    t % block the place.
+fraction: -(-length // block) → length / block
+    blocks_needed returns a fraction. A started block is a whole block: round up.
+from_one: table[t // block], t % block → table[(t - 1) // block], (t - 1) % block
+    slot_of counts tokens from 1. Token 0 lies at place 0 of the first block: use t, not t − 1.
+place_first: table[t // block], t % block → t % block, table[t // block]
+    slot_of returns (place, block). The block comes first.
+no_table: pool[table] → pool[: len(table)]
+    gather takes the first blocks of the pool. Take those that the table names, in its order.
+untransposed: transpose(0, 1).flatten(1, 2) → reshape(pool.shape[1], -1, pool.shape[3])
+    gather mixes heads and blocks. The heads stand between the blocks and their tokens: move them to the front
+    before joining.
+untrimmed: [:, :length] →
+    gather returns idle slots too. Cut the result to length tokens.
+full_blocks: [:, :length] → [:, : length // pool.shape[2] * pool.shape[2]]
+    gather leaves out the last block where it is not full. Join all blocks, then cut to length tokens.
+sorted: pool[table] → pool[sorted(table)]
+    gather sorts the table. Its order is the order of the text.
+at_least_one_down: -(-length // block) → max(1, length // block)
+    blocks_needed rounds down, so the last tokens have no block, and an empty text gets one. A started block is a
+    whole block: round up.
+at_least_one: -(-length // block) → max(1, -(-length // block))
+    blocks_needed hands a block to a text without tokens. No token needs none: 0.
+nearest: -(-length // block) → round(length / block)
+    blocks_needed rounds to the nearest number. A started block is a whole block, however few tokens it holds: round
+    up.
+as_float: -(-length // block) → float(-(-length // block))
+    blocks_needed gives the right number as a float. Return an int: -(-length // block) or math.ceil.
+idle_slots: -(-length // block) → length % block
+    blocks_needed returns the rest of the division, the tokens in the last block. Divide and round up.
+exchanged: table[t // block], t % block → table[t % block % len(table)], t // block
+    slot_of exchanges // and %. t // block is the column of the table, t % block the place inside the block.
+address: table[t // block], t % block → table[t // block] * block + t % block
+    slot_of returns one number, the slot counted through the whole pool. Return the pair (block, place).
+place_uncut: t % block → t
+    The place is counted from the start of the text. Inside the block it is t % block.
+place_from_one: t % block → t % block + 1
+    The place inside the block is one too large. It counts from 0: t % block.
+tokens_first: transpose(0, 1).flatten(1, 2)[:, :length] → transpose(1, 2).flatten(0, 1)[:length]
+    gather returns (length, G, D). Heads come first: swap the first two axes.
+places_first: transpose(0, 1) → permute(1, 2, 0, 3)
+    gather joins places and blocks in the wrong order: first the first tokens of all blocks, then the second ones.
+    Blocks stand before places: (G, blocks, block, D), then join.
+blocks_as_heads: transpose(0, 1).flatten(1, 2) → flatten(0, 1)
+    gather joins the blocks along the axis of heads. They follow each other along the tokens: put the heads first,
+    then join blocks and places.
+not_joined: .flatten(1, 2)[:, :length] →
+    gather leaves blocks and places as two axes. Join them into one axis of tokens, and cut it to length.
+one_short: [:, :length] → [:, : length - 1]
+    gather returns one token too few. A slice ends before its second number: [:, :length].
+first_block: pool[table].transpose(0, 1).flatten(1, 2) → pool[table[0]]
+    gather returns the first block alone. Join all blocks of the table, then cut to length tokens.
+""",
+)
 
 EXERCISE = Exercise(
     id="cache.paged",
@@ -72,8 +111,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=15,
     extension=True,
-    signature="blocks_needed(length, block)",
-    targets=("blocks_needed", "slot_of", "gather"),
     reference=(blocks_needed, slot_of, gather),
     alternatives=[(blocks_by_counting, slot_by_divmod, gather_by_token)],
     cases=[
@@ -129,151 +166,14 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "rounded_down",
-            (lambda length, block: length // block, slot_of, GA),
-            "blocks_needed rounds down, so the last tokens have no block. A started block is a whole block.",
-        ),
-        Mutant(
-            "always_one_more",
-            (lambda length, block: length // block + 1, slot_of, GA),
-            "blocks_needed adds one even where the tokens fill their blocks exactly.",
-        ),
-        Mutant(
-            "column",
-            (blocks_needed, lambda table, t, block: (t // block, t % block), GA),
-            "slot_of returns the column of the table. The block's number is what the table holds there.",
-        ),
-        Mutant(
-            "swapped",
-            (blocks_needed, lambda table, t, block: (table[t % len(table)], t // len(table)), GA),
-            "slot_of deals tokens out block by block, like cards. Consecutive tokens share a block: t // block is "
-            "the column, t % block the place.",
-        ),
-        Mutant(
-            "fraction",
-            (lambda length, block: length / block, slot_of, GA),
-            "blocks_needed returns a fraction. A started block is a whole block: round up.",
-        ),
-        Mutant(
-            "from_one",
-            (blocks_needed, lambda table, t, block: (table[(t - 1) // block], (t - 1) % block), GA),
-            "slot_of counts tokens from 1. Token 0 lies at place 0 of the first block: use t, not t − 1.",
-        ),
-        Mutant(
-            "place_first",
-            (blocks_needed, lambda table, t, block: (t % block, table[t // block]), GA),
-            "slot_of returns (place, block). The block comes first.",
-        ),
-        Mutant(
-            "no_table",
-            (blocks_needed, slot_of, _ordered),
-            "gather takes the first blocks of the pool. Take those that the table names, in its order.",
-        ),
-        Mutant(
-            "untransposed",
-            (blocks_needed, slot_of, _untransposed),
-            "gather mixes heads and blocks. The heads stand between the blocks and their tokens: move them to the "
-            "front before joining.",
-        ),
-        Mutant(
-            "untrimmed",
-            (blocks_needed, slot_of, lambda pool, table, length: pool[table].transpose(0, 1).flatten(1, 2)),
-            "gather returns idle slots too. Cut the result to length tokens.",
-        ),
-        Mutant(
-            "full_blocks",
-            (
-                blocks_needed,
-                slot_of,
-                lambda pool, table, length: GA(pool, table, length // pool.shape[2] * pool.shape[2]),
-            ),
-            "gather leaves out the last block where it is not full. Join all blocks, then cut to length tokens.",
-        ),
-        Mutant(
-            "sorted",
-            (blocks_needed, slot_of, lambda pool, table, length: gather(pool, sorted(table), length)),
-            "gather sorts the table. Its order is the order of the text.",
-        ),
-        Mutant(
-            "at_least_one_down",
-            (lambda length, block: max(1, length // block), slot_of, GA),
-            "blocks_needed rounds down, so the last tokens have no block, and an empty text gets one. A started block "
-            "is a whole block: round up.",
-        ),
-        Mutant(
-            "at_least_one",
-            (lambda length, block: max(1, -(-length // block)), slot_of, GA),
-            "blocks_needed hands a block to a text without tokens. No token needs none: 0.",
-        ),
-        Mutant(
-            "nearest",
-            (lambda length, block: round(length / block), slot_of, GA),
-            "blocks_needed rounds to the nearest number. A started block is a whole block, however few tokens it "
-            "holds: round up.",
-        ),
-        Mutant(
-            "as_float",
-            (lambda length, block: float(-(-length // block)), slot_of, GA),
-            "blocks_needed gives the right number as a float. Return an int: -(-length // block) or math.ceil.",
-        ),
-        Mutant(
-            "idle_slots",
-            (lambda length, block: length % block, slot_of, GA),
-            "blocks_needed returns the rest of the division, the tokens in the last block. Divide and round up.",
-        ),
-        Mutant(
-            "exchanged",
-            (blocks_needed, lambda table, t, block: (table[t % block % len(table)], t // block), GA),
-            "slot_of exchanges // and %. t // block is the column of the table, t % block the place inside the block.",
-        ),
-        Mutant(
-            "address",
-            (blocks_needed, lambda table, t, block: table[t // block] * block + t % block, GA),
-            "slot_of returns one number, the slot counted through the whole pool. Return the pair (block, place).",
-        ),
-        Mutant(
-            "place_uncut",
-            (blocks_needed, lambda table, t, block: (table[t // block], t), GA),
-            "The place is counted from the start of the text. Inside the block it is t % block.",
-        ),
-        Mutant(
-            "place_from_one",
-            (blocks_needed, lambda table, t, block: (table[t // block], t % block + 1), GA),
-            "The place inside the block is one too large. It counts from 0: t % block.",
-        ),
-        Mutant(
-            "tokens_first",
-            (blocks_needed, slot_of, _tokens_first),
-            "gather returns (length, G, D). Heads come first: swap the first two axes.",
-        ),
-        Mutant(
-            "places_first",
-            (blocks_needed, slot_of, _places_first),
-            "gather joins places and blocks in the wrong order: first the first tokens of all blocks, then the second "
-            "ones. Blocks stand before places: (G, blocks, block, D), then join.",
-        ),
-        Mutant(
-            "blocks_as_heads",
-            (blocks_needed, slot_of, _blocks_as_heads),
-            "gather joins the blocks along the axis of heads. They follow each other along the tokens: put the heads "
-            "first, then join blocks and places.",
-        ),
-        Mutant(
-            "not_joined",
-            (blocks_needed, slot_of, _not_joined),
-            "gather leaves blocks and places as two axes. Join them into one axis of tokens, and cut it to length.",
-        ),
-        Mutant(
-            "one_short",
-            (blocks_needed, slot_of, lambda pool, table, length: GA(pool, table, length - 1)),
-            "gather returns one token too few. A slice ends before its second number: [:, :length].",
-        ),
-        Mutant(
-            "first_block",
-            (blocks_needed, slot_of, lambda pool, table, length: pool[table[0]][:, :length]),
-            "gather returns the first block alone. Join all blocks of the table, then cut to length tokens.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+a cache serves decoding, where nothing is trained; whoever stores tokens detached is right
+    gradient of gather
+""",
+    equivalent="""
+a cache serves decoding, where nothing is trained; whoever stores tokens detached is right
+    a30063c5f4 solution, result: return blocks.transpose(0, 1).flatten(1, 2)[:, :length]: result detach
+    b53097c911 alternative (blocks_by_counting, slot_by_divmod, gather_by_token), result: return torch.stack([pool[tab…
+""",
 )

@@ -2,10 +2,14 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Ref, call
-from autograder.reference.quantized_cache import quantize
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Ref, call
+from autograder.reference.quantized_cache import dequantize, quantize
 
-from ._code_mistakes import MISTAKES, dequantize_float, evenly, quotient, top
+
+def dequantize_float(codes, scale):
+    """The reference, with its usual dtype."""
+    return dequantize(codes, scale)
 
 
 def quantize_by_slices(x, dim, bits=8):
@@ -29,99 +33,131 @@ def dequantize_by_cast(codes, scale):
     return torch.mul(codes, scale).to(torch.float32)
 
 
-def _quantize(
-    amax=lambda x, dim: x.abs().amax(dim=dim, keepdim=True),
-    top=lambda bits: 2 ** (bits - 1) - 1,
-    rounding=torch.round,
-    dtype=torch.int8,
-):
-    def wrong(x, dim, bits=8):
-        scale = amax(x, dim) / top(bits)
-        codes = rounding(x / torch.where(scale == 0, torch.ones_like(scale), scale))
-        # Without a clamp, a code that int8 cannot hold wraps around.
-        return codes.to(torch.int32).to(torch.int8) if dtype is None else codes.clamp(-128, 127).to(dtype), scale
-
-    return wrong
-
-
-def _with_scale(change):
-    def wrong(x, dim, bits=8):
-        scale = change(x.abs().amax(dim=dim, keepdim=True) / (2 ** (bits - 1) - 1))
-        return torch.round(x / scale).to(torch.int8), scale
-
-    return wrong
-
-
-def _axis_dropped(x, dim, bits=8):
-    if not 2 <= bits <= 8:
-        raise ValueError("bits must lie in 2 to 8")
-    codes, scale = _quantize()(x, dim, bits)
-    return codes, scale.squeeze(dim)
-
-
-def _scale_of_one(x, dim, bits=8):
-    codes, scale = quantize(x, dim, bits)
-    return codes, torch.where(scale == 0, torch.ones_like(scale), scale)
-
-
-def _eight_refused(x, dim, bits=8):
-    if not 2 <= bits < 8:
-        raise ValueError("bits must lie in 2 to 8")
-    return _quantize()(x, dim, bits)
-
-
-def _two_refused(x, dim, bits=8):
-    if not 2 < bits <= 8:
-        raise ValueError("bits must lie in 2 to 8")
-    return _quantize()(x, dim, bits)
-
-
-def many_bits_checked(x, dim, bits=8):
-    if bits > 8:
-        raise ValueError("int8 holds 8 bits")
-    return _quantize()(x, dim, bits)
-
-
-def _bare(x, dim, bits):
-    return x.abs().max() / top(bits)
-
-
-def _expanded(x, dim, bits):
-    return _bare(x, dim, bits).expand(x.sum(dim, keepdim=True).shape).clone()
-
-
-def _over_others(x, dim, bits):
-    others = [d for d in range(x.dim()) if d != dim % x.dim()]
-    return x.abs().amax(dim=others, keepdim=True) / top(bits)
-
-
-def _range(x, dim, bits):
-    return (x.amax(dim, keepdim=True) - x.amin(dim, keepdim=True)) / (2**bits - 1)
-
-
-def _caret(x, dim, bits):
-    return x.abs().amax(dim, keepdim=True) / (2 ^ (bits - 1) - 1)
-
-
-def _dropped_before(x, dim, bits=8):
-    if not 2 <= bits <= 8:
-        raise ValueError("bits must lie in 2 to 8")
-    scale = x.abs().amax(dim) / top(bits)
-    return torch.round(x / torch.where(scale == 0, torch.ones_like(scale), scale)).to(torch.int8), scale
-
-
-def _upside_down(x, dim, bits=8):
-    scale = top(bits) / x.abs().amax(dim, keepdim=True)
-    return torch.round(x * scale).nan_to_num(0).to(torch.int8), scale
-
-
-def few_bits_checked(x, dim, bits=8):
-    if bits < 2:
-        raise ValueError("too few bits")
-    return _quantize()(x, dim, bits)
-
-
-DQ = dequantize_float
+MISTAKES = changes(
+    (quantize, dequantize),
+    """
+one_scale: amax(dim=dim, keepdim=True) → amax().reshape([1] * x.dim())
+; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    One scale serves the whole tensor. Take the largest magnitude along dim, with keepdim=True.
+last_axis: dim=dim → dim=-1 ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The scales always run along the last axis. Use dim.
+signed_max: work.abs().amax → work.amax ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The largest value is taken, but the largest magnitude may be negative. Use abs first.
+signed_max_wrapped: work.abs().amax → work.amax ; clamp(-levels, levels) → int() ; raise →
+    The largest value is taken, so a larger negative entry gets a code that int8 cannot hold. Take the largest
+    magnitude: abs first.
+one_level_more: (bits - 1) - 1 → (bits - 1) ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The scale divides by 2^(bits−1). The largest code is one less, 2^(bits−1) − 1: 127 for 8 bits.
+wrapped_level: (bits - 1) - 1 → (bits - 1) ; clamp(-levels, levels) → int() ; raise →
+    The scale divides by 2^(bits−1), so the largest entry gets code 128, which int8 turns into −128. The largest
+    code is 2^(bits−1) − 1.
+axis_dropped: codes.to(torch.int8), scale → codes.to(torch.int8), scale.squeeze(dim)
+    The scale has lost its axis. Keep it with size 1, keepdim=True, so that codes · scale fits.
+eight_refused: bits <= 8 → bits < 8
+    8 bits are refused, though they are the default. 2 and 8 both belong to what is allowed: 2 <= bits <= 8.
+two_refused: 2 <= bits → 2 < bits
+    2 bits are refused. They leave the codes −1, 0 and 1, and are allowed: 2 <= bits <= 8.
+unsigned: 2 ** (bits - 1) - 1 → 2**bits - 1 ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The scale divides by 2^bits − 1, as for codes without a sign. With a sign the largest is 2^(bits−1) − 1.
+truncated: torch.round → torch.trunc ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The codes are cut off toward zero. Round to the nearest integer, so that the error is at most half a scale.
+floored: torch.round → torch.floor ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The codes are rounded down. Round to the nearest integer, so that the error is at most half a scale.
+scale_of_one: codes.to(torch.int8), scale → codes.to(torch.int8), scale.masked_fill(scale == 0, 1.0)
+    A slice of zeros comes with scale 1. Divide by 1 there, but return the scale as it is: 0.
+divided_back: (codes.to(scale.dtype) * scale).to(dtype) → codes.float() / scale
+    dequantize divides by the scale. The codes are x / scale, so the way back multiplies.
+not_integers: codes.to(torch.int8) → codes.to(torch.float32) ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The codes are whole numbers in a float tensor, so nothing is saved. Convert them to torch.int8.
+scale_plus_eps: / levels → / levels + 1e-8 ; raise →
+    A small number is added to every scale, so small slices lose their codes. Only a scale of 0 needs another
+    divisor.
+scale_clamped: codes = → scale = scale.clamp(min=1e-8); codes = ; raise →
+    Scales below 1e-8 are raised to it, so small slices lose their codes. Only a scale of 0 needs another divisor.
+many_bits_checked: not 2 <= bits <= 8 → bits > 8
+    More than 8 bits are refused, fewer than 2 are not. Raise a ValueError there, too: with 1 bit the largest code
+    would be 0.
+unchecked: clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The codes are right. Raise a ValueError when bits does not lie in 2 to 8.
+one_scale_bare: amax(dim=dim, keepdim=True) → amax()
+    One scale, a single number, serves the whole tensor. Take the largest magnitude along dim, with keepdim=True.
+one_scale_expanded: amax(dim=dim, keepdim=True) → amax().expand_as(work.sum(dim, keepdim=True))
+    Every slice gets the scale of the whole tensor. Take the largest magnitude along dim, with keepdim=True.
+other_axes: dim=dim → dim=[d for d in range(x.dim()) if d != dim % x.dim()]
+    The scales run along the other axes. dim is the axis that shares a scale: the maximum runs over dim, and the
+    scale has size 1 there.
+largest_abs_after: work.abs().amax → work.amax ; keepdim=True) → keepdim=True).abs()
+; clamp(-levels, levels) → int()
+    abs comes after the maximum, so larger negative entries do not count. Take abs first, then the maximum.
+largest_cut: work.abs().amax → work.amax ; keepdim=True) → keepdim=True).clamp(min=0)
+    The largest value is taken, so larger negative entries are cut off. Take the largest magnitude: abs first.
+range: work.abs().amax → (work.amax
+; keepdim=True) / levels → keepdim=True) - work.amin(dim, keepdim=True)) / (2**bits - 1)
+; clamp(-levels, levels) → int()
+    The scale comes from the range, maximum minus minimum. Here codes are symmetric around 0: the largest magnitude
+    over 2^(bits−1) − 1.
+eight_bits_always: 2 ** (bits - 1) - 1 → 127
+    The largest code is 127 for any number of bits. It is 2^(bits−1) − 1.
+one_level_cut: / levels → / 2 ** (bits - 1)
+    The scale divides by 2^(bits−1), and the code that is one too large is cut off. Divide by the largest code
+    itself, 2^(bits−1) − 1.
+caret: 2 ** (bits - 1) - 1 → 2 ^ (bits - 1) - 1
+    In Python 2 ^ n is no power: ^ combines bits. Write 2 ** (bits - 1) - 1.
+scale_floor: codes = → scale = scale.clamp(min=1e-5); codes = ; raise →
+    Small scales are raised to a floor, so small slices lose their codes, and a slice of zeros has no scale 0. Only
+    a scale of 0 needs another divisor.
+scale_lower_floor: codes = → scale = scale.clamp(min=1e-6); codes = ; raise →
+    Scales below a millionth are raised to it or replaced, so small slices lose their codes. Only a scale of 0 needs
+    another divisor.
+axis_dropped_before: , keepdim=True → ; .clamp(-levels, levels) →
+    The maximum drops its axis, so the scale does not meet the slices that it belongs to. Keep it with size 1:
+    keepdim=True.
+upside_down: scale = work → scale = levels / work ; keepdim=True) / levels → keepdim=True)
+; work / scale.masked_fill(scale == 0, 1.0)).clamp(-levels, levels) → work * scale).nan_to_num(0) ; raise →
+    The scale is upside down. It is the largest magnitude over the largest code; x is divided by it.
+rounded_up: torch.round → torch.ceil ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    The codes are rounded up. Round to the nearest integer, so that the error is at most half a scale.
+half_added: torch.round(work → torch.trunc(0.5 + work ; clamp(-levels, levels) → clamp(-128, 127) ; raise →
+    A half is added before the fraction is cut off, which is wrong below 0. Use torch.round.
+few_bits_checked: not 2 <= bits <= 8 → bits < 2 ; clamp(-levels, levels) → clamp(-128, 127)
+    Fewer than 2 bits are refused, more than 8 are not. Raise a ValueError there, too: int8 holds 8 bits.
+scale_ignored: (codes.to(scale.dtype) * scale).to(dtype) → codes.float()
+    dequantize returns the codes as they are. Multiply them by the scale.
+one_level_low: / levels → / 2 ** (bits - 1) ; clamp(-levels, → clamp(-levels - 1,
+    The scale divides by 2^(bits−1), a code that only negative entries can have. Which is the largest code that
+    exists with both signs?
+unsigned_cut: / levels → / (2**bits - 1) ; clamp(-levels, → clamp(-levels - 1,
+    The scale divides by 2^bits − 1, so the larger half of the entries is cut off. That many steps lie between the
+    lowest code and the highest: how many between 0 and the highest?
+unsigned_wrapped: / levels → / (2**bits - 1) ; clamp(-levels, levels) → int()
+    The scale divides by 2^bits − 1, and codes that int8 cannot hold wrap around. A sign takes one of the bits: how
+    large can a code become with those that are left?
+range_cut: work.abs().amax → (work.amax
+; keepdim=True) / levels → keepdim=True) - work.amin(dim, keepdim=True)) / (2**bits - 1)
+; clamp(-levels, levels) → clamp(-128, 127)
+    The scale comes from the range, maximum minus minimum, and codes beyond int8 are cut off. Codes here lie evenly
+    around 0: let the scale reach the entry that is farthest from 0.
+range_cut_to_bits: work.abs().amax → (work.amax
+; keepdim=True) / levels → keepdim=True) - work.amin(dim, keepdim=True)) / (2**bits - 1)
+; clamp(-levels, → clamp(-levels - 1,
+    The scale comes from the range, maximum minus minimum, and larger codes are cut off. Nothing needs to be cut
+    where the scale reaches the entry that is farthest from 0.
+range_cut_evenly: work.abs().amax → (work.amax
+; keepdim=True) / levels → keepdim=True) - work.amin(dim, keepdim=True)) / (2**bits - 1)
+    The scale comes from the range, maximum minus minimum, and codes are cut off on both sides. Which entry of a
+    slice must have the largest code, so that none is cut?
+half_the_range: work.abs().amax → (work.amax
+; keepdim=True) / levels → keepdim=True) - work.amin(dim, keepdim=True)) / (2 * levels)
+; clamp(-levels, levels) → clamp(-128, 127)
+    The scale comes from half the range, (maximum − minimum) / 2. That reaches the farthest entry only where both
+    lie equally far from 0: look at the magnitudes.
+zero_point: work.abs().amax → (work.amax
+; keepdim=True) / levels → keepdim=True) - work.amin(dim, keepdim=True)) / (2**bits - 1)
+; round(work → round((work - work.amin(dim, keepdim=True)) ; .clamp(-levels, levels) → - 2 ** (bits - 1)
+    The codes are counted from the minimum, so 0 does not get code 0, and codes · scale is not x. Here 0 stays 0,
+    and the scale alone brings codes back.
+""",
+)
 
 EXERCISE = Exercise(
     id="cache.quantize",
@@ -130,9 +166,7 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="quantize(x, dim, bits=8)",
-    targets=("quantize", "dequantize"),
-    reference=(quantize, DQ),
+    reference=(quantize, dequantize_float),
     alternatives=[(quantize_by_slices, dequantize_by_cast)],
     cases=[
         Case(
@@ -196,199 +230,25 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "one_scale",
-            (_quantize(amax=lambda x, dim: x.abs().amax().reshape([1] * x.dim())), DQ),
-            "One scale serves the whole tensor. Take the largest magnitude along dim, with keepdim=True.",
-        ),
-        Mutant(
-            "last_axis",
-            (_quantize(amax=lambda x, dim: x.abs().amax(dim=-1, keepdim=True)), DQ),
-            "The scales always run along the last axis. Use dim.",
-        ),
-        Mutant(
-            "signed_max",
-            (_quantize(amax=lambda x, dim: x.amax(dim=dim, keepdim=True)), DQ),
-            "The largest value is taken, but the largest magnitude may be negative. Use abs first.",
-        ),
-        Mutant(
-            "signed_max_wrapped",
-            (_quantize(amax=lambda x, dim: x.amax(dim=dim, keepdim=True), dtype=None), DQ),
-            "The largest value is taken, so a larger negative entry gets a code that int8 cannot hold. Take the "
-            "largest magnitude: abs first.",
-        ),
-        Mutant(
-            "one_level_more",
-            (_quantize(top=lambda bits: 2 ** (bits - 1)), DQ),
-            "The scale divides by 2^(bits−1). The largest code is one less, 2^(bits−1) − 1: 127 for 8 bits.",
-        ),
-        Mutant(
-            "wrapped_level",
-            (_quantize(top=lambda bits: 2 ** (bits - 1), dtype=None), DQ),
-            "The scale divides by 2^(bits−1), so the largest entry gets code 128, which int8 turns into −128. The "
-            "largest code is 2^(bits−1) − 1.",
-        ),
-        Mutant(
-            "axis_dropped",
-            (_axis_dropped, DQ),
-            "The scale has lost its axis. Keep it with size 1, keepdim=True, so that codes · scale fits.",
-        ),
-        Mutant(
-            "eight_refused",
-            (_eight_refused, DQ),
-            "8 bits are refused, though they are the default. 2 and 8 both belong to what is allowed: 2 <= bits <= 8.",
-        ),
-        Mutant(
-            "two_refused",
-            (_two_refused, DQ),
-            "2 bits are refused. They leave the codes −1, 0 and 1, and are allowed: 2 <= bits <= 8.",
-        ),
-        Mutant(
-            "unsigned",
-            (_quantize(top=lambda bits: 2**bits - 1), DQ),
-            "The scale divides by 2^bits − 1, as for codes without a sign. With a sign the largest is 2^(bits−1) − 1.",
-        ),
-        Mutant(
-            "truncated",
-            (_quantize(rounding=torch.trunc), DQ),
-            "The codes are cut off toward zero. Round to the nearest integer, so that the error is at most half a "
-            "scale.",
-        ),
-        Mutant(
-            "floored",
-            (_quantize(rounding=torch.floor), DQ),
-            "The codes are rounded down. Round to the nearest integer, so that the error is at most half a scale.",
-        ),
-        Mutant(
-            "scale_of_one",
-            (_scale_of_one, DQ),
-            "A slice of zeros comes with scale 1. Divide by 1 there, but return the scale as it is: 0.",
-        ),
-        Mutant(
-            "divided_back",
-            (quantize, lambda codes, scale: codes.float() / scale),
-            "dequantize divides by the scale. The codes are x / scale, so the way back multiplies.",
-        ),
-        Mutant(
-            "not_integers",
-            (_quantize(dtype=torch.float32), DQ),
-            "The codes are whole numbers in a float tensor, so nothing is saved. Convert them to torch.int8.",
-        ),
-        Mutant(
-            "scale_plus_eps",
-            (_with_scale(lambda scale: scale + 1e-8), DQ),
-            "A small number is added to every scale, so small slices lose their codes. Only a scale of 0 needs "
-            "another divisor.",
-        ),
-        Mutant(
-            "scale_clamped",
-            (_with_scale(lambda scale: scale.clamp(min=1e-8)), DQ),
-            "Scales below 1e-8 are raised to it, so small slices lose their codes. Only a scale of 0 needs another "
-            "divisor.",
-        ),
-        Mutant(
-            "many_bits_checked",
-            (many_bits_checked, DQ),
-            "More than 8 bits are refused, fewer than 2 are not. Raise a ValueError there, too: with 1 bit the "
-            "largest code would be 0.",
-        ),
-        Mutant(
-            "unchecked", (_quantize(), DQ), "The codes are right. Raise a ValueError when bits does not lie in 2 to 8."
-        ),
-        Mutant(
-            "one_scale_bare",
-            (quotient(_bare), DQ),
-            "One scale, a single number, serves the whole tensor. Take the largest magnitude along dim, with "
-            "keepdim=True.",
-        ),
-        Mutant(
-            "one_scale_expanded",
-            (quotient(_expanded), DQ),
-            "Every slice gets the scale of the whole tensor. Take the largest magnitude along dim, with keepdim=True.",
-        ),
-        Mutant(
-            "other_axes",
-            (quotient(_over_others), DQ),
-            "The scales run along the other axes. dim is the axis that shares a scale: the maximum runs over dim, and "
-            "the scale has size 1 there.",
-        ),
-        Mutant(
-            "largest_abs_after",
-            (quotient(lambda x, dim, bits: x.amax(dim, keepdim=True).abs() / top(bits)), DQ),
-            "abs comes after the maximum, so larger negative entries do not count. Take abs first, then the maximum.",
-        ),
-        Mutant(
-            "largest_cut",
-            (quotient(lambda x, dim, bits: x.amax(dim, keepdim=True).clamp(min=0) / top(bits), ends=evenly), DQ),
-            "The largest value is taken, so larger negative entries are cut off. Take the largest magnitude: abs "
-            "first.",
-        ),
-        Mutant(
-            "range",
-            (quotient(_range), DQ),
-            "The scale comes from the range, maximum minus minimum. Here codes are symmetric around 0: the largest "
-            "magnitude over 2^(bits−1) − 1.",
-        ),
-        Mutant(
-            "eight_bits_always",
-            (quotient(lambda x, dim, bits: x.abs().amax(dim, keepdim=True) / 127), DQ),
-            "The largest code is 127 for any number of bits. It is 2^(bits−1) − 1.",
-        ),
-        Mutant(
-            "one_level_cut",
-            (quotient(lambda x, dim, bits: x.abs().amax(dim, keepdim=True) / 2 ** (bits - 1), ends=evenly), DQ),
-            "The scale divides by 2^(bits−1), and the code that is one too large is cut off. Divide by the largest "
-            "code itself, 2^(bits−1) − 1.",
-        ),
-        Mutant(
-            "caret",
-            (quotient(_caret), DQ),
-            "In Python 2 ^ n is no power: ^ combines bits. Write 2 ** (bits - 1) - 1.",
-        ),
-        Mutant(
-            "scale_floor",
-            (_with_scale(lambda scale: scale.clamp(min=1e-5)), DQ),
-            "Small scales are raised to a floor, so small slices lose their codes, and a slice of zeros has no scale "
-            "0. Only a scale of 0 needs another divisor.",
-        ),
-        Mutant(
-            "scale_lower_floor",
-            (_with_scale(lambda scale: scale.clamp(min=1e-6)), DQ),
-            "Scales below a millionth are raised to it or replaced, so small slices lose their codes. Only a scale of "
-            "0 needs another divisor.",
-        ),
-        Mutant(
-            "axis_dropped_before",
-            (_dropped_before, DQ),
-            "The maximum drops its axis, so the scale does not meet the slices that it belongs to. Keep it with size "
-            "1: keepdim=True.",
-        ),
-        Mutant(
-            "upside_down",
-            (_upside_down, DQ),
-            "The scale is upside down. It is the largest magnitude over the largest code; x is divided by it.",
-        ),
-        Mutant(
-            "rounded_up",
-            (_quantize(rounding=torch.ceil), DQ),
-            "The codes are rounded up. Round to the nearest integer, so that the error is at most half a scale.",
-        ),
-        Mutant(
-            "half_added",
-            (_quantize(rounding=lambda y: (y + 0.5).trunc()), DQ),
-            "A half is added before the fraction is cut off, which is wrong below 0. Use torch.round.",
-        ),
-        Mutant(
-            "few_bits_checked",
-            (few_bits_checked, DQ),
-            "Fewer than 2 bits are refused, more than 8 are not. Raise a ValueError there, too: int8 holds 8 bits.",
-        ),
-        Mutant(
-            "scale_ignored",
-            (quantize, lambda codes, scale: codes.float()),
-            "dequantize returns the codes as they are. Multiply them by the scale.",
-        ),
-        *MISTAKES,
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the codes are integers, so nothing can be trained through them
+    gradient of quantize
+    gradient of dequantize
+""",
+    equivalent="""
+the codes are integers, so nothing can be trained through them
+    2ac2d2b29b solution, result: return (torch.round(x / safe).to(torch.int8), scale): result detach
+    c84b4918c9 solution, result: return (codes * scale).float(): result detach
+    66718fd2f5 alternative (quantize_by_slices, dequantize_by_cast), result: return (whole, torch.stack(scales).reshap…
+    6825a78463 alternative (quantize_by_slices, dequantize_by_cast), result: return torch.mul(codes, scale).to(torch.f…
+0/0 is NaN, and NaN as int8 is 0 on this machine; elsewhere it is undefined, which no input can show here
+    e8cb822a7d solution, call: torch.ones_like(scale) → its argument
+    53f9c30bff solution, name: ones_like → zeros_like in torch.ones_like(scale)
+    845e0ccd45 solution, constant: 0 → 1 in scale == 0
+    ef3c826c4d solution, constant: 0 → -1 in scale == 0
+    98684a0cba alternative (quantize_by_slices, dequantize_by_cast), branch: row if scale == 0 else torch.round(row / …
+    41fcb06d99 alternative (quantize_by_slices, dequantize_by_cast), constant: 0 → 1 in scale == 0
+    69e1b4a247 alternative (quantize_by_slices, dequantize_by_cast), constant: 0 → -1 in scale == 0
+""",
 )

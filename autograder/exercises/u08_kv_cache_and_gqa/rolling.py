@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, Source
 from autograder.reference.kv_cache import RollingCache
 
@@ -30,46 +31,6 @@ class TailCache:
         return both[0], both[1]
 
 
-def _tail(
-    returned=lambda both, T, w: both[:, :, :, max(0, both.shape[3] - T - (w - 1)) :],
-    kept=lambda both, T, w: both[:, :, :, -w:],
-):
-    def init(self, B, G, window, D):
-        self.window, self.tail = window, torch.zeros(2, B, G, 0, D)
-
-    def append(self, keys, values):
-        both, T = torch.cat([self.tail, torch.stack([keys, values])], dim=3), keys.shape[2]
-        self.tail = kept(both, T, self.window)
-        out = returned(both, T, self.window)
-        return out[0].clone(), out[1].clone()
-
-    return type("RollingCache", (), {"__init__": init, "append": append})
-
-
-class _SlotOrder:
-    """Returns the slots as they lie in memory."""
-
-    def __init__(self, B, G, window, D):
-        self.both, self.window, self.length = torch.zeros(2, B, G, window, D), window, 0
-
-    def append(self, keys, values):
-        for t in range(keys.shape[2]):
-            self.both[0, :, :, self.length % self.window] = keys[:, :, t]
-            self.both[1, :, :, self.length % self.window] = values[:, :, t]
-            self.length += 1
-        out = self.both[:, :, :, : min(self.length, self.window)].clone()
-        return out[0], out[1]
-
-
-class _AllSlots(_SlotOrder):
-    """Returns all slots, used or not."""
-
-    def append(self, keys, values):
-        super().append(keys, values)
-        out = self.both.clone()
-        return out[0], out[1]
-
-
 class _Shifting:
     """Shifts the old tokens to the front of one buffer, and hands that buffer out."""
 
@@ -86,44 +47,7 @@ class _Shifting:
         return self.both[0, :, :, : self.length], self.both[1, :, :, : self.length]
 
 
-class _Tokens:
-    """Keeps and returns tokens as ``step(old, new)`` says; both (2, B, G, ·, D)."""
-
-    def __init__(self, B, G, window, D):
-        self.window, self.tail = window, torch.zeros(2, B, G, 0, D)
-
-    def append(self, keys, values):
-        out, self.tail = self.step(self.tail, torch.stack([keys, values]))
-        return out[0].clone(), out[1].clone()
-
-
-def _tokens(step, **methods):
-    return type("RollingCache", (_Tokens,), {"step": step} | methods)
-
-
-class _OldBySlot(_SlotOrder):
-    """The old tokens in the order of their slots, then the chunk."""
-
-    def append(self, keys, values):
-        w, n = self.window, self.length
-        slots = [s for s in range(min(n, w)) if n < w or s != n % w]
-        out = torch.cat([self.both[:, :, :, slots], torch.stack([keys, values])], dim=3)
-        super().append(keys, values)
-        return out[0], out[1]
-
-
-class _StartsWithZeros(_Tokens):
-    """Full of zeros from the start."""
-
-    def __init__(self, B, G, window, D):
-        self.window, self.tail = window, torch.zeros(2, B, G, window - 1, D)
-
-    def step(self, old, new):
-        both = torch.cat([old, new], dim=3)
-        return both, both[:, :, :, both.shape[3] - (self.window - 1) :]
-
-
-class _ShiftingOnes(_Tokens):
+class _ShiftingOnes:
     """One buffer, filled from its end, shifted by each single token and handed out."""
 
     def __init__(self, B, G, window, D):
@@ -136,38 +60,6 @@ class _ShiftingOnes(_Tokens):
         self.buffer[:, :, :, self.window - self.n :] = both[:, :, :, -self.n :]
         out = self.buffer[:, :, :, self.window - self.n :] if keys.shape[2] == 1 else both
         return out[0], out[1]
-
-
-def _drops_one(self, old, new):
-    both = torch.cat([old[:, :, :, 1:] if old.shape[3] >= self.window else old, new], dim=3)
-    return both, both
-
-
-def _chunk_kept(self, old, new):
-    both = torch.cat([old[:, :, :, max(0, old.shape[3] - self.window + 1) :], new], dim=3)
-    return both, new[:, :, :, -self.window :]
-
-
-def _refuses(is_too_long):
-    def step(self, old, new):
-        if is_too_long(old, new, self.window):
-            raise ValueError("too many tokens")
-        both = torch.cat([old[:, :, :, max(0, old.shape[3] - self.window + 1) :], new], dim=3)
-        return both, both[:, :, :, -self.window :]
-
-    return step
-
-
-def _long_chunk_cut(self, old, new):
-    return _refuses(lambda old, new, w: False)(self, old, new[:, :, :, -self.window :])
-
-
-def _turned(change):
-    def step(self, old, new):
-        out, kept = _refuses(lambda old, new, w: False)(self, old, new)
-        return change(out), kept
-
-    return step
 
 
 def _handed_back(g: Source) -> Program:
@@ -197,6 +89,126 @@ def _rolling_by_hand(g: Source) -> Program:
     return program
 
 
+MISTAKES = [
+    *changes(
+        TailCache,
+        """
+keeps_all: max(0, both.shape[3] - self.window + 1) → 0
+    Nothing is ever dropped. Before a new chunk only the last window − 1 tokens are still needed.
+stores_all: max(0, both.shape[3] - self.window + 1) → 0
+; both[0], both[1] → both[:, :, :, 1 - self.window - keys.shape[2] :].unbind()
+    The right tokens come back, but all that ever came stay in memory. Keep the last window tokens, and nothing that
+    they are a slice of.
+one_too_many: self.window + 1 → self.window
+    One token too many comes back. The window counts the newest token itself, so at most window − 1 old ones stand
+    before the chunk.
+one_too_few: both[0], both[1] → both[:, :, :, max(0, both.shape[3] - keys.shape[2] - self.window + 2) :].unbind()
+    One old token is missing. A window of w reaches w − 1 tokens back.
+negative_start: both[0], both[1] → both[:, :, :, both.shape[3] - keys.shape[2] - self.window + 1 :].unbind()
+    Until the window is full, the first index of the slice is negative, which counts from the end. Take max(0, …) of
+    it.
+cuts_chunk: both[0], both[1] → both[:, :, :, -self.window :].unbind()
+    Only the last window tokens come back. The first query of a chunk needs window − 1 tokens before itself: return
+    the whole chunk and those before it.
+""",
+    ),
+    *changes(
+        RollingCache,
+        """
+slot_order: return all_keys, → return self.keys[:, :, : self.length].clone(),
+; clone(), all_values → clone(), self.values[:, :, : self.length].clone()
+    The tokens come back in the order of their slots. Put them in the order of their positions, oldest first:
+    position p lies in slot p mod window.
+all_slots: return all_keys, all_values → return self.keys.clone(), self.values.clone()
+    All slots come back, even those that hold no token yet, and not in order. Return the tokens that are there,
+    oldest first.
+""",
+    ),
+    *changes(
+        TailCache,
+        """
+keeps_first: max(0, both.shape[3] - self.window + 1) : → : self.window
+; both[0], both[1] → both[:, :, :, 1 - self.window - keys.shape[2] :].unbind()
+    The first tokens are kept and new ones dropped. Keep the last ones.
+keeps_first_of_cut: max(0, both.shape[3] - self.window + 1) : → int(both.shape[3] >= self.window) : self.window
+    Of all that is at hand the first window tokens are kept. Keep the last ones.
+""",
+    ),
+    Mutant(
+        "shifting",
+        _Shifting,
+        "The tensors that come back are slices of the cache's own buffer, so the next call writes over them. "
+        "Return new ones: torch.cat or clone makes them.",
+    ),
+    *changes(
+        TailCache,
+        """
+minus_zero: max(0, both.shape[3] - self.window + 1) → -(self.window - 1)
+    Right for windows of 2 and more. For a window of 1 the slice [-(w - 1):] is [-0:], which is everything. Count
+    from the front, or treat that window apart.
+new_only: both[0], both[1] → keys, values
+    Only the new tokens come back. Up to window − 1 old tokens stand before them.
+""",
+    ),
+    *changes(
+        RollingCache,
+        """
+old_by_slot: [: -T or None] % self.window → [: -T or None].remainder(self.window).sort().values
+    Before the chunk the old tokens come back in the order of their slots. Put them in the order of their positions,
+    oldest first: position p lies in slot p mod window.
+""",
+    ),
+    *changes(
+        TailCache,
+        """
+starts_with_zeros: torch.zeros(2, B, G, 0, D) → torch.zeros(2, B, G, window - 1, D)
+    The cache starts full of zeros, which come back as tokens that never were. Start with none: torch.zeros(B, G, 0,
+    D), or count what was stored.
+""",
+    ),
+    Mutant(
+        "shifting_ones",
+        _ShiftingOnes,
+        "What comes back is a slice of the cache's own buffer, which a later call writes over. Return new tensors: "
+        "torch.cat or clone makes them.",
+    ),
+    *changes(
+        TailCache,
+        """
+drops_one: max(0, both.shape[3] - self.window + 1) → int(both.shape[3] >= self.window)
+    One old token is dropped per call, however many came before. Keep the last window − 1 of them before a new
+    chunk.
+chunk_kept: max(0, both.shape[3] - self.window + 1) → both.shape[3] - min(keys.shape[2], self.window - 1)
+    After a short chunk the tokens before it are forgotten. Keep the last window tokens of old and new together.
+""",
+    ),
+    *changes(
+        RollingCache,
+        """
+long_chunk_refused: check_entry(keys, values, self.keys, self.values) → if keys.shape[2] > self.window: raise ValueError
+    A chunk longer than the window is refused. It is allowed: all of it comes back, and its last window tokens are
+    kept.
+full_refused: check_entry(keys, values, self.keys, self.values) → T = values.shape[2]
+; T = keys.shape[2] → if self.length + T > self.window: raise ValueError("too many tokens")
+    A full window refuses new tokens. It forgets its oldest ones instead: there is no error here.
+""",
+    ),
+    *changes(
+        TailCache,
+        """
+long_chunk_cut: torch.stack([keys, values]) → torch.stack([keys, values])[:, :, :, -self.window :]
+    Of a chunk longer than the window only the end comes back. Return the whole chunk, and keep its last window
+    tokens.
+keys_twice: both[0], both[1] → both[0], both[0]
+    The values that come back are the keys. Store and return the second argument as well.
+swapped: both[0], both[1] → both[1], both[0]
+    Keys and values come back exchanged. Return (keys, values).
+newest_first: both[0], both[1] → both.flip(3).unbind()
+    The tokens come back newest first. Put them in the order of their positions, oldest first.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="cache.rolling",
     title="A rolling window",
@@ -204,7 +216,6 @@ EXERCISE = Exercise(
     difficulty=4,
     minutes=15,
     extension=True,
-    signature="RollingCache(B, G, window, D)",
     reference=Rolling,
     alternatives=[TailCache],
     cases=[
@@ -248,147 +259,20 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "keeps_all",
-            _tail(lambda both, T, w: both, lambda both, T, w: both),
-            "Nothing is ever dropped. Before a new chunk only the last window − 1 tokens are still needed.",
-        ),
-        Mutant(
-            "stores_all",
-            _tail(kept=lambda both, T, w: both),
-            "The right tokens come back, but all that ever came stay in memory. Keep the last window tokens, and "
-            "nothing that they are a slice of.",
-        ),
-        Mutant(
-            "one_too_many",
-            _tail(
-                lambda both, T, w: both[:, :, :, max(0, both.shape[3] - T - w) :],
-                lambda both, T, w: both[:, :, :, -w - 1 :],
-            ),
-            "One token too many comes back. The window counts the newest token itself, so at most window − 1 old "
-            "ones stand before the chunk.",
-        ),
-        Mutant(
-            "one_too_few",
-            _tail(lambda both, T, w: both[:, :, :, max(0, both.shape[3] - T - (w - 2)) :]),
-            "One old token is missing. A window of w reaches w − 1 tokens back.",
-        ),
-        Mutant(
-            "negative_start",
-            _tail(lambda both, T, w: both[:, :, :, both.shape[3] - T - (w - 1) :]),
-            "Until the window is full, the first index of the slice is negative, which counts from the end. Take "
-            "max(0, …) of it.",
-        ),
-        Mutant(
-            "cuts_chunk",
-            _tail(lambda both, T, w: both[:, :, :, -w:]),
-            "Only the last window tokens come back. The first query of a chunk needs window − 1 tokens before "
-            "itself: return the whole chunk and those before it.",
-        ),
-        Mutant(
-            "slot_order",
-            _SlotOrder,
-            "The tokens come back in the order of their slots. Put them in the order of their positions, oldest "
-            "first: position p lies in slot p mod window.",
-        ),
-        Mutant(
-            "all_slots",
-            _AllSlots,
-            "All slots come back, even those that hold no token yet, and not in order. Return the tokens that are "
-            "there, oldest first.",
-        ),
-        Mutant(
-            "keeps_first",
-            _tail(kept=lambda both, T, w: both[:, :, :, :w]),
-            "The first tokens are kept and new ones dropped. Keep the last ones.",
-        ),
-        Mutant(
-            "keeps_first_of_cut",
-            _tail(
-                lambda both, T, w: both,
-                lambda both, T, w: both[:, :, :, :w][:, :, :, max(0, min(both.shape[3], w) - w + 1) :],
-            ),
-            "Of all that is at hand the first window tokens are kept. Keep the last ones.",
-        ),
-        Mutant(
-            "shifting",
-            _Shifting,
-            "The tensors that come back are slices of the cache's own buffer, so the next call writes over them. "
-            "Return new ones: torch.cat or clone makes them.",
-        ),
-        Mutant(
-            "minus_zero",
-            _tail(lambda both, T, w: both, lambda both, T, w: both[:, :, :, -(w - 1) :]),
-            "Right for windows of 2 and more. For a window of 1 the slice [-(w - 1):] is [-0:], which is "
-            "everything. Count from the front, or treat that window apart.",
-        ),
-        Mutant(
-            "new_only",
-            _tail(lambda both, T, w: both[:, :, :, -T:]),
-            "Only the new tokens come back. Up to window − 1 old tokens stand before them.",
-        ),
-        Mutant(
-            "old_by_slot",
-            _OldBySlot,
-            "Before the chunk the old tokens come back in the order of their slots. Put them in the order of their "
-            "positions, oldest first: position p lies in slot p mod window.",
-        ),
-        Mutant(
-            "starts_with_zeros",
-            _StartsWithZeros,
-            "The cache starts full of zeros, which come back as tokens that never were. Start with none: "
-            "torch.zeros(B, G, 0, D), or count what was stored.",
-        ),
-        Mutant(
-            "shifting_ones",
-            _ShiftingOnes,
-            "What comes back is a slice of the cache's own buffer, which a later call writes over. Return new tensors: "
-            "torch.cat or clone makes them.",
-        ),
-        Mutant(
-            "drops_one",
-            _tokens(_drops_one),
-            "One old token is dropped per call, however many came before. Keep the last window − 1 of them before a "
-            "new chunk.",
-        ),
-        Mutant(
-            "chunk_kept",
-            _tokens(_chunk_kept),
-            "After a short chunk the tokens before it are forgotten. Keep the last window tokens of old and new "
-            "together.",
-        ),
-        Mutant(
-            "long_chunk_refused",
-            _tokens(_refuses(lambda old, new, w: new.shape[3] > w)),
-            "A chunk longer than the window is refused. It is allowed: all of it comes back, and its last window "
-            "tokens are kept.",
-        ),
-        Mutant(
-            "full_refused",
-            _tokens(_refuses(lambda old, new, w: old.shape[3] + new.shape[3] > w)),
-            "A full window refuses new tokens. It forgets its oldest ones instead: there is no error here.",
-        ),
-        Mutant(
-            "long_chunk_cut",
-            _tokens(_long_chunk_cut),
-            "Of a chunk longer than the window only the end comes back. Return the whole chunk, and keep its last "
-            "window tokens.",
-        ),
-        Mutant(
-            "keys_twice",
-            _tokens(_turned(lambda out: out[[0, 0]])),
-            "The values that come back are the keys. Store and return the second argument as well.",
-        ),
-        Mutant(
-            "swapped",
-            _tokens(_turned(lambda out: out[[1, 0]])),
-            "Keys and values come back exchanged. Return (keys, values).",
-        ),
-        Mutant(
-            "newest_first",
-            _tokens(_turned(lambda out: out.flip(3))),
-            "The tokens come back newest first. Put them in the order of their positions, oldest first.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the constructor names no dtype, so a cache holds float32, as torch.zeros makes it
+    precision
+a cache serves decoding, where nothing is trained; whoever stores tokens detached is right
+    gradient of RollingCache
+""",
+    equivalent="""
+a cache serves decoding, where nothing is trained; whoever stores tokens detached is right
+    68b59313be solution, result: return (keys, values): result detach
+    0eedf96e14 alternative TailCache, result: return (both[0], both[1]): result detach
+the tensor has no entry: its axis of tokens has length 0
+    b5c3fe15bb solution, name: zeros → ones in torch.zeros(B, G, 0, D)
+    1b9c787a26 solution, name: zeros → ones in torch.zeros(B, G, 0, D)
+    e323668718 alternative TailCache, name: zeros → ones in torch.zeros(2, B, G, 0, D)
+""",
 )

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, Source, call
 from autograder.reference.attention import scaled_dot_product_attention
 
@@ -23,29 +24,11 @@ def by_positions(q, k, v, past=None):
     """The mask from a comparison of positions."""
     if past is not None:
         k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
-    key_at = torch.arange(k.shape[2])
-    query_at = key_at[-q.shape[2] :]
-    hidden = key_at[None] > query_at[:, None]
-    scores = torch.einsum("bhtd,bhsd->bhts", q, k) * q.shape[-1] ** -0.5
-    return torch.einsum("bhts,bhsd->bhtd", scores.masked_fill(hidden, -math.inf).softmax(-1), v), (k, v)
-
-
-def _step(
-    mask=lambda T, S: torch.ones(T, S).tril(S - T),
-    join=lambda old, new: torch.cat([old, new], dim=-2),
-    keep=lambda k, v, new: (k, v),
-    scale=lambda q: math.sqrt(q.shape[-1]),
-    dim=-1,
-):
-    def wrong(q, k, v, past=None):
-        new = (k, v)
-        if past is not None:
-            k, v = join(past[0], k), join(past[1], v)
-        scores = q @ k.mT / scale(q)
-        scores = scores.masked_fill(mask(q.shape[-2], k.shape[-2]) == 0, -math.inf)
-        return scores.softmax(dim) @ v, keep(k, v, new)
-
-    return wrong
+    T, S = q.shape[2], k.shape[2]
+    key_at, query_at = torch.arange(S), S - T + torch.arange(T)
+    hidden = key_at > query_at[:, None]
+    scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(hidden, -math.inf)
+    return scores.softmax(-1) @ v, (k, v)
 
 
 def _second_token(g: Source) -> Program:
@@ -68,68 +51,97 @@ def _counted(g: Source) -> Program:
     return program.within(work=8_000, because="one new token has 32 scores per head")
 
 
-def _hidden_zero(q, k, v, past=None):
-    if past is not None:
-        k, v = torch.cat([past[0], k], dim=-2), torch.cat([past[1], v], dim=-2)
-    T, S = q.shape[-2], k.shape[-2]
-    return (q @ k.mT / math.sqrt(q.shape[-1]) * torch.ones(T, S).tril(S - T)).softmax(-1) @ v, (k, v)
-
-
-def _masked_weights(q, k, v, past=None):
-    if past is not None:
-        k, v = torch.cat([past[0], k], dim=-2), torch.cat([past[1], v], dim=-2)
-    T, S = q.shape[-2], k.shape[-2]
-    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) * torch.ones(T, S).tril(S - T) @ v, (k, v)
-
-
-def _reshaped_keys(q, k, v, past=None):
-    _, stored = cached_attention(q, k, v, past)
-    *outer, S, D = stored[0].shape
-    scores = q @ stored[0].reshape(*outer, D, S) / math.sqrt(D)
-    mask = torch.ones(q.shape[-2], S).tril(S - q.shape[-2]) == 0
-    return scores.masked_fill(mask, -math.inf).softmax(-1) @ stored[1], stored
-
-
-def _scaled_by_values(q, k, v, past=None):
-    return cached_attention(q * math.sqrt(q.shape[-1] / v.shape[-1]), k, v, past)
-
-
-def _scaled_weights(q, k, v, past=None):
-    out, stored = cached_attention(q * math.sqrt(q.shape[-1]), k, v, past)
-    return out / math.sqrt(q.shape[-1]), stored
-
-
-def _masked_without_past(q, k, v, past=None):
-    if past is None:
-        return cached_attention(q, k, v)
-    k, v = torch.cat([past[0], k], dim=-2), torch.cat([past[1], v], dim=-2)
-    return attend(q, k, v), (k, v)
-
-
-def _past_unpacked(q, k, v, past=None):
-    k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
-    return cached_attention(q, k, v)
-
-
-def _old_pair(q, k, v, past=None):
-    return cached_attention(q, k, v, past)[0], past
-
-
-def _past_exchanged(q, k, v, past=None):
-    return cached_attention(q, k, v, past if past is None else past[::-1])
-
-
-def _values_alone(q, k, v, past=None):
-    stored = cached_attention(q, k, v, past)[1]
-    T, S = q.shape[-2], stored[0].shape[-2]
-    scores = (q @ stored[0].mT / math.sqrt(q.shape[-1])).masked_fill(torch.ones(T, S).tril(S - T) == 0, -math.inf)
-    return scores.softmax(-1) @ v, (stored[0], v)
-
-
-def _last_only(q, k, v, past=None):
-    out, stored = cached_attention(q, k, v, past)
-    return out[:, :, -1:], stored
-
+MISTAKES = [
+    Mutant(
+        "all_queries",
+        _all_queries,
+        "The result is right, but scores are computed for the tokens of the past too, S × S of them. Only the new "
+        "queries are needed: q stays (B, H, T, D).",
+    ),
+    *changes(
+        by_positions,
+        """
+mask_top_left: S - T + torch.arange(T) → torch.arange(T)
+    The mask starts at the top left, as if the chunk stood at position 0. Query t of the chunk stands at position S
+    − T + t: use tril with diagonal S − T.
+no_mask: .masked_fill(hidden, -math.inf) →
+    Tokens of one chunk see tokens after them. Inside a chunk the causal mask is still needed.
+one_ahead: S - T + torch.arange(T) → S - T + 1 + torch.arange(T)
+    Each token of a chunk also sees the one after it. The diagonal is S − T, not S − T + 1: query 0 stands at
+    position S − T.
+mask_all_but_self: key_at > query_at[:, None] → (key_at >= query_at[:, None]) & (S > 1)
+    A token does not see itself here. The diagonal S − T belongs to what it may see.
+hidden_zero: .masked_fill(hidden, -math.inf) → * ~hidden
+    Hidden scores are set to 0, and a score of 0 still gets weight. Fill them with −∞ before the softmax.
+polarity: key_at > query_at → key_at <= query_at
+    The mask is upside down: what may be seen is hidden, and rows without any key become NaN. True means may look,
+    so fill where it is False.
+forgets: past is not None → False
+    The past is not used. Put the past keys and values in front of the new ones.
+keeps_new_only: (k, v) → (k[:, :, S - T :], v[:, :, S - T :])
+    The second result holds only this chunk's keys and values. Return all of them, so that the next call has the
+    whole past.
+newest_first: [past[0], k] → [k, past[0]] ; [past[1], v] → [v, past[1]]
+    The new keys and values are put in front of the old ones, so the mask hides the wrong ones. Past first, then
+    new.
+swapped: (k, v) → (v, k)
+    The second result is (values, keys). Return (keys, values), as past is read.
+masked_weights: .masked_fill(hidden, -math.inf) → ; scores.softmax(-1) @ v → scores.softmax(-1) * ~hidden @ v
+    The mask comes after the softmax, so hidden keys take their share and the rows no longer sum to 1. Fill the
+    scores with −∞ before the softmax.
+reshaped_keys: k.mT → k.reshape(*k.shape[:2], k.shape[3], S)
+    reshape(…, D, S) cuts the same row of numbers anew and mixes the keys. Swap the last two axes with
+    k.transpose(-2, -1).
+scaled_by_values: q.shape[-1] → v.shape[-1]
+    The scores are divided by the square root of v's last size. Queries and keys make them grow: use q.shape[-1].
+scaled_weights: / math.sqrt(q.shape[-1]) → ; softmax(-1) @ v → softmax(-1) @ v / math.sqrt(q.shape[-1])
+    The result is divided by √D, after the softmax. Divide the scores, before it.
+unscaled: / math.sqrt(q.shape[-1]) →
+    The scores are not divided by √D.
+over_queries: softmax(-1) → softmax(-2)
+    The softmax runs over the queries. The weights of each query sum to 1 over its keys: the last axis.
+masked_without_past: key_at > query_at[:, None] → (key_at > query_at[:, None]) & (past is None)
+    With a past there is no mask, so tokens of a longer chunk see tokens after them. Mask every chunk: query t sees
+    the past and the chunk up to itself, tril with diagonal S − T.
+self_hidden: key_at > query_at → key_at >= query_at
+    A token does not see itself, and the first of a text sees nothing, which makes NaN. Key s is visible when s <= S
+    − T + t: the diagonal S − T belongs to it.
+diagonal_negative: S - T + torch.arange(T) → T - S + torch.arange(T)
+    The mask's diagonal has the wrong sign, so a past hides more instead of less. It is S − T: the length of the
+    past.
+future_only: key_at > query_at → key_at < query_at
+    Each token sees itself and what comes after it: tril and triu are exchanged. It may look at itself and what came
+    before.
+past_hidden: key_at > query_at[:, None] → torch.ones(T, S).tril(S - T).triu() * (key_at >= S - T) == 0
+    The chunk sees itself alone, and the past is hidden. Every query sees all keys of the past, and those of the
+    chunk up to itself.
+joined_heads: k], dim=2 → k], dim=1 ; v], dim=2 → v], dim=1
+    Past and new are joined along axis 1, as if they were more heads. Tokens are axis 2 of (B, H, T, D).
+joined_sentences: k], dim=2 → k] ; v], dim=2 → v]
+    Past and new are joined along axis 0, as if they were more sentences (torch.cat's default). Tokens are axis 2 of
+    (B, H, T, D).
+past_unpacked: past is not None → True
+    At the first call past is None, and None has no entries. Join only where a past was given.
+keeps_old_only: (k, v) → past
+    The second result is the past as it came in, without the chunk (None at the first call). Return all keys and
+    values, old and new.
+divided_by_size: math.sqrt(q.shape[-1]) → q.shape[-1]
+    The scores are divided by D. Divide them by its square root.
+multiplied: / math.sqrt → * math.sqrt
+    The scores are multiplied by √D. Divide them by it: long vectors make large scores.
+scaled_by_heads: q.shape[-1] → q.shape[1]
+    The scores are divided by the square root of the number of heads. The size of a query counts: q.shape[-1].
+over_heads: softmax(-1) → softmax(1)
+    The softmax runs over the heads. The weights of each query sum to 1 over its keys: the last axis.
+past_exchanged: [past[0], k] → [past[1], k] ; [past[1], v] → [past[0], v]
+    Past keys and values are exchanged: new keys follow old values. past is (keys, values), as you return it.
+values_alone: torch.cat([past[1], v], dim=2) → v
+    Only the keys are joined with the past. There is one weight per key, so the values need their past, too.
+last_only: scores.softmax(-1) @ v → (scores.softmax(-1) @ v)[:, :, -1:]
+    Only the result of the last token comes back. Return one for each token of the chunk: (B, H, T, Dv).
+""",
+    ),
+]
 
 EXERCISE = Exercise(
     id="cache.step",
@@ -137,7 +149,6 @@ EXERCISE = Exercise(
     points=3,
     difficulty=3,
     minutes=15,
-    signature="cached_attention(q, k, v, past=None)",
     reference=cached_attention,
     alternatives=[row_by_row, by_positions],
     forbidden=("scaled_dot_product_attention",),
@@ -169,184 +180,5 @@ EXERCISE = Exercise(
             lambda g: trained(g, D=6, Dv=3, dtype=torch.float64),
         ),
     ],
-    mutants=[
-        Mutant(
-            "all_queries",
-            _all_queries,
-            "The result is right, but scores are computed for the tokens of the past too, S × S of them. Only the new "
-            "queries are needed: q stays (B, H, T, D).",
-        ),
-        Mutant(
-            "mask_top_left",
-            _step(mask=lambda T, S: torch.ones(T, S).tril()),
-            "The mask starts at the top left, as if the chunk stood at position 0. Query t of the chunk stands at "
-            "position S − T + t: use tril with diagonal S − T.",
-        ),
-        Mutant(
-            "no_mask",
-            _step(mask=lambda T, S: torch.ones(T, S)),
-            "Tokens of one chunk see tokens after them. Inside a chunk the causal mask is still needed.",
-        ),
-        Mutant(
-            "one_ahead",
-            _step(mask=lambda T, S: torch.ones(T, S).tril(S - T + 1)),
-            "Each token of a chunk also sees the one after it. The diagonal is S − T, not S − T + 1: query 0 stands "
-            "at position S − T.",
-        ),
-        Mutant(
-            "mask_all_but_self",
-            _step(mask=lambda T, S: torch.ones(T, S).tril(S - T - 1) + (S == 1)),
-            "A token does not see itself here. The diagonal S − T belongs to what it may see.",
-        ),
-        Mutant(
-            "hidden_zero",
-            _hidden_zero,
-            "Hidden scores are set to 0, and a score of 0 still gets weight. Fill them with −∞ before the softmax.",
-        ),
-        Mutant(
-            "polarity",
-            _step(mask=lambda T, S: 1 - torch.ones(T, S).tril(S - T)),
-            "The mask is upside down: what may be seen is hidden, and rows without any key become NaN. True means "
-            "may look, so fill where it is False.",
-        ),
-        Mutant(
-            "forgets",
-            _step(join=lambda old, new: new),
-            "The past is not used. Put the past keys and values in front of the new ones.",
-        ),
-        Mutant(
-            "keeps_new_only",
-            _step(keep=lambda k, v, new: new),
-            "The second result holds only this chunk's keys and values. Return all of them, so that the next call "
-            "has the whole past.",
-        ),
-        Mutant(
-            "newest_first",
-            _step(join=lambda old, new: torch.cat([new, old], dim=-2)),
-            "The new keys and values are put in front of the old ones, so the mask hides the wrong ones. Past "
-            "first, then new.",
-        ),
-        Mutant(
-            "swapped",
-            _step(keep=lambda k, v, new: (v, k)),
-            "The second result is (values, keys). Return (keys, values), as past is read.",
-        ),
-        Mutant(
-            "masked_weights",
-            _masked_weights,
-            "The mask comes after the softmax, so hidden keys take their share and the rows no longer sum to 1. Fill "
-            "the scores with −∞ before the softmax.",
-        ),
-        Mutant(
-            "reshaped_keys",
-            _reshaped_keys,
-            "reshape(…, D, S) cuts the same row of numbers anew and mixes the keys. Swap the last two axes with "
-            "k.transpose(-2, -1).",
-        ),
-        Mutant(
-            "scaled_by_values",
-            _scaled_by_values,
-            "The scores are divided by the square root of v's last size. Queries and keys make them grow: use "
-            "q.shape[-1].",
-        ),
-        Mutant(
-            "scaled_weights",
-            _scaled_weights,
-            "The result is divided by √D, after the softmax. Divide the scores, before it.",
-        ),
-        Mutant("unscaled", _step(scale=lambda q: 1.0), "The scores are not divided by √D."),
-        Mutant(
-            "over_queries",
-            _step(dim=-2),
-            "The softmax runs over the queries. The weights of each query sum to 1 over its keys: the last axis.",
-        ),
-        Mutant(
-            "masked_without_past",
-            _masked_without_past,
-            "With a past there is no mask, so tokens of a longer chunk see tokens after them. Mask every chunk: query "
-            "t sees the past and the chunk up to itself, tril with diagonal S − T.",
-        ),
-        Mutant(
-            "self_hidden",
-            _step(mask=lambda T, S: torch.ones(T, S).tril(S - T - 1)),
-            "A token does not see itself, and the first of a text sees nothing, which makes NaN. Key s is visible "
-            "when s <= S − T + t: the diagonal S − T belongs to it.",
-        ),
-        Mutant(
-            "diagonal_negative",
-            _step(mask=lambda T, S: torch.ones(T, S).tril(T - S)),
-            "The mask's diagonal has the wrong sign, so a past hides more instead of less. It is S − T: the length of "
-            "the past.",
-        ),
-        Mutant(
-            "future_only",
-            _step(mask=lambda T, S: torch.ones(T, S).triu(S - T)),
-            "Each token sees itself and what comes after it: tril and triu are exchanged. It may look at itself and "
-            "what came before.",
-        ),
-        Mutant(
-            "past_hidden",
-            _step(mask=lambda T, S: torch.ones(T, S).tril(S - T).triu() * (torch.arange(S) >= S - T)),
-            "The chunk sees itself alone, and the past is hidden. Every query sees all keys of the past, and those of "
-            "the chunk up to itself.",
-        ),
-        Mutant(
-            "joined_heads",
-            _step(join=lambda old, new: torch.cat([old, new], dim=1)),
-            "Past and new are joined along axis 1, as if they were more heads. Tokens are axis 2 of (B, H, T, D).",
-        ),
-        Mutant(
-            "joined_sentences",
-            _step(join=lambda old, new: torch.cat([old, new])),
-            "Past and new are joined along axis 0, as if they were more sentences (torch.cat's default). Tokens are "
-            "axis 2 of (B, H, T, D).",
-        ),
-        Mutant(
-            "past_unpacked",
-            _past_unpacked,
-            "At the first call past is None, and None has no entries. Join only where a past was given.",
-        ),
-        Mutant(
-            "keeps_old_only",
-            _old_pair,
-            "The second result is the past as it came in, without the chunk (None at the first call). Return all keys "
-            "and values, old and new.",
-        ),
-        Mutant(
-            "divided_by_size",
-            _step(scale=lambda q: q.shape[-1]),
-            "The scores are divided by D. Divide them by its square root.",
-        ),
-        Mutant(
-            "multiplied",
-            _step(scale=lambda q: 1 / math.sqrt(q.shape[-1])),
-            "The scores are multiplied by √D. Divide them by it: long vectors make large scores.",
-        ),
-        Mutant(
-            "scaled_by_heads",
-            _step(scale=lambda q: math.sqrt(q.shape[1])),
-            "The scores are divided by the square root of the number of heads. The size of a query counts: "
-            "q.shape[-1].",
-        ),
-        Mutant(
-            "over_heads",
-            _step(dim=1),
-            "The softmax runs over the heads. The weights of each query sum to 1 over its keys: the last axis.",
-        ),
-        Mutant(
-            "past_exchanged",
-            _past_exchanged,
-            "Past keys and values are exchanged: new keys follow old values. past is (keys, values), as you return it.",
-        ),
-        Mutant(
-            "values_alone",
-            _values_alone,
-            "Only the keys are joined with the past. There is one weight per key, so the values need their past, too.",
-        ),
-        Mutant(
-            "last_only",
-            _last_only,
-            "Only the result of the last token comes back. Return one for each token of the chunk: (B, H, T, Dv).",
-        ),
-    ],
+    mutants=MISTAKES,
 )

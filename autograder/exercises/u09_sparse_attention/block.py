@@ -2,10 +2,9 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call, several
 from autograder.reference import sparse as ref
-
-from .shared import by_rule
 
 
 def blocks_by_slices(T, block):
@@ -26,27 +25,68 @@ def blocks_by_repeating(T, block):
     return small.repeat_interleave(block, 0).repeat_interleave(block, 1)[:T, :T]
 
 
-def _zero_refused(T, block):
-    """Looks for 0, not for less."""
-    if block == 0:
-        raise ValueError(block)
-    return by_rule(lambda i, j, b: i // b == j // b)(T, block)
-
-
-def _whole_blocks_only(T, block):
-    """As many squares as whole blocks fit in."""
-    mask = torch.zeros(T, T, dtype=torch.bool)
-    for b in range(T // block):
-        mask[b * block : (b + 1) * block, b * block : (b + 1) * block] = True
-    return mask
-
-
-def _squares(n, block):
-    return torch.kron(torch.eye(n), torch.ones(block, block)).bool()
-
-
-def _without_torch(T, block):
-    return torch.tensor([[i // block == j // block for j in range(T)] for i in range(T)])
+MISTAKES = [
+    *changes(
+        ref.block_mask,
+        """
+causal_blocks: _at_least_one(block=block) → ; blocks[:, None] == blocks → (blocks[:, None] == blocks).tril()
+    Inside a block the words look only back. Here a block sees itself in both directions.
+count_of_blocks: _at_least_one(block=block) → ; // block → // -(-T // block)
+    The text is cut into `block` pieces. `block` is the number of words in each piece.
+window: _at_least_one(block=block) → ; // block → ; blocks[:, None] == blocks → (blocks[:, None] - blocks).abs() < block
+    This is a window that moves with the query. Two words see each other when i // block equals j // block.
+strides: _at_least_one(block=block) → ; // block → % block
+    Words with the same remainder see each other. Use the quotient: i // block says which block a word is in.
+one_based: _at_least_one(block=block) → ; arange(T, → arange(1, T + 1,
+    The blocks start one word too early. Places count from 0, so the first block is 0 to block − 1.
+earlier_blocks: _at_least_one(block=block) → ; blocks[:, None] == blocks → blocks <= blocks[:, None]
+    Earlier blocks are visible as well. A word sees its own block only: use == instead of <=.
+rest_left_out: _at_least_one(block=block) → whole = T // block
+; blocks[:, None] == blocks → (blocks[:, None] == blocks) & (blocks < whole)
+    The words of the shorter block at the end see nothing, not even themselves. T // block counts only whole blocks:
+    that one comes on top.
+negative_unchecked: block=block → block=abs(block)
+    The mask is right, and blocks of 0 words are refused. Raise a ValueError for negative sizes as well: block < 1.
+unchecked: _at_least_one(block=block) →
+    The mask is right. Raise a ValueError for blocks of less than one word.
+""",
+    ),
+    *changes(
+        blocks_by_repeating,
+        """
+not_cut: raise ValueError(block) → pass ; [:T, :T] →
+    The mask consists of whole blocks, so it is larger than the text where the last block is shorter. Cut it off at
+    the end: [:T, :T].
+smaller_than_text: raise ValueError(block) → pass ; -(-T // block) → T // block ; [:T, :T] →
+    The mask holds only whole blocks, so it is smaller than the text: words at the end have no row. It is (T, T),
+    with a shorter block at the end.
+""",
+    ),
+    *changes(
+        ref.block_mask,
+        """
+rest_joined: _at_least_one(block=block) → ; return → blocks = blocks.clamp(max=max(T // block - 1, 0)); return
+    The words left over at the end join the last whole block. They make a shorter block of their own.
+upside_down: _at_least_one(block=block) → ; == → !=
+    The mask is upside down: words see all blocks but their own. True means may look.
+ones_and_zeros: _at_least_one(block=block) → ; blocks[:, None] == blocks → (blocks[:, None] == blocks).float()
+    The mask holds the right ones and zeros, but as floats. A mask is boolean: compare with ==, ask for
+    dtype=torch.bool, or end with .bool().
+unchecked_loop: _at_least_one(block=block) →
+; torch.arange(T, device=device) // block → torch.tensor([i // block for i in range(T)])
+    The mask is right. Blocks of 0 words end in a division by zero, and negative ones pass: raise a ValueError for
+    less than one word.
+""",
+    ),
+    *changes(
+        blocks_by_slices,
+        """
+unchecked_range: raise ValueError("block must be at least 1") → pass
+    The mask is right, but a negative size gives an empty mask: range runs no step. Raise a ValueError for block <
+    1.
+""",
+    ),
+]
 
 
 EXERCISE = Exercise(
@@ -56,7 +96,6 @@ EXERCISE = Exercise(
     difficulty=1,
     minutes=6,
     extension=True,
-    signature="block_mask(T, block)",
     reference=ref.block_mask,
     alternatives=[blocks_by_slices, blocks_by_repeating],
     cases=[
@@ -73,97 +112,19 @@ EXERCISE = Exercise(
         Case("no block", "blocks of 0 words: ValueError", lambda g: call(4, 0), weight=0.5),
         Case("negative", "blocks of a negative size: ValueError", lambda g: call(6, -g.integer(1, 5)), weight=0.5),
     ],
-    mutants=[
-        Mutant(
-            "causal_blocks",
-            by_rule(lambda i, j, b: (i // b == j // b) & (j <= i)),
-            "Inside a block the words look only back. Here a block sees itself in both directions.",
-        ),
-        Mutant(
-            "count_of_blocks",
-            by_rule(lambda i, j, b: i // -(-len(i) // b) == j // -(-len(i) // b)),
-            "The text is cut into `block` pieces. `block` is the number of words in each piece.",
-        ),
-        Mutant(
-            "window",
-            by_rule(lambda i, j, b: (i - j).abs() < b),
-            "This is a window that moves with the query. Two words see each other when i // block equals j // block.",
-        ),
-        Mutant(
-            "strides",
-            by_rule(lambda i, j, b: i % b == j % b),
-            "Words with the same remainder see each other. Use the quotient: i // block says which block a word is in.",
-        ),
-        Mutant(
-            "one_based",
-            by_rule(lambda i, j, b: (i + 1) // b == (j + 1) // b),
-            "The blocks start one word too early. Places count from 0, so the first block is 0 to block − 1.",
-        ),
-        Mutant(
-            "earlier_blocks",
-            by_rule(lambda i, j, b: j // b <= i // b),
-            "Earlier blocks are visible as well. A word sees its own block only: use == instead of <=.",
-        ),
-        Mutant(
-            "rest_left_out",
-            _whole_blocks_only,
-            "The words of the shorter block at the end see nothing, not even themselves. T // block counts only whole "
-            "blocks: that one comes on top.",
-        ),
-        Mutant(
-            "negative_unchecked",
-            _zero_refused,
-            "The mask is right, and blocks of 0 words are refused. Raise a ValueError for negative sizes as well: "
-            "block < 1.",
-        ),
-        Mutant(
-            "unchecked",
-            by_rule(lambda i, j, b: i // b == j // b),
-            "The mask is right. Raise a ValueError for blocks of less than one word.",
-        ),
-        Mutant(
-            "not_cut",
-            lambda T, block: _squares(-(-T // block), block),
-            "The mask consists of whole blocks, so it is larger than the text where the last block is shorter. Cut it "
-            "off at the end: [:T, :T].",
-        ),
-        Mutant(
-            "smaller_than_text",
-            lambda T, block: _squares(T // block, block),
-            "The mask holds only whole blocks, so it is smaller than the text: words at the end have no row. It is "
-            "(T, T), with a shorter block at the end.",
-        ),
-        Mutant(
-            "rest_joined",
-            by_rule(
-                lambda i, j, b: (
-                    (i // b).clamp(max=max(len(i) // b - 1, 0)) == (j // b).clamp(max=max(len(i) // b - 1, 0))
-                )
-            ),
-            "The words left over at the end join the last whole block. They make a shorter block of their own.",
-        ),
-        Mutant(
-            "upside_down",
-            by_rule(lambda i, j, b: i // b != j // b),
-            "The mask is upside down: words see all blocks but their own. True means may look.",
-        ),
-        Mutant(
-            "ones_and_zeros",
-            by_rule(lambda i, j, b: (i // b == j // b).float()),
-            "The mask holds the right ones and zeros, but as floats. A mask is boolean: compare with ==, ask for "
-            "dtype=torch.bool, or end with .bool().",
-        ),
-        Mutant(
-            "unchecked_loop",
-            _without_torch,
-            "The mask is right. Blocks of 0 words end in a division by zero, and negative ones pass: raise a "
-            "ValueError for less than one word.",
-        ),
-        Mutant(
-            "unchecked_range",
-            lambda T, block: blocks_by_slices(T, block) if block >= 0 else torch.zeros(T, T, dtype=torch.bool),
-            "The mask is right, but a negative size gives an empty mask: range runs no step. Raise a ValueError for "
-            "block < 1.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the learner's function has no device; only the reference, which other units use, has one
+    block_mask(device)
+""",
+    equivalent="""
+each square is written on its own, in any order
+    1ffb3a39b7 alternative blocks_by_slices, reversed: range(0, T, block) reversed
+a slice that starts behind the end is empty
+    67ae342769 alternative blocks_by_slices, window: T + 1 in range(0, T, block)
+for a block of 0, range itself raises a ValueError
+    883e3fb50d alternative blocks_by_slices, constant: 1 → 0 in block < 1
+more blocks than needed are cut off again
+    b89d69a19b alternative blocks_by_repeating, operand: -T // block → -T
+""",
 )

@@ -2,10 +2,9 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call, several
 from autograder.reference import sparse as ref
-
-from .shared import pair_by_rules
 
 
 def fixed_by_slices(T, stride, summary=1):
@@ -29,29 +28,75 @@ def fixed_by_blocks(T, stride, summary=1):
     return ref.block_mask(T, stride) & causal, row & causal
 
 
-def few_unchecked(T, stride, summary=1):
-    """Refuses only too many summaries."""
-    if summary > stride:
-        raise ValueError(summary)
-    return pair_by_rules(_OWN, _ENDS)(T, stride, summary)
+MISTAKES = changes(
+    fixed_by_blocks,
+    """
+first_of_block: raise ValueError(summary) → pass ; t % stride + summary >= stride → t % stride < summary
+    The summaries are the first places of each block. Take the last ones: only they have seen the whole block.
+summaries_ahead: raise ValueError(summary) → pass ; row & causal → row.expand(T, T)
+    The second mask looks ahead at summaries of later blocks. Also ask for j <= i.
+whole_block: raise ValueError(summary) → pass ; ref.block_mask(T, stride) & causal → ref.block_mask(T, stride)
+    The first mask looks ahead inside the block. It is the own block so far: also ask for j <= i.
+window: raise ValueError(summary) → pass ; ref.block_mask(T, stride) → ref.local_causal_mask(T, stride)
+    The first mask is a window that moves with the query. Here it stays in the query's own block: compare i //
+    stride with j // stride.
+one_summary: raise ValueError(summary) → pass ; t % stride + summary >= stride → t % stride == stride - 1
+    Only the last place of each block is a summary. Take the last `summary` places.
+one_too_many: raise ValueError(summary) → pass ; >= stride → >= stride - 1
+    One summary too many in each block. The last c of the places 0 … s − 1 are those with j % s >= s − c.
+rows: raise ValueError(summary) → pass ; row & causal → row[:, None] & causal
+    The second mask chooses queries: summaries see everything. Choose keys instead, the columns j: all later words
+    see the summaries.
+others_only: raise ValueError(summary) → pass ; row & causal → row & causal & ~ref.block_mask(T, stride)
+    The summaries of the own block are left out. They belong to the second mask as well, from their own place on.
+too_few_unchecked: summary < 1 or summary > stride → summary > stride
+    Too many summaries are refused, too few are not. Raise a ValueError below 1, too.
+too_many_unchecked: summary < 1 or summary > stride → summary < 1
+    Too few summaries are refused, too many are not. Raise a ValueError above `stride`, too.
+stride_refused: summary > stride → summary >= stride
+    As many summaries as the block has words are refused. summary = stride is allowed: 1 … stride, both ends
+    included.
+swapped: raise ValueError(summary) → pass
+; ref.block_mask(T, stride) & causal, row & causal → row & causal, ref.block_mask(T, stride) & causal
+    The two masks are in the other order. First the own block, then the summaries.
+unchecked: raise ValueError(summary) → pass
+    The masks are right. Raise a ValueError when summary lies outside 1 … stride.
+one_too_few: raise ValueError(summary) → pass ; >= stride → > stride
+    One summary too few in each block. The last c of the places 0 … s − 1 are those with j % s >= s − c, that one
+    included.
+counted_from_front: raise ValueError(summary) → pass ; t % stride + summary >= stride → t % stride >= summary
+    The summaries begin `summary` places after the start of a block. They are its *last* `summary` places: j % s >=
+    s − summary.
+one_place: raise ValueError(summary) → pass ; >= stride → == stride
+    Each block has a single summary, the place with j % s equal to s − summary. All from there to the block's end
+    belong to it: use >=.
+over_the_edge: raise ValueError(summary) → pass ; t % stride + summary >= stride → (t + 1) % stride < summary
+    With more than one summary they spill over into the next block: its first places are taken. Take the last places
+    of the block itself, j % s >= s − summary.
+own_is_causal: raise ValueError(summary) → pass ; ref.block_mask(T, stride) & causal → causal
+    The first mask holds all earlier blocks, too: it is the causal mask. It ends at the start of the query's own
+    block: i // stride == j // stride.
+own_word_left_out: raise ValueError(summary) → pass ; stride) & causal → stride) & causal.tril(-1)
+    In the first mask a word does not see itself. The own block so far holds the own place: j <= i.
+summary_without_itself: raise ValueError(summary) → pass ; row & causal → row & causal.tril(-1)
+    In the second mask a summary does not see itself. It is causal with the own place: j <= i.
+same_remainder: raise ValueError(summary) → pass ; return → places = torch.arange(T) % stride; return
+; ref.block_mask(T, stride) → (places[:, None] == places)
+    The first mask compares places inside the blocks. Compare the blocks instead: i // stride == j // stride.
+blocks_of_summary: raise ValueError(summary) → pass ; return → blocks = torch.arange(T) // summary; return
+; ref.block_mask(T, stride) → (blocks[:, None] == blocks)
+    The blocks of the first mask have `summary` words. Their length is `stride`; `summary` belongs to the second
+    mask alone.
+together: raise ValueError(summary) → pass
+; return ref.block_mask(T, stride) & causal, row & causal → return ((ref.block_mask(T, stride) | row) & causal,) * 2
+    Both masks are joined into one. Keep them apart: first the own block so far, then the summaries so far.
+ones_and_zeros: raise ValueError(summary) → pass ; row & causal → (row & causal).float()
+; ref.block_mask(T, stride) & causal → (ref.block_mask(T, stride) & causal).float()
+    The masks hold the right ones and zeros, but as floats. A mask is boolean: ask for dtype=torch.bool, or end with
+    .bool().
+""",
+)
 
-
-def _many_unchecked(T, stride, summary=1):
-    """Refuses only too few summaries."""
-    if summary < 1:
-        raise ValueError(summary)
-    return pair_by_rules(_OWN, _ENDS)(T, stride, summary)
-
-
-def _stride_refused(T, stride, summary=1):
-    """Refuses as many summaries as words."""
-    if summary not in range(1, stride):
-        raise ValueError(summary)
-    return pair_by_rules(_OWN, _ENDS)(T, stride, summary)
-
-
-_OWN = lambda i, j, s, c=1: (j <= i) & (i // s == j // s)
-_ENDS = lambda i, j, s, c=1: (j <= i) & (j % s >= s - c)
 
 EXERCISE = Exercise(
     id="sparse.fixed",
@@ -60,7 +105,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="fixed_masks(T, stride, summary=1)",
     reference=ref.fixed_masks,
     alternatives=[fixed_by_slices, fixed_by_blocks],
     cases=[
@@ -92,138 +136,15 @@ EXERCISE = Exercise(
         Case("too many", "5 summaries in blocks of 4: ValueError", lambda g: call(8, 4, summary=5), weight=0.5),
         Case("too few", "blocks without any summary: ValueError", lambda g: call(8, 4, summary=0), weight=0.5),
     ],
-    mutants=[
-        Mutant(
-            "first_of_block",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s < c)),
-            "The summaries are the first places of each block. Take the last ones: only they have seen the whole "
-            "block.",
-        ),
-        Mutant(
-            "summaries_ahead",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j % s >= s - c) & (i >= 0)),
-            "The second mask looks ahead at summaries of later blocks. Also ask for j <= i.",
-        ),
-        Mutant(
-            "whole_block",
-            pair_by_rules(lambda i, j, s, c=1: i // s == j // s, _ENDS),
-            "The first mask looks ahead inside the block. It is the own block so far: also ask for j <= i.",
-        ),
-        Mutant(
-            "window",
-            pair_by_rules(lambda i, j, s, c=1: (j <= i) & (i - j < s), _ENDS),
-            "The first mask is a window that moves with the query. Here it stays in the query's own block: compare "
-            "i // stride with j // stride.",
-        ),
-        Mutant(
-            "one_summary",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s == s - 1)),
-            "Only the last place of each block is a summary. Take the last `summary` places.",
-        ),
-        Mutant(
-            "one_too_many",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s >= s - c - 1)),
-            "One summary too many in each block. The last c of the places 0 … s − 1 are those with j % s >= s − c.",
-        ),
-        Mutant(
-            "rows",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (i % s >= s - c)),
-            "The second mask chooses queries: summaries see everything. Choose keys instead, the columns j: all "
-            "later words see the summaries.",
-        ),
-        Mutant(
-            "others_only",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j // s < i // s) & (j % s >= s - c)),
-            "The summaries of the own block are left out. They belong to the second mask as well, from their own "
-            "place on.",
-        ),
-        Mutant(
-            "too_few_unchecked",
-            few_unchecked,
-            "Too many summaries are refused, too few are not. Raise a ValueError below 1, too.",
-        ),
-        Mutant(
-            "too_many_unchecked",
-            _many_unchecked,
-            "Too few summaries are refused, too many are not. Raise a ValueError above `stride`, too.",
-        ),
-        Mutant(
-            "stride_refused",
-            _stride_refused,
-            "As many summaries as the block has words are refused. summary = stride is allowed: 1 … stride, both ends "
-            "included.",
-        ),
-        Mutant(
-            "swapped",
-            pair_by_rules(_ENDS, _OWN),
-            "The two masks are in the other order. First the own block, then the summaries.",
-        ),
-        Mutant(
-            "unchecked",
-            pair_by_rules(_OWN, _ENDS),
-            "The masks are right. Raise a ValueError when summary lies outside 1 … stride.",
-        ),
-        Mutant(
-            "one_too_few",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s > s - c)),
-            "One summary too few in each block. The last c of the places 0 … s − 1 are those with j % s >= s − c, "
-            "that one included.",
-        ),
-        Mutant(
-            "counted_from_front",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s >= c)),
-            "The summaries begin `summary` places after the start of a block. They are its *last* `summary` places: "
-            "j % s >= s − summary.",
-        ),
-        Mutant(
-            "one_place",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & (j % s == s - c)),
-            "Each block has a single summary, the place with j % s equal to s − summary. All from there to the "
-            "block's end belong to it: use >=.",
-        ),
-        Mutant(
-            "over_the_edge",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j <= i) & ((j + 1) % s < c)),
-            "With more than one summary they spill over into the next block: its first places are taken. Take the last "
-            "places of the block itself, j % s >= s − summary.",
-        ),
-        Mutant(
-            "own_is_causal",
-            pair_by_rules(lambda i, j, s, c=1: j <= i, _ENDS),
-            "The first mask holds all earlier blocks, too: it is the causal mask. It ends at the start of the query's "
-            "own block: i // stride == j // stride.",
-        ),
-        Mutant(
-            "own_word_left_out",
-            pair_by_rules(lambda i, j, s, c=1: (j < i) & (i // s == j // s), _ENDS),
-            "In the first mask a word does not see itself. The own block so far holds the own place: j <= i.",
-        ),
-        Mutant(
-            "summary_without_itself",
-            pair_by_rules(_OWN, lambda i, j, s, c=1: (j < i) & (j % s >= s - c)),
-            "In the second mask a summary does not see itself. It is causal with the own place: j <= i.",
-        ),
-        Mutant(
-            "same_remainder",
-            pair_by_rules(lambda i, j, s, c=1: (j <= i) & (i % s == j % s), _ENDS),
-            "The first mask compares places inside the blocks. Compare the blocks instead: i // stride == j // stride.",
-        ),
-        Mutant(
-            "blocks_of_summary",
-            pair_by_rules(lambda i, j, s, c=1: (j <= i) & (i // c == j // c), _ENDS),
-            "The blocks of the first mask have `summary` words. Their length is `stride`; `summary` belongs to the "
-            "second mask alone.",
-        ),
-        Mutant(
-            "together",
-            pair_by_rules(*[lambda i, j, s, c=1: _OWN(i, j, s) | _ENDS(i, j, s, c)] * 2),
-            "Both masks are joined into one. Keep them apart: first the own block so far, then the summaries so far.",
-        ),
-        Mutant(
-            "ones_and_zeros",
-            pair_by_rules(lambda i, j, s, c=1: _OWN(i, j, s).float(), lambda i, j, s, c=1: _ENDS(i, j, s, c).float()),
-            "The masks hold the right ones and zeros, but as floats. A mask is boolean: ask for dtype=torch.bool, or "
-            "end with .bool().",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+the learner's function has no device; only the reference, which other units use, has one
+    fixed_masks(device)
+    fixed_masks(device, summary)
+""",
+    equivalent="""
+each entry is written on its own, in any order
+    dfa5907675 alternative fixed_by_slices, reversed: range(T) reversed
+    f51c1f23af alternative fixed_by_slices, reversed: range(i + 1) reversed
+""",
 )

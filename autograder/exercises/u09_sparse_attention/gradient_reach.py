@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import sparse as ref
 from autograder.reference.masks import dependence
@@ -18,6 +19,12 @@ def stack(x, layers):
 def gradient_reach(x, layers):
     """Boolean (T, T): where a gradient arrives."""
     return dependence(lambda x: stack(x, layers), x) > 0
+
+
+def gradient_by_jacobian(x, layers):
+    """With the Jacobian, as the notebook hands it out."""
+    J = _jacobian(x, layers)  # (T, d, T, d)
+    return J.abs().amax((1, 3)) > 0
 
 
 def gradient_by_output(x, layers):
@@ -36,14 +43,14 @@ def gradient_by_functional(x, layers):
 
 
 def _as_given(x, layers):
-    """stack as the notebook has it, for mistakes that show the numbers themselves."""
+    """stack as the notebook has it, since some mistakes show the numbers themselves."""
     for mask in layers:
         x = (x + attend(x, x, x, mask | torch.eye(len(x), dtype=torch.bool))) / 2
     return x
 
 
 def _jacobian(x, layers):
-    return torch.autograd.functional.jacobian(lambda x: _as_given(x, layers), x)  # (T, d, T, d)
+    return torch.autograd.functional.jacobian(lambda x: _as_given(x, layers), x)
 
 
 def _signs(g: Source, T: int, d: int = 1) -> Tensor:
@@ -79,6 +86,76 @@ def _two_kinds(g: Source) -> Program:
 
 _WINDOW = ref.local_causal_mask
 
+MISTAKES = [
+    *changes(
+        gradient_by_jacobian,
+        """
+positive_only: J.abs() → J
+    Negative gradients are dropped. A word also counts when more of it makes the output smaller: take absolute
+    values first.
+threshold: > 0 → > 0.05
+    Small gradients are dropped. Far words arrive weakly, but they arrive; what is masked is exactly 0. Compare with
+    0.
+tolerance: > 0 → > 1e-6
+    Very small gradients are taken for 0. What is masked is exactly 0, so no tolerance is needed: > 0.
+transposed: amax((1, 3)) → amax((1, 3)).mT
+    Rows and columns are exchanged. Rows are outputs, columns the inputs that they depend on.
+features: (1, 3) → (0, 2)
+    This is a table of features by features. Take the maximum over the two feature axes, 1 and 3, and keep the
+    positions.
+sizes: > 0 →
+    These are the sizes of the gradients. Ask whether they differ from 0.
+by_masks: J.abs().amax((1, 3)) > 0 → ref.reach(layers)
+    This is what the masks allow; x plays no part in it. Ask the Jacobian: a weight may be 0 although the mask
+    allows the pair.
+loose_threshold: > 0 → > 1e-3
+    Gradients below 0.001 are dropped. Far words arrive weakly, but they arrive; what does not is exactly 0. Compare
+    with 0.
+half_precision: J.abs() → J.half().abs()
+    The gradients are rounded to float16, where small ones become 0. Compare them with 0 as they are.
+in_float32: J = _jacobian(x, → J = _jacobian(x.float(),
+    The gradients are taken in float32, where very small weights become 0. Keep the dtype of x.
+first_layer: J = _jacobian(x, layers) → J = _jacobian(x, layers[:1])
+    Only the first layer is measured. Send x through the whole stack.
+own_left_out: amax((1, 3)) → amax((1, 3)).fill_diagonal_(0)
+    A word's own input is left out. The output depends on it, through the residual connection and through attention.
+sum: J.abs().amax → J.sum
+    Gradients are added with their signs, and negative sums are dropped. Take absolute values first, then compare
+    with 0.
+at_least_zero: > 0 → >= 0
+    Every pair counts, since a size is always at least 0. A word that has no effect has a gradient of exactly 0: use
+    >.
+whole_numbers: amax((1, 3)) → amax((1, 3)).long()
+    Gradients below 1 become 0, because they are made whole numbers. Compare them with 0 as they are.
+squares: J.abs().amax → J.square().sum
+    The gradients are squared first, and the square of a very small number is rounded to 0. Take absolute values, or
+    compare with != 0 directly.
+tiny_tolerance: > 0 → > 1e-12
+    Tiny gradients are taken for 0. Only what no path leads to is exactly 0, so no tolerance is needed, however
+    small: > 0.
+every_feature: J.abs().amax((1, 3)) > 0 → (J != 0).all(3).all(1)
+    A pair counts only if all its features have a gradient. One is enough: the maximum over axes 1 and 3, or any.
+reshaped: J.abs().amax((1, 3)) → J.reshape(len(x), len(x), -1).abs().amax(-1)
+    The axes are (word, feature, word, feature), so reshape mixes words with features. Take the maximum over axes 1
+    and 3.
+upside_down: > 0 → == 0
+    The result is upside down: True where the gradient is 0. Ask where it differs from 0.
+features_left: (1, 3) → 3
+    One of the two feature axes is left. Take the maximum over both, 1 and 3.
+""",
+    ),
+    *[
+        Mutant(
+            f"below_{digits}_digits",
+            lambda x, layers, least=10.0**-digits: _jacobian(x, layers).abs().amax((1, 3)) > least,
+            f"Gradients below about 1e-{digits} are dropped. Far words arrive weakly, but they do; what does not "
+            "is exactly 0. Compare with 0, without a tolerance.",
+        )
+        for digits in (2, 4, 8, 10)
+    ],
+]
+
+
 EXERCISE = Exercise(
     id="sparse.gradient_reach",
     title="Reach, measured by gradients",
@@ -86,7 +163,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="gradient_reach(x, layers)",
     reference=gradient_reach,
     alternatives=[gradient_by_output, gradient_by_functional],
     cases=[
@@ -135,132 +211,9 @@ EXERCISE = Exercise(
             _weight_left_in_float64,
         ),
     ],
-    mutants=[
-        Mutant(
-            "positive_only",
-            lambda x, layers: _jacobian(x, layers).amax((1, 3)) > 0,
-            "Negative gradients are dropped. A word also counts when more of it makes the output smaller: take "
-            "absolute values first.",
-        ),
-        Mutant(
-            "threshold",
-            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 0.05,
-            "Small gradients are dropped. Far words arrive weakly, but they arrive; what is masked is exactly 0. "
-            "Compare with 0.",
-        ),
-        Mutant(
-            "tolerance",
-            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 1e-6,
-            "Very small gradients are taken for 0. What is masked is exactly 0, so no tolerance is needed: > 0.",
-        ),
-        Mutant(
-            "transposed",
-            lambda x, layers: gradient_reach(x, layers).mT,
-            "Rows and columns are exchanged. Rows are outputs, columns the inputs that they depend on.",
-        ),
-        Mutant(
-            "features",
-            lambda x, layers: _jacobian(x, layers).abs().amax((0, 2)) > 0,
-            "This is a table of features by features. Take the maximum over the two feature axes, 1 and 3, and "
-            "keep the positions.",
-        ),
-        Mutant(
-            "sizes",
-            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)),
-            "These are the sizes of the gradients. Ask whether they differ from 0.",
-        ),
-        Mutant(
-            "by_masks",
-            lambda x, layers: ref.reach(layers),
-            "This is what the masks allow; x plays no part in it. Ask the Jacobian: a weight may be 0 although the "
-            "mask allows the pair.",
-        ),
-        Mutant(
-            "loose_threshold",
-            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 1e-3,
-            "Gradients below 0.001 are dropped. Far words arrive weakly, but they arrive; what does not is exactly 0. "
-            "Compare with 0.",
-        ),
-        Mutant(
-            "half_precision",
-            lambda x, layers: _jacobian(x, layers).half().abs().amax((1, 3)) > 0,
-            "The gradients are rounded to float16, where small ones become 0. Compare them with 0 as they are.",
-        ),
-        Mutant(
-            "in_float32",
-            lambda x, layers: gradient_reach(x.float(), layers),
-            "The gradients are taken in float32, where very small weights become 0. Keep the dtype of x.",
-        ),
-        Mutant(
-            "first_layer",
-            lambda x, layers: gradient_reach(x, layers[:1]),
-            "Only the first layer is measured. Send x through the whole stack.",
-        ),
-        Mutant(
-            "own_left_out",
-            lambda x, layers: gradient_reach(x, layers) & ~torch.eye(len(x)).bool(),
-            "A word's own input is left out. The output depends on it, through the residual connection and "
-            "through attention.",
-        ),
-        Mutant(
-            "sum",
-            lambda x, layers: _jacobian(x, layers).sum((1, 3)) > 0,
-            "Gradients are added with their signs, and negative sums are dropped. Take absolute values first, then "
-            "compare with 0.",
-        ),
-        Mutant(
-            "at_least_zero",
-            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) >= 0,
-            "Every pair counts, since a size is always at least 0. A word that has no effect has a gradient of "
-            "exactly 0: use >.",
-        ),
-        Mutant(
-            "whole_numbers",
-            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)).long() > 0,
-            "Gradients below 1 become 0, because they are made whole numbers. Compare them with 0 as they are.",
-        ),
-        Mutant(
-            "squares",
-            lambda x, layers: _jacobian(x, layers).square().sum((1, 3)) > 0,
-            "The gradients are squared first, and the square of a very small number is rounded to 0. Take absolute "
-            "values, or compare with != 0 directly.",
-        ),
-        Mutant(
-            "tiny_tolerance",
-            lambda x, layers: _jacobian(x, layers).abs().amax((1, 3)) > 1e-12,
-            "Tiny gradients are taken for 0. Only what no path leads to is exactly 0, so no tolerance is needed, "
-            "however small: > 0.",
-        ),
-        Mutant(
-            "every_feature",
-            lambda x, layers: (_jacobian(x, layers) != 0).all(3).all(1),
-            "A pair counts only if all its features have a gradient. One is enough: the maximum over axes 1 and 3, or "
-            "any.",
-        ),
-        Mutant(
-            "reshaped",
-            lambda x, layers: _jacobian(x, layers).reshape(len(x), len(x), -1).abs().amax(-1) > 0,
-            "The axes are (word, feature, word, feature), so reshape mixes words with features. Take the maximum over "
-            "axes 1 and 3.",
-        ),
-        Mutant(
-            "upside_down",
-            lambda x, layers: ~gradient_reach(x, layers),
-            "The result is upside down: True where the gradient is 0. Ask where it differs from 0.",
-        ),
-        Mutant(
-            "features_left",
-            lambda x, layers: _jacobian(x, layers).abs().amax(3) > 0,
-            "One of the two feature axes is left. Take the maximum over both, 1 and 3.",
-        ),
-        *[
-            Mutant(
-                f"below_{digits}_digits",
-                lambda x, layers, least=10.0**-digits: _jacobian(x, layers).abs().amax((1, 3)) > least,
-                f"Gradients below about 1e-{digits} are dropped. Far words arrive weakly, but they do; what does not "
-                "is exactly 0. Compare with 0, without a tolerance.",
-            )
-            for digits in (2, 4, 8, 10)
-        ],
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the tensors that come in carry no gradient yet, and whether an answer asks for one on them is not judged
+    db0464ee9c alternative gradient_by_output, call: x.detach() → x
+""",
 )

@@ -5,8 +5,8 @@ import math
 import torch
 import torch.nn.functional as F
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
-from autograder.reference import sparse as ref
 from autograder.reference import sparse_gather as gathered
 
 from .shared import attend, column, qkv
@@ -27,32 +27,6 @@ def local_by_loop(q, k, v, w):
         i, j = torch.arange(start, end)[:, None], torch.arange(first, end)
         mask = (j <= i) & (i - j < w)
         out.append(attend(q[:, :, start:end], k[:, :, first:end], v[:, :, first:end], mask))
-    return torch.cat(out, dim=2)
-
-
-def _looped(rule=lambda i, j, w: (j <= i) & (i - j < w), first=lambda start, w: max(0, start - w), **changed):
-    """As local_by_loop, with a mistake in it."""
-
-    def wrong(q, k, v, w):
-        T, out = q.shape[2], []
-        for start in range(0, T, w):
-            end, begin = min(T, start + w), first(start, w)
-            i, j = torch.arange(start, end)[:, None], torch.arange(begin, end)
-            out.append(attend(q[:, :, start:end], k[:, :, begin:end], v[:, :, begin:end], rule(i, j, w), **changed))
-        return torch.cat(out, dim=2)
-
-    return wrong
-
-
-def _zeros_in_front(q, k, v, w):
-    """The empty block before the first one takes part with scores of 0."""
-    T, n = q.shape[2], -(-q.shape[2] // w)
-    k, v = (F.pad(x, (0, 0, w, 0)) for x in (k, v))
-    out = []
-    for m in range(n):
-        i, j = torch.arange(m * w, min(T, m * w + w))[:, None], torch.arange((m - 1) * w, min(T, m * w + w))
-        rows, cols = slice(m * w, m * w + w), slice(m * w, m * w + 2 * w)
-        out.append(attend(q[:, :, rows], k[:, :, cols], v[:, :, cols], (j <= i) & (i - j < w)))
     return torch.cat(out, dim=2)
 
 
@@ -94,69 +68,6 @@ def _in_float64(g: Source) -> Program:
     return call(q, k, v, g.integer(2, 5))
 
 
-def _blocks_of(size):
-    """As local_by_loop, in blocks that do not depend on the window."""
-
-    def wrong(q, k, v, w):
-        T, out = q.shape[2], []
-        for start in range(0, T, size):
-            end, first = min(T, start + size), max(0, start - w)
-            i, j = torch.arange(start, end)[:, None], torch.arange(first, end)
-            mask = (j <= i) & (i - j < w)
-            out.append(attend(q[:, :, start:end], k[:, :, first:end], v[:, :, first:end], mask))
-        return torch.cat(out, dim=2)
-
-    return wrong
-
-
-def _not_shortened(q, k, v, w):
-    """Blocks of the window's length, however short the text."""
-    missing = max(0, w - q.shape[2])
-    q, k, v = (F.pad(x, (0, 0, 0, missing)) for x in (q, k, v))
-    return gathered.local_attention(q, k, v, w)[:, :, : q.shape[2] - missing]
-
-
-def _cleaned(q, k, v, w):
-    return local_by_loop(q, k, v.nan_to_num(), w)
-
-
-def _negative_start(q, k, v, w):
-    """The first key is not held at 0."""
-    T, out = q.shape[2], []
-    for start in range(0, T, w):
-        end, first = min(T, start + w), start - w + 1
-        i, j = torch.arange(start, end)[:, None], torch.arange(max(0, first), end)
-        mask = (j <= i) & (i - j < w)
-        out.append(attend(q[:, :, start:end], k[:, :, first:end], v[:, :, first:end], mask))
-    return torch.cat(out, dim=2)
-
-
-def _shortened(function):
-    return lambda q, k, v, w: function(q, k, v, min(w, q.shape[2]))
-
-
-def _from_zero(i, j, w):
-    """The window's rule with both slices counted from 0."""
-    i, j = i - i[0], j - j[0]
-    return (j <= i) & (i - j < w)
-
-
-def _rest_dropped(q, k, v, w):
-    w = min(w, q.shape[2])
-    return local_by_loop(q, k, v, w)[:, :, : q.shape[2] // w * w]
-
-
-def _padding_returned(q, k, v, w):
-    w = min(w, q.shape[2])
-    missing = -q.shape[2] % w
-    return local_by_loop(*(F.pad(x, (0, 0, 0, missing)) for x in (q, k, v)), w)
-
-
-def _unflattened(q, k, v, w):
-    q.unflatten(2, (-1, w))
-    return local_by_loop(q, k, v, w)
-
-
 def _next_block_first(q, k, v, w):
     """Each block of keys stands before the one that precedes it, while the mask expects the opposite."""
     T, out = q.shape[2], []
@@ -172,13 +83,105 @@ def _next_block_first(q, k, v, w):
     return torch.cat(out, dim=2)[:, :, :T]
 
 
+MISTAKES = [
+    *changes(
+        local_by_loop,
+        """
+dense: range(0, T, w) → range(0, T, T) ; start + w) → start + T)
+    The numbers are right, but every pair is scored: that is dense attention with a mask. Cut the words into blocks,
+    and score each block of queries against two blocks of keys.
+whole_prefix: max(0, start - w + 1) → 0
+    The numbers are right, but each block of queries is scored against all keys before it: the work still grows with
+    T². Its own block of keys and the one before are enough.
+blocks_in_vain: start - w + 1 → start - 4 * w
+    The numbers are right, but each block of queries is scored against four blocks of keys before it. A window of w
+    keys never reaches past the block just before: one is enough.
+own_block_only: max(0, start - w + 1) → start
+    Each block sees only itself, so the first word of a block has lost its window. Add the block of keys before it.
+two_blocks: start - w + 1 → start - w ; & (i - j < w) →
+    All keys of both blocks up to the query are used, up to 2w of them. Inside the two blocks the window still
+    holds: i − j < w.
+not_causal: (j <= i) & (i - j < w) → i - j < w
+    Words see the rest of their own block, which comes after them. Inside the two blocks the mask is also j <= i.
+self_not_counted: start - w + 1 → start - w ; i - j < w → i - j <= w
+    Most words have w + 1 keys. The window counts the own key: i − j < w.
+zeros_in_front: max(0, start - w + 1) → start - w ; T, out = → k, v = (F.pad(x, (0, 0, w, 0)) for x in (k, v)); T, out =
+; k[:, :, first:end] → k[:, :, first + w : end + w] ; v[:, :, first:end] → v[:, :, first + w : end + w]
+    The empty block in front of the first one takes part: keys of 0 get the score 0, which has weight. Hide places
+    below 0.
+scores_of_zero: start - w + 1 → start - w ; , mask) → , mask, fill=0.0)
+    Pairs outside the window get the score 0 instead of −∞, and a score of 0 still gets weight.
+fixed_blocks: range(0, T, w) → range(0, T, 128) ; start + w) → start + 128)
+    The numbers are right, but the blocks have a fixed length: narrow windows still score many keys per query. Cut
+    the text into blocks of w.
+""",
+    ),
+    *changes(
+        gathered.local_attention,
+        """
+window_not_shortened: w = min(w, T) →
+    The numbers are right, but a window longer than the text makes a block of its own length. Start with w = min(w,
+    T).
+""",
+    ),
+    *changes(
+        local_by_loop,
+        """
+values_cleaned: v[:, :, first:end] → v[:, :, first:end].nan_to_num()
+    Values that are not a number are replaced by 0, even for the queries that see them. Nothing need be cleaned
+    where each block scores only its own keys.
+negative_start: max(0, start - w + 1) → start - w + 1 ; arange(first, → arange(max(0, first),
+    The slice of keys starts below 0 in the first block, and a negative start counts from the end. Use max(0, …).
+unscaled: , mask) → , mask, scale=False)
+    The scores are not divided by √D.
+empty_block_seen: T, out = → w = min(w, q.shape[2]); T, out = ; max(0, start - w + 1) → start - w
+; T, out = → k, v = (F.pad(x, (0, 0, w, 0)) for x in (k, v)); T, out =
+; k[:, :, first:end] → k[:, :, first + w : end + w] ; v[:, :, first:end] → v[:, :, first + w : end + w]
+    The empty block in front of the first one takes part: its keys of 0 get the score 0, which has weight. Hide keys
+    at places below 0, j >= 0.
+window_short: i - j < w → i - j < max(w - 1, 1)
+    Words lack the oldest key of their window. w counts the own key, so the w − 1 before it belong to it: i − j < w.
+self_hidden: start - w + 1 → start - w ; (j <= i) & (i - j < w) → (j < i) & (i - j <= w)
+    Words do not see themselves, and the first one has no key at all, which gives NaN. The window holds the own key:
+    j <= i.
+places_not_shifted: start - w + 1 → start - w ; arange(start, end) → arange(end - start)
+; arange(first, end) → arange(end - first)
+    The mask counts queries and keys both from 0, although the slice of keys begins a block earlier. Number both by
+    their places in the text: arange(start, end), arange(first, end).
+over_queries: start - w + 1 → start - w ; , mask) → , mask, dim=-2)
+    The softmax runs down the queries of a block. The weights of each query sum to 1: take the softmax along the
+    last axis, the keys.
+rest_dropped: T, out = q.shape[2], [] → T, out, w = q.shape[2], [], min(w, q.shape[2])
+; range(0, T, w) → range(0, T // w * w, w)
+    The shorter block at the end is missing from the result. T // w counts only whole blocks; go on to the end of
+    the text.
+padding_returned: T, out = → w = min(w, q.shape[2]); T, out =
+; T, out = → q, k, v = (F.pad(x, (0, 0, 0, -x.shape[2] % w)) for x in (q, k, v)); T, out =
+    The result is longer than the text: the words that fill the last block are still there. Cut them off at the end,
+    [:, :, :T].
+whole_blocks_only: T, out = → q.unflatten(2, (-1, w)); T, out =
+    The text is cut into blocks of w without filling up the last one, which fails where w does not divide T. Pad the
+    end with F.pad, and cut it off the result again.
+float32_result: torch.cat(out, dim=2) → torch.cat(out, dim=2).float()
+    The numbers are right, but they come in float32, whatever goes in. Join the blocks with torch.cat, or make the
+    tensor that takes them in the dtype of v.
+""",
+    ),
+    Mutant(
+        "blocks_in_wrong_order",
+        _next_block_first,
+        "The keys of a block and of the one before it are joined in the wrong order, so the mask hides other keys "
+        "than it should. Put the earlier block first.",
+    ),
+]
+
+
 EXERCISE = Exercise(
     id="sparse.local_attention",
     title="A window in blocks",
     points=4,
     difficulty=5,
     minutes=25,
-    signature="local_attention(q, k, v, w)",
     reference=gathered.local_attention,
     alternatives=[local_by_unfold, local_by_loop],
     cases=[
@@ -234,143 +237,17 @@ EXERCISE = Exercise(
         ),
         Case("random", "random sizes", lambda g: _local_call(g, g.integer(13, 19), g.integer(3, 6), B=1), weight=2),
     ],
-    mutants=[
-        Mutant(
-            "dense",
-            lambda q, k, v, w: attend(q, k, v, ref.local_causal_mask(q.shape[2], w)),
-            "The numbers are right, but every pair is scored: that is dense attention with a mask. Cut the words "
-            "into blocks, and score each block of queries against two blocks of keys.",
-        ),
-        Mutant(
-            "whole_prefix",
-            _looped(first=lambda start, w: 0),
-            "The numbers are right, but each block of queries is scored against all keys before it: the work still "
-            "grows with T². Its own block of keys and the one before are enough.",
-        ),
-        Mutant(
-            "blocks_in_vain",
-            _looped(first=lambda start, w: max(0, start - 4 * w)),
-            "The numbers are right, but each block of queries is scored against four blocks of keys before it. A "
-            "window of w keys never reaches past the block just before: one is enough.",
-        ),
-        Mutant(
-            "own_block_only",
-            _looped(first=lambda start, w: start),
-            "Each block sees only itself, so the first word of a block has lost its window. Add the block of keys "
-            "before it.",
-        ),
-        Mutant(
-            "two_blocks",
-            _looped(rule=lambda i, j, w: j <= i),
-            "All keys of both blocks up to the query are used, up to 2w of them. Inside the two blocks the window "
-            "still holds: i − j < w.",
-        ),
-        Mutant(
-            "not_causal",
-            _looped(rule=lambda i, j, w: i - j < w),
-            "Words see the rest of their own block, which comes after them. Inside the two blocks the mask is also "
-            "j <= i.",
-        ),
-        Mutant(
-            "self_not_counted",
-            _looped(rule=lambda i, j, w: (j <= i) & (i - j <= w)),
-            "Most words have w + 1 keys. The window counts the own key: i − j < w.",
-        ),
-        Mutant(
-            "zeros_in_front",
-            _zeros_in_front,
-            "The empty block in front of the first one takes part: keys of 0 get the score 0, which has weight. "
-            "Hide places below 0.",
-        ),
-        Mutant(
-            "scores_of_zero",
-            _looped(fill=0.0),
-            "Pairs outside the window get the score 0 instead of −∞, and a score of 0 still gets weight.",
-        ),
-        Mutant(
-            "fixed_blocks",
-            _blocks_of(128),
-            "The numbers are right, but the blocks have a fixed length: narrow windows still score many keys per "
-            "query. Cut the text into blocks of w.",
-        ),
-        Mutant(
-            "window_not_shortened",
-            _not_shortened,
-            "The numbers are right, but a window longer than the text makes a block of its own length. Start with "
-            "w = min(w, T).",
-        ),
-        Mutant(
-            "values_cleaned",
-            _cleaned,
-            "Values that are not a number are replaced by 0, even for the queries that see them. Nothing need be "
-            "cleaned where each block scores only its own keys.",
-        ),
-        Mutant(
-            "negative_start",
-            _negative_start,
-            "The slice of keys starts below 0 in the first block, and a negative start counts from the end. Use "
-            "max(0, …).",
-        ),
-        Mutant("unscaled", _looped(scale=False), "The scores are not divided by √D."),
-        Mutant(
-            "empty_block_seen",
-            _shortened(_zeros_in_front),
-            "The empty block in front of the first one takes part: its keys of 0 get the score 0, which has weight. "
-            "Hide keys at places below 0, j >= 0.",
-        ),
-        Mutant(
-            "window_short",
-            _looped(rule=lambda i, j, w: (j <= i) & (i - j < max(w - 1, 1))),
-            "Words lack the oldest key of their window. w counts the own key, so the w − 1 before it belong to it: "
-            "i − j < w.",
-        ),
-        Mutant(
-            "self_hidden",
-            _looped(rule=lambda i, j, w: (j < i) & (i - j <= w)),
-            "Words do not see themselves, and the first one has no key at all, which gives NaN. The window holds the "
-            "own key: j <= i.",
-        ),
-        Mutant(
-            "places_not_shifted",
-            _looped(rule=_from_zero),
-            "The mask counts queries and keys both from 0, although the slice of keys begins a block earlier. Number "
-            "both by their places in the text: arange(start, end), arange(first, end).",
-        ),
-        Mutant(
-            "over_queries",
-            _looped(dim=-2),
-            "The softmax runs down the queries of a block. The weights of each query sum to 1: take the softmax along "
-            "the last axis, the keys.",
-        ),
-        Mutant(
-            "rest_dropped",
-            _rest_dropped,
-            "The shorter block at the end is missing from the result. T // w counts only whole blocks; go on to the "
-            "end of the text.",
-        ),
-        Mutant(
-            "padding_returned",
-            _padding_returned,
-            "The result is longer than the text: the words that fill the last block are still there. Cut them off at "
-            "the end, [:, :, :T].",
-        ),
-        Mutant(
-            "whole_blocks_only",
-            _unflattened,
-            "The text is cut into blocks of w without filling up the last one, which fails where w does not divide T. "
-            "Pad the end with F.pad, and cut it off the result again.",
-        ),
-        Mutant(
-            "float32_result",
-            lambda q, k, v, w: local_by_loop(q, k, v, w).float(),
-            "The numbers are right, but they come in float32, whatever goes in. Join the blocks with torch.cat, or "
-            "make the tensor that takes them in the dtype of v.",
-        ),
-        Mutant(
-            "blocks_in_wrong_order",
-            _next_block_first,
-            "The keys of a block and of the one before it are joined in the wrong order, so the mask hides other keys "
-            "than it should. Put the earlier block first.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the result has gone through a softmax or is cut from floats: it holds no integers
+    15cc6230d5 solution, result: return attention(blocks(q, 0), k, v, mask).flatten(2, 3)[:, :, :T]: result int_to_flo…
+    c5c8e0eb12 solution, result: return F.pad(x, (0, 0, front, n * w - T)).unflatten(2, (-1, w)): result int_to_float
+    3900046a9a alternative local_by_unfold, result: return attend(q.unsqueeze(3), *views, real[:, None]).squeeze(3): r…
+    c92f4b2fd4 alternative local_by_loop, result: return torch.cat(out, dim=2): result int_to_float
+a block that starts behind the end has no queries and adds nothing
+    e8dd5537e2 alternative local_by_loop, window: T + 1 in range(0, T, w)
+the keys before the window are hidden by the mask, and one or two of them cost next to nothing
+    92c53073e8 alternative local_by_loop, arithmetic: start - w + 1 → start - w - 1
+    932433681b alternative local_by_loop, operand: start - w + 1 → start - w
+""",
 )

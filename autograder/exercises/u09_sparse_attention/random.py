@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference import sparse as ref
 
 
@@ -29,39 +30,85 @@ def _close(g: Source) -> Program:
     return call(0.5 + 1e-9 * order.double(), g.integer(2, 5), g.mask(7, 12))
 
 
-def _topk_beyond_row(draws, keys, allowed):
-    best = draws.masked_fill(~allowed, torch.inf).topk(keys, largest=False).indices
-    return torch.zeros_like(allowed).scatter(-1, best, True) & allowed
-
-
-def _filled_with(number):
-    def wrong(draws, keys, allowed):
-        return (_rank(draws.masked_fill(~allowed, number)) < keys) & allowed
-
-    return wrong
-
-
-def _random(chosen):
-    def wrong(draws, keys, allowed):
-        return chosen(draws, keys, allowed)
-
-    return wrong
-
-
-def _rank(draws):
-    return draws.argsort(-1).argsort(-1)
-
-
-def _hidden(draws, allowed):
-    return draws.masked_fill(~allowed, float("inf"))
-
-
 _HAND = [[0.3, 0.1, 0.2], [0.5, 0.6, 0.4], [0.9, 0.7, 0.8]]
 
 
-def _in_place(draws, keys, allowed):
-    draws[~allowed] = torch.inf
-    return (_rank(draws) < keys) & allowed
+MISTAKES = [
+    *changes(
+        ref.smallest_draws,
+        """
+largest: draws.masked_fill → (-draws).masked_fill
+    The keys with the largest draws are taken. Take those with the smallest.
+ignores_allowed: .masked_fill(~allowed, math.inf) → ; (rank < keys) & allowed → rank < keys
+    Forbidden keys are taken, too. Push their draws to the end before you rank, and AND the result with allowed.
+forbidden_use_up_places: .masked_fill(~allowed, math.inf) →
+    Forbidden keys use up places: some queries get fewer keys than they could. Rank among the allowed ones.
+fills_up: (rank < keys) & allowed → rank < keys
+    A query with too few allowed keys is filled up with forbidden ones. AND the result with allowed at the end.
+one_argsort: .argsort(dim=-1).argsort(dim=-1) → .argsort(dim=-1)
+    argsort gives the key of each rank, not the rank of each key. Apply argsort to its result once more.
+one_argsort_bare: .argsort(dim=-1).argsort(dim=-1) → .argsort(dim=-1) ; (rank < keys) & allowed → rank < keys
+    argsort gives the key of each rank, not the rank of each key. Apply argsort to its result once more, and AND
+    with allowed at the end.
+one_too_many: rank < keys → rank <= keys
+    Each query gets one key too many. Ranks count from 0, so the first `keys` ranks are those below keys.
+upside_down: ~allowed → allowed ; & allowed → & ~allowed
+    allowed is used upside down: True means may look. Put ∞ where it is False.
+per_key: .argsort(dim=-1).argsort(dim=-1) → .argsort(dim=0).argsort(dim=0)
+    Ranks run down the columns: each key gets a number of queries. Rank along the last axis, for each query.
+places: .argsort(dim=-1).argsort(dim=-1) → .argsort(dim=-1) ; (rank < keys) & allowed → rank[:, :keys]
+    These are the places of the chosen keys. Return a mask of the shape of draws, True at these places.
+""",
+    ),
+    *changes(
+        random_by_topk,
+        """
+more_keys_than_places: min(keys, draws.shape[-1]) → keys
+    topk fails where more keys are asked for than a row has. Take at most draws.shape[-1] of them: min(…).
+""",
+    ),
+    *changes(
+        ref.smallest_draws,
+        """
+filled_with_one: math.inf → 1.0
+    Draws of forbidden keys become 1, which is no end: draws may be larger. Put ∞ in their place before you rank.
+threshold: rank < keys → draws < keys / draws.shape[-1]
+    A threshold on the draws gives a random number of keys per query. Every query takes the same number, as many as
+    are allowed.
+infinity_comes_first: draws.masked_fill → (-draws).masked_fill ; math.inf → -math.inf
+    The keys are ranked from the largest draw down, so the forbidden ones, at ∞, come first and use up places. Rank
+    from the smallest up.
+filled_with_two: math.inf → 2.0
+    Forbidden keys get a draw that is not large enough: allowed draws may be larger, and lose against it. Put ∞ in
+    their place.
+filled_with_zero: math.inf → 0.0
+    Draws of forbidden keys become 0, so they come before all that are larger, and use up places. Put ∞ in their
+    place before you rank.
+filled_with_minus_infinity: math.inf → -math.inf
+    Forbidden keys get −∞, so they come first and use up places. The smallest draws are taken: put +∞ in their
+    place.
+one_too_few: rank < keys → rank < keys - 1
+    Each query gets one key too few. Ranks count from 0, so the first `keys` ranks are 0 to keys − 1: all below
+    keys.
+threshold_beyond_row: rank = draws → limit = draws ; rank < keys → draws <= limit
+; .argsort(dim=-1).argsort(dim=-1) → .sort(dim=-1).values[:, keys - 1, None]
+    The draw at place keys − 1 is the limit. There is none where `keys` is larger than the row, and for 0 keys it is
+    the last one. Compare ranks with keys instead.
+below_threshold: rank = draws → limit = draws ; rank < keys → draws < limit
+; .argsort(dim=-1).argsort(dim=-1) → .sort(dim=-1).values[:, min(keys, draws.shape[-1]) - 1, None]
+    The draw of rank keys − 1 is the limit, but left out itself, so queries get one key too few. Compare ranks with
+    keys: rank < keys.
+all_allowed: (rank < keys) & allowed → allowed.clone()
+    Every allowed key is taken. A query takes `keys` of them at most, those with the smallest draws.
+ranks: (rank < keys) & allowed → rank
+    These are the ranks of the keys. Return a boolean mask: ask which ranks are below keys, and which keys are
+    allowed.
+draws_changed: masked_fill → masked_fill_
+    The mask is right, but the draws that were given are changed. Fill a copy: masked_fill without the underscore,
+    or clone() first.
+""",
+    ),
+]
 
 
 EXERCISE = Exercise(
@@ -71,7 +118,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="random_mask(draws, keys, allowed)",
     reference=ref.smallest_draws,
     alternatives=[random_by_rows, random_by_topk],
     cases=[
@@ -129,135 +175,12 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "largest",
-            _random(lambda d, k, a: (_rank(-d.masked_fill(~a, -torch.inf)) < k) & a),
-            "The keys with the largest draws are taken. Take those with the smallest.",
-        ),
-        Mutant(
-            "ignores_allowed",
-            _random(lambda d, k, a: _rank(d) < k),
-            "Forbidden keys are taken, too. Push their draws to the end before you rank, and AND the result with "
-            "allowed.",
-        ),
-        Mutant(
-            "forbidden_use_up_places",
-            _random(lambda d, k, a: (_rank(d) < k) & a),
-            "Forbidden keys use up places: some queries get fewer keys than they could. Rank among the allowed ones.",
-        ),
-        Mutant(
-            "fills_up",
-            _random(lambda d, k, a: _rank(_hidden(d, a)) < k),
-            "A query with too few allowed keys is filled up with forbidden ones. AND the result with allowed at "
-            "the end.",
-        ),
-        Mutant(
-            "one_argsort",
-            _random(lambda d, k, a: (_hidden(d, a).argsort(-1) < k) & a),
-            "argsort gives the key of each rank, not the rank of each key. Apply argsort to its result once more.",
-        ),
-        Mutant(
-            "one_argsort_bare",
-            _random(lambda d, k, a: _hidden(d, a).argsort(-1) < k),
-            "argsort gives the key of each rank, not the rank of each key. Apply argsort to its result once more, "
-            "and AND with allowed at the end.",
-        ),
-        Mutant(
-            "one_too_many",
-            _random(lambda d, k, a: (_rank(_hidden(d, a)) <= k) & a),
-            "Each query gets one key too many. Ranks count from 0, so the first `keys` ranks are those below keys.",
-        ),
-        Mutant(
-            "upside_down",
-            _random(lambda d, k, a: (_rank(_hidden(d, ~a)) < k) & ~a),
-            "allowed is used upside down: True means may look. Put ∞ where it is False.",
-        ),
-        Mutant(
-            "per_key",
-            _random(lambda d, k, a: (_hidden(d, a).argsort(0).argsort(0) < k) & a),
-            "Ranks run down the columns: each key gets a number of queries. Rank along the last axis, for each query.",
-        ),
-        Mutant(
-            "places",
-            _random(lambda d, k, a: _hidden(d, a).argsort(-1)[:, :k]),
-            "These are the places of the chosen keys. Return a mask of the shape of draws, True at these places.",
-        ),
-        Mutant(
-            "more_keys_than_places",
-            _topk_beyond_row,
-            "topk fails where more keys are asked for than a row has. Take at most draws.shape[-1] of them: min(…).",
-        ),
-        Mutant(
-            "filled_with_one",
-            _filled_with(1.0),
-            "Draws of forbidden keys become 1, which is no end: draws may be larger. Put ∞ in their place before you "
-            "rank.",
-        ),
-        Mutant(
-            "threshold",
-            _random(lambda d, k, a: (d < k / d.shape[-1]) & a),
-            "A threshold on the draws gives a random number of keys per query. Every query takes the same number, "
-            "as many as are allowed.",
-        ),
-        Mutant(
-            "infinity_comes_first",
-            _random(lambda d, k, a: (_rank(-_hidden(d, a)) < k) & a),
-            "The keys are ranked from the largest draw down, so the forbidden ones, at ∞, come first and use up "
-            "places. Rank from the smallest up.",
-        ),
-        Mutant(
-            "filled_with_two",
-            _filled_with(2.0),
-            "Forbidden keys get a draw that is not large enough: allowed draws may be larger, and lose against it. "
-            "Put ∞ in their place.",
-        ),
-        Mutant(
-            "filled_with_zero",
-            _filled_with(0.0),
-            "Draws of forbidden keys become 0, so they come before all that are larger, and use up places. Put ∞ in "
-            "their place before you rank.",
-        ),
-        Mutant(
-            "filled_with_minus_infinity",
-            _filled_with(-torch.inf),
-            "Forbidden keys get −∞, so they come first and use up places. The smallest draws are taken: put +∞ in "
-            "their place.",
-        ),
-        Mutant(
-            "one_too_few",
-            _random(lambda d, k, a: (_rank(_hidden(d, a)) < k - 1) & a),
-            "Each query gets one key too few. Ranks count from 0, so the first `keys` ranks are 0 to keys − 1: all "
-            "below keys.",
-        ),
-        Mutant(
-            "threshold_beyond_row",
-            _random(lambda d, k, a: (d <= _hidden(d, a).sort(-1).values[:, k - 1, None]) & a),
-            "The draw at place keys − 1 is the limit. There is none where `keys` is larger than the row, and for 0 "
-            "keys it is the last one. Compare ranks with keys instead.",
-        ),
-        Mutant(
-            "below_threshold",
-            _random(lambda d, k, a: (d < _hidden(d, a).sort(-1).values[:, min(k, d.shape[-1]) - 1, None]) & a),
-            "The draw of rank keys − 1 is the limit, but left out itself, so queries get one key too few. Compare "
-            "ranks with keys: rank < keys.",
-        ),
-        Mutant(
-            "all_allowed",
-            _random(lambda d, k, a: a.clone()),
-            "Every allowed key is taken. A query takes `keys` of them at most, those with the smallest draws.",
-        ),
-        Mutant(
-            "ranks",
-            _random(lambda d, k, a: _rank(_hidden(d, a))),
-            "These are the ranks of the keys. Return a boolean mask: ask which ranks are below keys, and which keys "
-            "are allowed.",
-        ),
-        Mutant(
-            "draws_changed",
-            _in_place,
-            "The mask is right, but the draws that were given are changed. Fill a copy: masked_fill without the "
-            "underscore, or clone() first.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+argsort sorts along the last axis by itself
+    871a04b4d0 solution, argument: draws.masked_fill(~allowed, math.inf).argsort(-1).argsort(-1) without its last argu…
+    dcee9dacb9 solution, argument: draws.masked_fill(~allowed, math.inf).argsort(-1) without its last argument
+the candidates are sorted by their draws, which differ
+    e052bbe959 alternative random_by_rows, reversed: range(len(row)) reversed
+""",
 )

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call
 from autograder.reference import sparse as ref
 
 
@@ -22,41 +23,6 @@ def reach_by_any(layers):
     for mask in layers:
         reached = reached | (mask[:, :, None] & reached[None]).any(1)
     return reached
-
-
-def _steps(layers, eye=True):
-    own = torch.eye(layers[0].shape[0], dtype=torch.bool)
-    return [(m | own if eye else m).double() for m in layers]
-
-
-def _product(matrices):
-    out = torch.eye(matrices[0].shape[0], dtype=torch.float64)
-    for m in matrices:
-        out = m @ out
-    return out
-
-
-def _overflowing(layers):
-    ways = torch.eye(layers[0].shape[0])
-    for m in _steps(layers):
-        ways = m.float() @ ways
-    return ways > 0
-
-
-def _in_bytes(layers):
-    own = torch.eye(layers[0].shape[0], dtype=torch.uint8)
-    ways = own
-    for m in layers:
-        ways = (m.to(torch.uint8) | own) @ ways
-    return ways > 0
-
-
-def _in_integers(layers):
-    own = torch.eye(layers[0].shape[0], dtype=torch.int64)
-    ways = own
-    for m in layers:
-        ways = (m.long() | own) @ ways
-    return ways > 0
 
 
 def _random_layers(g: Source, T: int, n: int, keep: float = 0.15) -> list[Tensor]:
@@ -81,25 +47,75 @@ _CHAIN = [
 ]
 
 
-def _any_layer(layers):
-    return torch.stack(layers).any(0) | torch.eye(len(layers[0]), dtype=torch.bool)
-
-
-def _each_layer_in(dtype):
-    def wrong(layers):
-        own = torch.eye(len(layers[0]), dtype=torch.bool)
-        reached = own
-        for m in layers:
-            reached = (m | own).to(dtype) @ reached.to(dtype) > 0
-        return reached
-
-    return wrong
-
-
-def _opened_in_place(layers):
-    for m in layers:
-        m.fill_diagonal_(True)
-    return ref.reach(layers)
+MISTAKES = changes(
+    ref.reach,
+    """
+reversed: in layers: → in layers[::-1]:
+    The layers are run in the wrong order. The first layer acts on the inputs: multiply each next mask from the
+    left.
+union: ((mask | eye).float() @ reached.float()) > 0 → mask | reached
+    The masks are joined with |, as if there was one layer. A second layer goes on from what the first one reached:
+    multiply.
+no_residual: (mask | eye).float() → mask.float()
+    A word forgets itself where the mask hides it. The residual connection keeps it: add the diagonal to every mask.
+residual_at_end: (mask | eye).float() → mask.float() ; return reached → return reached | eye
+    The diagonal is opened once, at the end. Every layer has a residual connection: add the diagonal to each mask
+    before you multiply.
+transposed: return reached → return reached.mT
+    Rows and columns are exchanged. Rows are outputs, columns the inputs that they depend on.
+counts: reached = eye → reached = eye.double()
+; ((mask | eye).float() @ reached.float()) > 0 → (mask | eye).double() @ reached
+    These are the numbers of ways. Ask whether there is at least one: > 0.
+power_of_last: (mask | eye) → (layers[-1] | eye)
+    Only the last layer's mask is used. The layers may differ: go through the list.
+one_layer: in layers: → in layers[:1]:
+    Only the first layer is used. Go through the list, and multiply each mask with what was reached before.
+overflows: reached = eye → reached = eye.float()
+; ((mask | eye).float() @ reached.float()) > 0 → (mask | eye).float() @ reached ; return reached → return reached > 0
+    In a deep stack the numbers of ways overflow, and 0 · ∞ is not a number. Go back to booleans after every layer:
+    > 0.
+wraps_in_bytes: reached = eye → reached = eye.byte()
+; ((mask | eye).float() @ reached.float()) > 0 → (mask | eye).byte() @ reached ; return reached → return reached > 0
+    The ways are counted in 8 bits, where 256 of them become 0. Count in floats, and go back to booleans after every
+    layer: > 0.
+wraps_in_integers: reached = eye → reached = eye.long()
+; ((mask | eye).float() @ reached.float()) > 0 → (mask | eye).long() @ reached ; return reached → return reached > 0
+    In a deep stack the numbers of ways outgrow the integers, and 2^64 of them become 0. Go back to booleans after
+    every layer: > 0.
+exactly_one_way: reached = eye → reached = eye.double()
+; ((mask | eye).float() @ reached.float()) > 0 → (mask | eye).double() @ reached ; return reached → return reached == 1
+    A pair counts only if there is exactly one way. Any positive number will do: > 0.
+until_nothing_changes: in layers: → in [torch.stack(layers).any(0)] * 16:
+    The stack is taken as endlessly deep, and its layers in any order. Each mask is used once, the first layer
+    first.
+signed_bytes: (mask | eye).float() @ reached.float() → (mask | eye).to(torch.int8) @ reached.to(torch.int8)
+    The ways are counted in int8, where 128 of them are negative and 256 become 0. Count in floats.
+unsigned_bytes: (mask | eye).float() @ reached.float() → (mask | eye).byte() @ reached.byte()
+    The ways are counted in uint8, and 256 of them through one layer become 0. Count in floats.
+opened_in_place: (mask | eye) → mask.fill_diagonal_(True)
+    The diagonal is opened in the masks that were given, so they are changed for whoever uses them next. Make new
+    ones: mask | own.
+elementwise: reached = eye → reached = ~torch.zeros_like(eye)
+; ((mask | eye).float() @ reached.float()) > 0 → (mask | eye) & reached
+    A pair counts only if every layer allows it. Ways lead over other words: use the matrix product @, not * or &.
+last_layer: in layers: → in layers[-1:]:
+    Only the last layer counts. Multiply its mask with what the layers before it have reached, and keep the product.
+one_layer_short: in layers: → in layers[:-1]:
+    The last layer is left out. Go through the whole list.
+first_layer_left_out: in layers: → in layers[1:]:
+    The first layer is left out. Start from the identity, or from the first mask with its diagonal open.
+first_layer_closed: T = layers[0] → T = layers[1] ; reached = eye → reached = layers[0] ; in layers: → in layers[1:]:
+    The first layer has no residual connection here. Open its diagonal as well: start from the identity, and go
+    through all masks.
+masks_transposed: (mask | eye) → (mask | eye).mT
+    Each mask is used with rows and columns exchanged. Row i says what output i reads: multiply with the mask as it
+    is, from the left.
+first_mask_repeated: (mask | eye) → (layers[0] | eye)
+    The first mask is used for every layer. The layers may differ: go through the list.
+ones_and_zeros: return reached → return reached.float()
+    These are ones and zeros in a float tensor. The result is boolean: end with > 0.
+""",
+)
 
 
 EXERCISE = Exercise(
@@ -109,7 +125,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=15,
     extension=True,
-    signature="reach(layers)",
     reference=ref.reach,
     alternatives=[reach_by_sets, reach_by_any],
     cases=[
@@ -158,139 +173,15 @@ EXERCISE = Exercise(
             lambda g: call([ref.block_mask(20, 16)] * 20),
         ),
     ],
-    mutants=[
-        Mutant(
-            "reversed",
-            lambda layers: _product(_steps(layers)[::-1]) > 0,
-            "The layers are run in the wrong order. The first layer acts on the inputs: multiply each next mask "
-            "from the left.",
-        ),
-        Mutant(
-            "union",
-            lambda layers: torch.stack(layers).any(0) | torch.eye(len(layers[0])).bool(),
-            "The masks are joined with |, as if there was one layer. A second layer goes on from what the first "
-            "one reached: multiply.",
-        ),
-        Mutant(
-            "no_residual",
-            lambda layers: _product(_steps(layers, eye=False)) > 0,
-            "A word forgets itself where the mask hides it. The residual connection keeps it: add the diagonal to "
-            "every mask.",
-        ),
-        Mutant(
-            "residual_at_end",
-            lambda layers: (_product(_steps(layers, eye=False)) > 0) | torch.eye(len(layers[0])).bool(),
-            "The diagonal is opened once, at the end. Every layer has a residual connection: add the diagonal to "
-            "each mask before you multiply.",
-        ),
-        Mutant(
-            "transposed",
-            lambda layers: (_product(_steps(layers)) > 0).mT,
-            "Rows and columns are exchanged. Rows are outputs, columns the inputs that they depend on.",
-        ),
-        Mutant(
-            "counts",
-            lambda layers: _product(_steps(layers)),
-            "These are the numbers of ways. Ask whether there is at least one: > 0.",
-        ),
-        Mutant(
-            "power_of_last",
-            lambda layers: torch.linalg.matrix_power(_steps(layers)[-1], len(layers)) > 0,
-            "Only the last layer's mask is used. The layers may differ: go through the list.",
-        ),
-        Mutant(
-            "one_layer",
-            lambda layers: layers[0] | torch.eye(len(layers[0])).bool(),
-            "Only the first layer is used. Go through the list, and multiply each mask with what was reached before.",
-        ),
-        Mutant(
-            "overflows",
-            _overflowing,
-            "In a deep stack the numbers of ways overflow, and 0 · ∞ is not a number. Go back to booleans after "
-            "every layer: > 0.",
-        ),
-        Mutant(
-            "wraps_in_bytes",
-            _in_bytes,
-            "The ways are counted in 8 bits, where 256 of them become 0. Count in floats, and go back to booleans "
-            "after every layer: > 0.",
-        ),
-        Mutant(
-            "wraps_in_integers",
-            _in_integers,
-            "In a deep stack the numbers of ways outgrow the integers, and 2^64 of them become 0. Go back to booleans "
-            "after every layer: > 0.",
-        ),
-        Mutant(
-            "exactly_one_way",
-            lambda layers: _product(_steps(layers)) == 1,
-            "A pair counts only if there is exactly one way. Any positive number will do: > 0.",
-        ),
-        Mutant(
-            "until_nothing_changes",
-            lambda layers: torch.linalg.matrix_power(_any_layer(layers).double(), 16) > 0,
-            "The stack is taken as endlessly deep, and its layers in any order. Each mask is used once, the first "
-            "layer first.",
-        ),
-        Mutant(
-            "signed_bytes",
-            _each_layer_in(torch.int8),
-            "The ways are counted in int8, where 128 of them are negative and 256 become 0. Count in floats.",
-        ),
-        Mutant(
-            "unsigned_bytes",
-            _each_layer_in(torch.uint8),
-            "The ways are counted in uint8, and 256 of them through one layer become 0. Count in floats.",
-        ),
-        Mutant(
-            "opened_in_place",
-            _opened_in_place,
-            "The diagonal is opened in the masks that were given, so they are changed for whoever uses them next. "
-            "Make new ones: mask | own.",
-        ),
-        Mutant(
-            "elementwise",
-            lambda layers: torch.stack([m | torch.eye(len(m)).bool() for m in layers]).all(0),
-            "A pair counts only if every layer allows it. Ways lead over other words: use the matrix product @, not * "
-            "or &.",
-        ),
-        Mutant(
-            "last_layer",
-            lambda layers: layers[-1] | torch.eye(len(layers[-1])).bool(),
-            "Only the last layer counts. Multiply its mask with what the layers before it have reached, and keep the "
-            "product.",
-        ),
-        Mutant(
-            "one_layer_short",
-            lambda layers: _product(_steps(layers[:-1])) > 0 if layers[:-1] else torch.eye(len(layers[0])).bool(),
-            "The last layer is left out. Go through the whole list.",
-        ),
-        Mutant(
-            "first_layer_left_out",
-            lambda layers: _product(_steps(layers[1:])) > 0 if layers[1:] else torch.eye(len(layers[0])).bool(),
-            "The first layer is left out. Start from the identity, or from the first mask with its diagonal open.",
-        ),
-        Mutant(
-            "first_layer_closed",
-            lambda layers: _product([layers[0].double(), *_steps(layers[1:])]) > 0,
-            "The first layer has no residual connection here. Open its diagonal as well: start from the identity, and "
-            "go through all masks.",
-        ),
-        Mutant(
-            "masks_transposed",
-            lambda layers: _product([m.mT for m in _steps(layers)]) > 0,
-            "Each mask is used with rows and columns exchanged. Row i says what output i reads: multiply with the "
-            "mask as it is, from the left.",
-        ),
-        Mutant(
-            "first_mask_repeated",
-            lambda layers: torch.linalg.matrix_power(_steps(layers)[0], len(layers)) > 0,
-            "The first mask is used for every layer. The layers may differ: go through the list.",
-        ),
-        Mutant(
-            "ones_and_zeros",
-            lambda layers: ref.reach(layers).float(),
-            "These are ones and zeros in a float tensor. The result is boolean: end with > 0.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+all layers of a stack have masks of one size
+    56db0213df solution, constant: 0 → -1 in layers[0]
+    9d4766c81a alternative reach_by_sets, constant: 0 → -1 in layers[0]
+    5677d09ab4 alternative reach_by_any, constant: 0 → -1 in layers[0]
+a word more than there are is never read
+    32bc314cee alternative reach_by_sets, window: T + 1 in range(T)
+a union does not depend on its order
+    fa03663232 alternative reach_by_sets, reversed: range(T) reversed
+""",
 )

@@ -2,7 +2,8 @@
 
 import math
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference import sparse as ref
 
 
@@ -29,27 +30,14 @@ def layers_by_trying(w, distance):
     return n
 
 
-CR, SR, LN = ref.causal_reach, ref.symmetric_reach, ref.layers_needed
-
-
-# Like most first attempts these do not mind a window of 1: Python then divides by zero.
-def _needed(w, distance):
+def layers_by_ceil(w, distance):
+    """Rounds up."""
+    if w == 1 and distance:
+        raise ValueError("a window of one key never moves")
     return math.ceil(distance / (w - 1)) if distance else 0
 
 
-def _by_divmod(w, distance):
-    full, rest = divmod(distance, w - 1)
-    return full + bool(rest)
-
-
-def _always_refused(w, distance):
-    if w == 1:
-        raise ValueError(w)
-    return -(-distance // (w - 1))
-
-
-def _fields(causal=CR, symmetric=SR, needed=_needed):
-    return causal, symmetric, needed
+CR, SR, LN = ref.causal_reach, ref.symmetric_reach, ref.layers_needed
 
 
 def _exact(g: Source) -> Program:
@@ -61,31 +49,93 @@ def _exact(g: Source) -> Program:
     return program
 
 
-def _from_one(w, distance):
-    if w == 1 and distance > 0:
-        raise ValueError(w)
-    return max(1, math.ceil(distance / max(w - 1, 1)))
-
-
-def _guarded(rule):
-    """0 for itself and the ValueError come first, then the mistake."""
-
-    def wrong(w, distance):
-        if distance == 0:
-            return 0
-        if w == 1:
-            raise ValueError(w)
-        return rule(w, distance)
-
-    return wrong
-
-
-def _in_all_ways(name, rule, message):
-    """A mistake in the division, with what may stand around it: nothing, or both special cases."""
-    yield Mutant(name, _fields(needed=_guarded(rule)), message)
-    yield Mutant(
-        f"{name}_unguarded", _fields(needed=rule), f"{message} A window of 1 divides by zero: that comes next."
-    )
+# Like most first attempts these do not mind a window of 1: Python then divides by zero.
+MISTAKES = changes(
+    (ref.causal_reach, ref.symmetric_reach, layers_by_ceil),
+    """
+windows_in_a_row: w == 1 and distance → False ; 1 + n_layers * (w - 1) → n_layers * w
+    The causal field is counted as L windows in a row. Neighboring windows share a word: each layer adds w − 1, and
+    one is there from the start.
+self_added: w == 1 and distance → False ; n_layers * (w - 1) → n_layers * w
+    The causal field counts the own word twice. The window of w already holds it, so a layer adds w − 1.
+only_distance: w == 1 and distance → False ; 1 + n_layers * (w → n_layers * (w
+    The causal field lacks the own word: L(w − 1) is how far back it reaches. Count the word itself, too.
+power: w == 1 and distance → False ; 1 + n_layers * (w - 1) → w**n_layers
+    The causal field grows by a factor here. The windows overlap, so each layer *adds* the same number of words.
+one_side: w == 1 and distance → False ; 2 * n_layers → n_layers
+    The symmetric field counts one side only. It grows by r on both sides: 2r with each layer.
+symmetric_overlap: w == 1 and distance → False ; 1 + 2 * n_layers * r → n_layers * (2 * r + 1)
+    The symmetric field is counted as L windows in a row. They overlap in the middle word: 2r more with each layer,
+    and 1.
+itself_refused: w == 1 and distance → w == 1
+    A window of 1 is refused even for a distance of 0. A word always depends on itself: that takes 0 layers.
+unchecked_whole: w == 1 and distance → False ; return math → full, rest = divmod(distance, w - 1); return math
+; math.ceil(distance / (w - 1)) if distance else 0 → full + bool(rest)
+    The numbers are right. A window of 1 ends in a division by zero: raise a ValueError there for a distance above
+    0, and return 0 for itself.
+unchecked: w == 1 and distance → False
+    The numbers are right. Raise a ValueError for a window of 1 and a distance above 0: no depth is enough.
+layer_left_out: w == 1 and distance → False ; n_layers * (w - 1) → (n_layers - 1) * (w - 1)
+    The causal field lacks one layer. The first layer already adds w − 1 words to the one that is there before any
+    layer: 1 + L(w − 1).
+layer_too_many: w == 1 and distance → False ; 1 + n_layers * (w → w + n_layers * (w
+    The causal field counts one layer too many. Start from 1 word, not from w: that is the field of the first layer.
+shared_once: w == 1 and distance → False ; 1 + n_layers * (w - 1) → n_layers * w - 1
+    The causal field takes off one shared word in all. Every two neighboring windows share one: L·w − (L − 1).
+causal_both_sides: w == 1 and distance → False ; n_layers * (w → 2 * n_layers * (w
+    The causal field grows to both sides here. It only reaches back: w − 1 words with each layer, not twice that.
+symmetric_self_missing: w == 1 and distance → False ; 1 + 2 * n_layers → 2 * n_layers
+    The symmetric field lacks the word itself. Add 1 to the words on both sides.
+symmetric_as_causal: w == 1 and distance → False ; 2 * n_layers * r → n_layers * (r - 1)
+    The symmetric field follows the causal formula, with r as the window. r is the number of keys to *each* side,
+    without the own one: 2r more with each layer.
+window_of_2r: w == 1 and distance → False ; 2 * n_layers * r → n_layers * (2 * r - 1)
+    The symmetric field grows by 2r − 1 words with each layer. The window holds 2r + 1 keys, its own among them, so
+    a layer adds 2r.
+r_holds_own: w == 1 and distance → False ; n_layers * r → n_layers * (r - 1)
+    The symmetric field takes off 1 from r. Unlike w, r does not count the own key: a layer adds r words to each
+    side.
+symmetric_power: w == 1 and distance → False ; 1 + 2 * n_layers * r → (2 * r + 1) ** n_layers
+    The symmetric field grows by a factor here. The windows overlap, so each layer *adds* 2r words.
+symmetric_layer_left_out: w == 1 and distance → False ; 2 * n_layers * r → 2 * (n_layers - 1) * r
+    The symmetric field lacks one layer. The first one already adds 2r words to the one that is there before any
+    layer.
+rounded_down: math.ceil(distance / (w - 1)) → distance // (w - 1)
+    layers_needed rounds down, so the last step is missing. Round up.
+rounded_down_unguarded: w == 1 and distance → False
+; math.ceil(distance / (w - 1)) if distance else 0 → distance // (w - 1)
+    layers_needed rounds down, so the last step is missing. Round up. A window of 1 divides by zero: that comes
+    next.
+one_too_many: math.ceil(distance / (w - 1)) → distance // (w - 1) + 1
+    layers_needed gives one layer too many where the distance is a multiple of w − 1. Round up only if something is
+    left.
+one_too_many_unguarded: w == 1 and distance → False
+; math.ceil(distance / (w - 1)) if distance else 0 → distance // (w - 1) + 1
+    layers_needed gives one layer too many where the distance is a multiple of w − 1. Round up only if something is
+    left. A window of 1 divides by zero: that comes next.
+divides_by_w: w == 1 and distance → False ; math.ceil(distance / (w - 1)) if distance else 0 → -(-distance // w)
+    layers_needed takes w steps back per layer. A window of w reaches w − 1 back, since it holds the own key.
+rounded_to_nearest: math.ceil → round
+    layers_needed rounds to the nearest number. Whatever is left over needs one more layer: round up.
+rounded_to_nearest_unguarded: w == 1 and distance → False
+; math.ceil(distance / (w - 1)) if distance else 0 → round(distance / (w - 1))
+    layers_needed rounds to the nearest number. Whatever is left over needs one more layer: round up. A window of 1
+    divides by zero: that comes next.
+distance_short: math.ceil(distance / (w - 1)) → -(-(distance - 1) // (w - 1))
+    layers_needed stops one word short: it counts the own word as a step. `distance` words back must be covered by
+    n(w − 1) >= distance.
+not_whole: math.ceil(distance / (w - 1)) → distance / (w - 1)
+    layers_needed returns a fraction of a layer. Round it up to a whole number, as an int.
+not_whole_unguarded: w == 1 and distance → False ; math.ceil(distance / (w - 1)) if distance else 0 → distance / (w - 1)
+    layers_needed returns a fraction of a layer. Round it up to a whole number, as an int. A window of 1 divides by
+    zero: that comes next.
+at_least_one_layer: math.ceil(distance / (w - 1)) if distance else 0 → max(1, math.ceil(distance / max(w - 1, 1)))
+    layers_needed gives at least one layer. A word depends on itself before any layer: 0 for a distance of 0.
+zero_divided: w == 1 and distance → False ; math.ceil(distance / (w - 1)) → -(-distance // (w - 1))
+    The numbers are right. A window of 1 ends in a division by zero: raise a ValueError there, since no depth is
+    enough.
+""",
+)
 
 
 EXERCISE = Exercise(
@@ -94,8 +144,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=10,
-    signature="causal_reach(w, n_layers)",
-    targets=("causal_reach", "symmetric_reach", "layers_needed"),
     reference=(CR, SR, LN),
     alternatives=[(causal_by_adding, symmetric_by_adding, layers_by_trying)],
     cases=[
@@ -147,156 +195,10 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "windows_in_a_row",
-            _fields(causal=lambda w, n_layers: n_layers * w),
-            "The causal field is counted as L windows in a row. Neighboring windows share a word: each layer adds "
-            "w − 1, and one is there from the start.",
-        ),
-        Mutant(
-            "self_added",
-            _fields(causal=lambda w, n_layers: 1 + n_layers * w),
-            "The causal field counts the own word twice. The window of w already holds it, so a layer adds w − 1.",
-        ),
-        Mutant(
-            "only_distance",
-            _fields(causal=lambda w, n_layers: n_layers * (w - 1)),
-            "The causal field lacks the own word: L(w − 1) is how far back it reaches. Count the word itself, too.",
-        ),
-        Mutant(
-            "power",
-            _fields(causal=lambda w, n_layers: w**n_layers),
-            "The causal field grows by a factor here. The windows overlap, so each layer *adds* the same number of "
-            "words.",
-        ),
-        Mutant(
-            "one_side",
-            _fields(symmetric=lambda r, n: 1 + n * r),
-            "The symmetric field counts one side only. It grows by r on both sides: 2r with each layer.",
-        ),
-        Mutant(
-            "symmetric_overlap",
-            _fields(symmetric=lambda r, n: n * (2 * r + 1)),
-            "The symmetric field is counted as L windows in a row. They overlap in the middle word: 2r more with "
-            "each layer, and 1.",
-        ),
-        Mutant(
-            "itself_refused",
-            _fields(needed=_always_refused),
-            "A window of 1 is refused even for a distance of 0. A word always depends on itself: that takes 0 layers.",
-        ),
-        Mutant(
-            "unchecked_whole",
-            _fields(needed=_by_divmod),
-            "The numbers are right. A window of 1 ends in a division by zero: raise a ValueError there for a distance "
-            "above 0, and return 0 for itself.",
-        ),
-        Mutant(
-            "unchecked",
-            _fields(),
-            "The numbers are right. Raise a ValueError for a window of 1 and a distance above 0: no depth is enough.",
-        ),
-        Mutant(
-            "layer_left_out",
-            _fields(causal=lambda w, n_layers: 1 + (n_layers - 1) * (w - 1)),
-            "The causal field lacks one layer. The first layer already adds w − 1 words to the one that is there "
-            "before any layer: 1 + L(w − 1).",
-        ),
-        Mutant(
-            "layer_too_many",
-            _fields(causal=lambda w, n_layers: w + n_layers * (w - 1)),
-            "The causal field counts one layer too many. Start from 1 word, not from w: that is the field of the first "
-            "layer.",
-        ),
-        Mutant(
-            "shared_once",
-            _fields(causal=lambda w, n_layers: n_layers * w - 1),
-            "The causal field takes off one shared word in all. Every two neighboring windows share one: L·w − (L − "
-            "1).",
-        ),
-        Mutant(
-            "causal_both_sides",
-            _fields(causal=lambda w, n_layers: 1 + 2 * n_layers * (w - 1)),
-            "The causal field grows to both sides here. It only reaches back: w − 1 words with each layer, not twice "
-            "that.",
-        ),
-        Mutant(
-            "symmetric_self_missing",
-            _fields(symmetric=lambda r, n: 2 * n * r),
-            "The symmetric field lacks the word itself. Add 1 to the words on both sides.",
-        ),
-        Mutant(
-            "symmetric_as_causal",
-            _fields(symmetric=lambda r, n: 1 + n * (r - 1)),
-            "The symmetric field follows the causal formula, with r as the window. r is the number of keys to *each* "
-            "side, without the own one: 2r more with each layer.",
-        ),
-        Mutant(
-            "window_of_2r",
-            _fields(symmetric=lambda r, n: 1 + n * (2 * r - 1)),
-            "The symmetric field grows by 2r − 1 words with each layer. The window holds 2r + 1 keys, its own among "
-            "them, so a layer adds 2r.",
-        ),
-        Mutant(
-            "r_holds_own",
-            _fields(symmetric=lambda r, n: 1 + 2 * n * (r - 1)),
-            "The symmetric field takes off 1 from r. Unlike w, r does not count the own key: a layer adds r words to "
-            "each side.",
-        ),
-        Mutant(
-            "symmetric_power",
-            _fields(symmetric=lambda r, n: (2 * r + 1) ** n),
-            "The symmetric field grows by a factor here. The windows overlap, so each layer *adds* 2r words.",
-        ),
-        Mutant(
-            "symmetric_layer_left_out",
-            _fields(symmetric=lambda r, n: 1 + 2 * (n - 1) * r),
-            "The symmetric field lacks one layer. The first one already adds 2r words to the one that is there before "
-            "any layer.",
-        ),
-        *_in_all_ways(
-            "rounded_down",
-            lambda w, distance: distance // (w - 1),
-            "layers_needed rounds down, so the last step is missing. Round up.",
-        ),
-        *_in_all_ways(
-            "one_too_many",
-            lambda w, distance: distance // (w - 1) + 1,
-            "layers_needed gives one layer too many where the distance is a multiple of w − 1. Round up only if "
-            "something is left.",
-        ),
-        Mutant(
-            "divides_by_w",
-            _fields(needed=lambda w, distance: -(-distance // w)),
-            "layers_needed takes w steps back per layer. A window of w reaches w − 1 back, since it holds the own key.",
-        ),
-        *_in_all_ways(
-            "rounded_to_nearest",
-            lambda w, distance: round(distance / (w - 1)),
-            "layers_needed rounds to the nearest number. Whatever is left over needs one more layer: round up.",
-        ),
-        Mutant(
-            "distance_short",
-            _fields(needed=_guarded(lambda w, distance: -(-(distance - 1) // (w - 1)))),
-            "layers_needed stops one word short: it counts the own word as a step. `distance` words back must be "
-            "covered by n(w − 1) >= distance.",
-        ),
-        *_in_all_ways(
-            "not_whole",
-            lambda w, distance: distance / (w - 1),
-            "layers_needed returns a fraction of a layer. Round it up to a whole number, as an int.",
-        ),
-        Mutant(
-            "at_least_one_layer",
-            _fields(needed=_from_one),
-            "layers_needed gives at least one layer. A word depends on itself before any layer: 0 for a distance of 0.",
-        ),
-        Mutant(
-            "zero_divided",
-            _fields(needed=lambda w, distance: -(-distance // (w - 1)) if distance else 0),
-            "The numbers are right. A window of 1 ends in a division by zero: raise a ValueError there, since no "
-            "depth is enough.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+every step of the loop adds the same number; the counter is not used
+    0f1f6c9de9 alternative (causal_by_adding, symmetric_by_adding, layers_by_trying), reversed: range(n_layers) revers…
+    51808a3310 alternative (causal_by_adding, symmetric_by_adding, layers_by_trying), reversed: range(n_layers) revers…
+""",
 )

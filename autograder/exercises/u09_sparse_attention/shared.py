@@ -1,8 +1,6 @@
 """Masks by rule and cases that several exercises use."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,27 +12,6 @@ def places(T: int) -> tuple[Tensor, Tensor]:
     """Query places as a column, key places as a row."""
     i = torch.arange(T)
     return i[:, None], i[None, :]
-
-
-def by_rule(rule: Callable[..., Any]) -> Callable[..., Tensor]:
-    """A mask (T, T) from a rule of query place i, key place j and the sizes; errors are not checked."""
-
-    def wrong(T, *sizes):
-        i, j = places(T)
-        return torch.as_tensor(rule(i, j, *sizes)).expand(T, T)
-
-    return wrong
-
-
-def pair_by_rules(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., tuple[Tensor, ...]]:
-    """Two masks from two rules of i, j and the sizes; errors are not checked."""
-
-    def wrong(T, *sizes, **named):
-        i, j = places(T)
-        sizes = (*sizes, *named.values())
-        return tuple(torch.as_tensor(rule(i, j, *sizes)).expand(T, T) for rule in (first, second))
-
-    return wrong
 
 
 def attend(

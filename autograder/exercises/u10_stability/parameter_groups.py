@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call
 from autograder.reference import optim
 
 
@@ -42,32 +43,6 @@ def groups_by_loop(shapes, embeddings, weight_decay):
     return [dict(params=decay, weight_decay=weight_decay), dict(params=rest, weight_decay=0.0)]
 
 
-def _groups(rule):
-    def wrong(shapes, embeddings, weight_decay):
-        on = [n for n in shapes if rule(n, shapes[n], embeddings)]
-        return [
-            {"params": on, "weight_decay": weight_decay},
-            {"params": [n for n in shapes if n not in on], "weight_decay": 0.0},
-        ]
-
-    return wrong
-
-
-def embeddings_twice(shapes, embeddings, weight_decay):
-    on = [n for n in shapes if len(shapes[n]) > 1]
-    return [
-        {"params": on, "weight_decay": weight_decay},
-        {"params": [n for n in shapes if n not in on or n in embeddings], "weight_decay": 0.0},
-    ]
-
-
-def embeddings_lost(shapes, embeddings, weight_decay):
-    return [
-        {"params": [n for n in shapes if len(shapes[n]) > 1 and n not in embeddings], "weight_decay": weight_decay},
-        {"params": [n for n in shapes if len(shapes[n]) < 2], "weight_decay": 0.0},
-    ]
-
-
 def _shapes(g: Source, names: dict[str, int]) -> dict[str, list[int]]:
     """Random sizes of at least 2, an axis for each letter."""
     return {name: [g.integer(2, 9) for _ in range(axes)] for name, axes in names.items()}
@@ -78,15 +53,86 @@ def _layer(number: int) -> dict[str, int]:
     return {f"layers.{number}.{name}": count for name, count in axes.items()}
 
 
-def _decays(given, factors):
-    """The right names with the decay times each factor."""
-    return [dict(g, weight_decay=given[2] * f) for g, f in zip(groups_by_lists(*given), factors, strict=True)]
-
-
-def _names(given, change):
-    """The right decays with the two lists of names changed."""
-    groups = groups_by_lists(*given)
-    return [dict(g, params=names) for g, names in zip(groups, change(*(g["params"] for g in groups)), strict=True)]
+MISTAKES = changes(
+    groups_by_lists,
+    """
+everything: if len(shapes[n]) > 1 and n not in embeddings →
+    Everything decays. Vectors (biases and gains) and embeddings belong into the second group.
+embeddings_decay: and n not in embeddings →
+    The tables of word and position vectors decay. Names in embeddings belong into the second group.
+embeddings_twice: and n not in embeddings → ; n not in on → n not in on or n in embeddings
+    Embeddings are in both groups, and an optimizer refuses that. Take them out of the first.
+embeddings_lost: n not in on → len(shapes[n]) < 2
+    Embeddings are in no group, so they would never be trained. They belong into the second.
+part_of_a_name: n not in embeddings → not any(x in n for x in embeddings)
+    A name that only contains an embedding's name counts as one. Names must be equal: name not in embeddings.
+numbers_decay: > 1 → != 1
+    A single number, which has no axes, decays. Only two axes or more do: len(shape) >= 2.
+empty_dropped: return [ → return [group for group in [ ; 0.0}, → 0.0}] if group["params"]
+    A group without names is left out. Return two groups always; an empty list is fine.
+exchanged: {"params": on, "weight_decay": weight_decay}, → ; 0.0}, → 0.0}, {"params": on, "weight_decay": weight_decay},
+    The two groups have changed places: the one that decays comes first.
+sorted: "params": on → "params": sorted(on)
+; [n for n in shapes if n not in on] → sorted(n for n in shapes if n not in on)
+    The names are sorted. Keep them in the order of the dict.
+decay_fixed: "weight_decay": weight_decay → "weight_decay": 0.1
+    The decay stands in your code as a number. Use the argument weight_decay.
+by_name: len(shapes[n]) > 1 → not n.endswith("bias")
+    The gain of a norm is called weight and is a vector. Decide by the number of axes, not by the name.
+vectors_decay: len(shapes[n]) > 1 and →
+    Biases and gains decay. Only parameters with two axes or more belong into the first group.
+only_two_axes: > 1 → == 2
+    A kernel of three axes is left out. Two axes or more decay.
+axes_of_one: len(shapes[n]) > 1 → sum(size > 1 for size in shapes[n]) >= 2
+    Axes of size 1 are not counted, so a matrix of one row does not decay. Its shape has two axes all the same.
+swapped: "params": on, "weight_decay": weight_decay → "params": on, "weight_decay": 0.0
+; in on], "weight_decay": 0.0 → in on], "weight_decay": weight_decay
+    The names are right and the decays are swapped: the first group decays.
+by_words: len(shapes[n]) > 1 and n not in embeddings → not ("bias" in n or "norm" in n or n in embeddings)
+    Words such as bias and norm decide, and a gain or a number with another name decays. Decide by the number of
+    axes.
+named_weight: len(shapes[n]) > 1 → n.endswith("weight")
+    Names that end in weight decay. Gains of norms do too, and not every matrix: decide by the number of axes.
+begins_with: n not in embeddings → not any(n.startswith(x) for x in embeddings)
+    A name that begins like an embedding's counts as one. Names must be equal: name not in embeddings.
+ends_with: n not in embeddings → not any(n.endswith(x) for x in embeddings)
+    A name that ends like an embedding's counts as one. Names must be equal: name not in embeddings.
+three_axes: > 1 → > 2
+    Matrices do not decay here. Two axes are enough: len(shape) >= 2.
+one_axis: > 1 → > 0
+    Vectors decay here, gains and biases. Two axes or more are needed: len(shape) >= 2.
+only_embeddings: len(shapes[n]) > 1 and n not in embeddings → n in embeddings
+    The embeddings decay, and nothing else does. It is the other way round: name not in embeddings.
+only_vectors: > 1 → < 2
+    Vectors are in the group that decays, and matrices are not. The comparison is turned: len(shape) >= 2.
+both_decay: 0.0 → weight_decay
+    Both groups decay. The names are right; the second group gets weight_decay 0.0.
+none_decays: "weight_decay": weight_decay → "weight_decay": 0.0
+    No group decays. The names are right; the first group gets weight_decay.
+rest_sorted: [n for n in shapes if n not in on] → sorted(n for n in shapes if n not in on)
+    The second group is sorted. Keep its names in the order of the dict; a set has no order.
+decaying_sorted: "params": on → "params": sorted(on)
+    The first group is sorted. Keep its names in the order of the dict; a set has no order.
+all_in_second: [n for n in shapes if n not in on] → [*shapes]
+    The second group holds all names, those of the first as well. A name belongs to one group only.
+vectors_lost: n not in on → n not in on and n in embeddings
+    Biases, gains and single numbers are in no group, so they would never be trained. All that does not decay is in
+    the second.
+with_shapes: "params": on → "params": [(n, shapes[n]) for n in on] ; "params": [n for → "params": [(n, shapes[n]) for
+    The groups hold pairs of name and shape. Names alone are asked for.
+shapes_alone: "params": on → "params": [shapes[n] for n in on] ; "params": [n for → "params": [shapes[n] for
+    The groups hold shapes. The names are asked for.
+words_alone: len(shapes[n]) > 1 and n not in embeddings → not ("bias" in n or "norm" in n)
+    The words bias and norm in a name decide, and tables of vectors decay like matrices. Nobody knows all names: ask
+    how many axes there are, and whether the name is in embeddings.
+bias_alone: len(shapes[n]) > 1 and n not in embeddings → not n.endswith("bias")
+    Everything decays but what is called bias: gains and tables of vectors do as well. Ask how many axes there are,
+    and whether the name is in embeddings.
+weight_without_norm: len(shapes[n]) > 1 → n.endswith("weight") and "norm" not in n
+    What decays is told by the words weight and norm in its name, so a kernel with another name does not. The number
+    of axes tells it, whatever the name.
+""",
+)
 
 
 EXERCISE = Exercise(
@@ -95,7 +141,6 @@ EXERCISE = Exercise(
     points=2,
     difficulty=2,
     minutes=8,
-    signature="parameter_groups(shapes, embeddings, weight_decay)",
     reference=parameter_groups,
     alternatives=[groups_by_lists, groups_by_loop],
     cases=[
@@ -134,190 +179,5 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "everything",
-            _groups(lambda n, s, e: True),
-            "Everything decays. Vectors (biases and gains) and embeddings belong into the second group.",
-        ),
-        Mutant(
-            "embeddings_decay",
-            _groups(lambda n, s, e: len(s) > 1),
-            "The tables of word and position vectors decay. Names in embeddings belong into the second group.",
-        ),
-        Mutant(
-            "embeddings_twice",
-            embeddings_twice,
-            "Embeddings are in both groups, and an optimizer refuses that. Take them out of the first.",
-        ),
-        Mutant(
-            "embeddings_lost",
-            embeddings_lost,
-            "Embeddings are in no group, so they would never be trained. They belong into the second.",
-        ),
-        Mutant(
-            "part_of_a_name",
-            _groups(lambda n, s, e: len(s) > 1 and not any(x in n for x in e)),
-            "A name that only contains an embedding's name counts as one. Names must be equal: name not in embeddings.",
-        ),
-        Mutant(
-            "numbers_decay",
-            _groups(lambda n, s, e: len(s) != 1 and n not in e),
-            "A single number, which has no axes, decays. Only two axes or more do: len(shape) >= 2.",
-        ),
-        Mutant(
-            "empty_dropped",
-            lambda *given: [group for group in groups_by_lists(*given) if group["params"]],
-            "A group without names is left out. Return two groups always; an empty list is fine.",
-        ),
-        Mutant(
-            "exchanged",
-            lambda *given: groups_by_lists(*given)[::-1],
-            "The two groups have changed places: the one that decays comes first.",
-        ),
-        Mutant(
-            "sorted",
-            lambda *given: [dict(group, params=sorted(group["params"])) for group in groups_by_lists(*given)],
-            "The names are sorted. Keep them in the order of the dict.",
-        ),
-        Mutant(
-            "decay_fixed",
-            lambda shapes, embeddings, weight_decay: groups_by_lists(shapes, embeddings, 0.1),
-            "The decay stands in your code as a number. Use the argument weight_decay.",
-        ),
-        Mutant(
-            "by_name",
-            _groups(lambda n, s, e: not n.endswith("bias") and n not in e),
-            "The gain of a norm is called weight and is a vector. Decide by the number of axes, not by the name.",
-        ),
-        Mutant(
-            "vectors_decay",
-            _groups(lambda n, s, e: n not in e),
-            "Biases and gains decay. Only parameters with two axes or more belong into the first group.",
-        ),
-        Mutant(
-            "only_two_axes",
-            _groups(lambda n, s, e: len(s) == 2 and n not in e),
-            "A kernel of three axes is left out. Two axes or more decay.",
-        ),
-        Mutant(
-            "axes_of_one",
-            _groups(lambda n, s, e: sum(size > 1 for size in s) >= 2 and n not in e),
-            "Axes of size 1 are not counted, so a matrix of one row does not decay. Its shape has two axes all the "
-            "same.",
-        ),
-        Mutant(
-            "swapped",
-            lambda shapes, embeddings, weight_decay: [
-                dict(group, weight_decay=wd)
-                for group, wd in zip(
-                    groups_by_lists(shapes, embeddings, weight_decay), (0.0, weight_decay), strict=True
-                )
-            ],
-            "The names are right and the decays are swapped: the first group decays.",
-        ),
-        Mutant(
-            "by_words",
-            _groups(lambda n, s, e: not ("bias" in n or "norm" in n or n in e)),
-            "Words such as bias and norm decide, and a gain or a number with another name decays. Decide by "
-            "the number of axes.",
-        ),
-        Mutant(
-            "named_weight",
-            _groups(lambda n, s, e: n.endswith("weight") and n not in e),
-            "Names that end in weight decay. Gains of norms do too, and not every matrix: decide by the "
-            "number of axes.",
-        ),
-        Mutant(
-            "begins_with",
-            _groups(lambda n, s, e: len(s) > 1 and not any(n.startswith(x) for x in e)),
-            "A name that begins like an embedding's counts as one. Names must be equal: name not in embeddings.",
-        ),
-        Mutant(
-            "ends_with",
-            _groups(lambda n, s, e: len(s) > 1 and not any(n.endswith(x) for x in e)),
-            "A name that ends like an embedding's counts as one. Names must be equal: name not in embeddings.",
-        ),
-        Mutant(
-            "three_axes",
-            _groups(lambda n, s, e: len(s) > 2 and n not in e),
-            "Matrices do not decay here. Two axes are enough: len(shape) >= 2.",
-        ),
-        Mutant(
-            "one_axis",
-            _groups(lambda n, s, e: len(s) > 0 and n not in e),
-            "Vectors decay here, gains and biases. Two axes or more are needed: len(shape) >= 2.",
-        ),
-        Mutant(
-            "only_embeddings",
-            _groups(lambda n, s, e: n in e),
-            "The embeddings decay, and nothing else does. It is the other way round: name not in embeddings.",
-        ),
-        Mutant(
-            "only_vectors",
-            _groups(lambda n, s, e: len(s) < 2 and n not in e),
-            "Vectors are in the group that decays, and matrices are not. The comparison is turned: len(shape) >= 2.",
-        ),
-        Mutant(
-            "both_decay",
-            lambda *given: _decays(given, (1, 1)),
-            "Both groups decay. The names are right; the second group gets weight_decay 0.0.",
-        ),
-        Mutant(
-            "none_decays",
-            lambda *given: _decays(given, (0, 0)),
-            "No group decays. The names are right; the first group gets weight_decay.",
-        ),
-        Mutant(
-            "rest_sorted",
-            lambda *given: _names(given, lambda on, off: (on, sorted(off))),
-            "The second group is sorted. Keep its names in the order of the dict; a set has no order.",
-        ),
-        Mutant(
-            "decaying_sorted",
-            lambda *given: _names(given, lambda on, off: (sorted(on), off)),
-            "The first group is sorted. Keep its names in the order of the dict; a set has no order.",
-        ),
-        Mutant(
-            "all_in_second",
-            lambda *given: _names(given, lambda on, off: (on, [*given[0]])),
-            "The second group holds all names, those of the first as well. A name belongs to one group only.",
-        ),
-        Mutant(
-            "vectors_lost",
-            lambda *given: _names(given, lambda on, off: (on, [n for n in off if n in given[1]])),
-            "Biases, gains and single numbers are in no group, so they would never be trained. All that does "
-            "not decay is in the second.",
-        ),
-        Mutant(
-            "with_shapes",
-            lambda *given: _names(
-                given, lambda on, off: ([(n, given[0][n]) for n in on], [(n, given[0][n]) for n in off])
-            ),
-            "The groups hold pairs of name and shape. Names alone are asked for.",
-        ),
-        Mutant(
-            "shapes_alone",
-            lambda *given: _names(given, lambda on, off: ([given[0][n] for n in on], [given[0][n] for n in off])),
-            "The groups hold shapes. The names are asked for.",
-        ),
-        Mutant(
-            "words_alone",
-            _groups(lambda n, s, e: not ("bias" in n or "norm" in n)),
-            "The words bias and norm in a name decide, and tables of vectors decay like matrices. Nobody knows all "
-            "names: ask how many axes there are, and whether the name is in embeddings.",
-        ),
-        Mutant(
-            "bias_alone",
-            _groups(lambda n, s, e: not n.endswith("bias")),
-            "Everything decays but what is called bias: gains and tables of vectors do as well. Ask how many axes "
-            "there are, and whether the name is in embeddings.",
-        ),
-        Mutant(
-            "weight_without_norm",
-            _groups(lambda n, s, e: n.endswith("weight") and "norm" not in n and n not in e),
-            "What decays is told by the words weight and norm in its name, so a kernel with another name does not. The "
-            "number of axes tells it, whatever the name.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, call
 from autograder.reference import stability as ref
 
 INF = math.inf
@@ -13,6 +14,12 @@ INF = math.inf
 def _checked(cap):
     if cap <= 0:
         raise ValueError("cap must be positive")
+
+
+def cap_by_tanh(x, cap):
+    """As the formula stands."""
+    _checked(cap)
+    return cap * torch.tanh(x / cap)
 
 
 def cap_by_exp(x, cap):
@@ -40,71 +47,99 @@ def weights_builtin(scores, cap, mask=None):
     return torch.softmax(y if mask is None else y.masked_fill(~mask, -INF), -1)
 
 
-def weights_mask_first(scores, cap, mask=None):
-    scores = scores if mask is None else scores.masked_fill(~mask, -INF)
-    return torch.softmax(ref.soft_cap(scores, cap), -1)
-
-
-def weights_mask_last(scores, cap, mask=None):
-    weights = torch.softmax(ref.soft_cap(scores, cap), -1)
-    return weights if mask is None else weights * mask
-
-
-def weights_times_mask(scores, cap, mask=None):
-    capped = ref.soft_cap(scores, cap)
-    return torch.softmax(capped if mask is None else capped * mask, -1)
-
-
-def weights_uncapped(scores, cap, mask=None):
-    return torch.softmax(scores if mask is None else scores.masked_fill(~mask, -INF), -1)
-
-
-def capped_only(scores, cap, mask=None):
-    capped = ref.soft_cap(scores, cap)
-    return capped if mask is None else capped.masked_fill(~mask, -INF)
-
-
-def _negative_allowed(x, cap):
-    if cap == 0:
-        raise ValueError("cap must not be 0")
-    return cap * torch.tanh(x / cap)
-
-
-def weights_over_queries(scores, cap, mask=None):
-    y = ref.soft_cap(scores, cap)
-    return torch.softmax(y if mask is None else y.masked_fill(~mask, -INF), -2)
-
-
-def weights_unmasked(scores, cap, mask=None):
-    return torch.softmax(ref.soft_cap(scores, cap), -1)
-
-
-def weights_upside_down(scores, cap, mask=None):
-    return weights_builtin(scores, cap, None if mask is None else ~mask)
-
-
-def _plain_cap(form):
-    def capped(x, cap):
-        _checked(cap)
-        return form(x, cap)
-
-    return capped
-
-
 _MASK = torch.tensor([[True, False, True], [False, True, True]])
 _CAPPED = lambda scores, cap, mask=None: Program().call(scores, cap, mask, fn="soft_capped_weights")
 _OWN = ref.soft_capped_weights
 
 
-def _zero_allowed(x, cap):
-    if cap < 0:
-        raise ValueError("cap must not be negative")
-    return cap * torch.tanh(x / cap)
-
-
-def _asserted(x, cap):
-    assert cap > 0
-    return cap * torch.tanh(x / cap)
+MISTAKES = changes(
+    (cap_by_tanh, weights_builtin),
+    """
+clamp: cap * torch.tanh(x / cap) → x.clamp(-cap, cap)
+    This cuts off: beyond the cap the slope is 0 and nothing is learned. Use cap · tanh(x / cap).
+not_divided: x / cap → x
+    The slope at 0 is cap, so small scores are stretched. Divide x by cap inside tanh.
+not_multiplied: cap * torch → torch
+    The result lies between −1 and 1. Multiply by cap after tanh.
+no_error: _checked(cap) →
+    Right for positive caps. Raise a ValueError when cap <= 0, before dividing by it.
+negative_allowed: _checked(cap) → if cap == 0: raise ValueError(cap)
+    Right for a cap of 0 and above. A negative cap should raise a ValueError too: cap <= 0.
+softsign: cap * torch.tanh(x / cap) → x / (1 + x.abs() / cap)
+    x / (1 + |x|/cap) bends as well, but it reaches the cap more slowly. The formula is cap · tanh(x / cap).
+multiplied_inside: cap * torch.tanh(x / cap) → torch.tanh(x * cap) / cap
+    cap stands on the wrong sides: divide by it inside tanh, multiply by it outside.
+over_queries: -INF), -1) → -INF), -2)
+    The softmax runs over the queries. Each query shares its weight among the keys: dim=-1.
+mask_ignored: y if mask is None else y.masked_fill(~mask, -INF) → y
+    The mask is not used. Put -inf where it is False, between the cap and the softmax.
+mask_first: y if mask is None else y.masked_fill(~mask, -INF) → y
+; y = → scores = scores if mask is None else scores.masked_fill(~mask, -INF); y =
+    Forbidden keys have the score −cap, and so some weight: the mask comes before the cap (tanh(-inf) is −1), or
+    fills in −cap. Cap first, then put -inf.
+mask_last: y if mask is None else y.masked_fill(~mask, -INF), -1) → y, -1) * (1 if mask is None else mask)
+    The mask comes after the softmax, so rows no longer sum to 1. Put -inf between the cap and the softmax.
+times_mask: y.masked_fill(~mask, -INF) → y * mask
+    Forbidden scores became 0, and a score of 0 still gets weight. Put -inf in their place, between the cap and the
+    softmax.
+uncapped: y = cap_by_sigmoid(scores, cap) → y = scores
+    The weights are those of the raw scores. Send the scores through soft_cap first.
+no_softmax: torch.softmax(y if → (y if ; -INF), -1) → -INF))
+    These are capped and masked scores. The weights are their softmax.
+upside_down: ~mask → mask
+    The mask is used upside down. True means may look: fill where it is False.
+zero_allowed: _checked(cap) → if cap < 0: raise ValueError(cap)
+    Right but for a cap of 0, by which x is divided. Raise a ValueError there too: cap <= 0.
+assertion: _checked(cap) → assert cap > 0
+    assert raises an AssertionError, and Python may be told to skip it. Write if cap <= 0: raise ValueError(…).
+no_cap_at_zero: _checked(cap) → ; cap * torch.tanh(x / cap) → cap * torch.tanh(x / cap) if cap > 0 else x
+    Right for positive caps. For others x comes back as it is: raise a ValueError when cap <= 0.
+tanh_alone: torch.tanh(x / cap) → torch.tanh(x) / cap
+    cap cancels out, or is not used: this is tanh(x). Divide x by cap inside, multiply by cap outside.
+fraction_turned: x / cap → cap / x
+    The fraction inside tanh is upside down: x / cap.
+multiplied_twice: x / cap → x * cap
+    x is multiplied by cap inside tanh. Divide it: cap · tanh(x / cap).
+divided_twice: cap * torch.tanh(x / cap) → torch.tanh(x / cap) / cap
+    The result is divided by cap. Multiply: cap · tanh(x / cap).
+sigmoid: torch.tanh → torch.sigmoid
+    A sigmoid lies between 0 and 1, so 0 does not stay 0. The formula has tanh: cap · tanh(x / cap).
+half_argument: x / cap → x / (2 * cap)
+    This is cap · tanh(x / (2·cap)), half as steep at 0. As a sigmoid it is cap · (2σ(2x/cap) − 1).
+only_divided: cap * torch.tanh(x / cap) → x / cap
+    x is only divided by cap. The formula is cap · tanh(x / cap).
+product_with_inf: y.masked_fill(~mask, -INF) → y + ~mask * -INF
+    0 · (−∞) is NaN, so a product with -inf ruins the allowed scores as well. Fill in -inf: masked_fill(~mask,
+    -math.inf).
+mask_added: y.masked_fill(~mask, -INF) → y + mask
+    The mask is added to the scores as 0 and 1. Put -inf where it is False, between the cap and the softmax.
+capped_weights: y = cap_by_sigmoid(scores, cap) → y = scores ; return torch.softmax → return ref.soft_cap(torch.softmax
+; -INF), -1) → -INF), -1), cap)
+    The cap comes after the softmax, on the weights. Cap the scores, then mask, then softmax.
+over_first_axis: -INF), -1) → -INF), 0)
+    The softmax runs over the first axis. Each query shares its weight among the keys: dim=-1.
+mask_required: y if mask is None else →
+    Right with a mask. mask may be None, and ~None is an error: mask only if mask is not None.
+log_weights: torch.softmax → torch.log_softmax
+    These are logarithms of the weights. The weights are asked for: softmax, not log_softmax.
+over_everything: softmax(y → softmax((y ; -INF), -1) → -INF)).flatten(), 0).view_as(scores)
+    The softmax runs over all entries at once. Each row sums to 1: dim=-1.
+times_score: cap * torch → x * torch
+    tanh is multiplied by x, so a negative score becomes positive, and nothing holds a large one. tanh stays below
+    1: which factor keeps the result below the cap?
+times_score_over_cap: cap * torch → x / cap * torch
+    tanh is multiplied by x / cap, so a negative score becomes positive, and nothing holds a large one. tanh decides
+    where the score lies between −1 and 1: stretch that by a constant.
+arctangent: torch.tanh → torch.atan
+    An arctangent ends at π/2, so scores pass the cap by more than half of it. The curve that ends at 1 is tanh.
+cut_above: cap * torch.tanh(x / cap) → x.clamp(max=cap)
+    Only large positive scores are held, by a cut, and negative ones pass. A soft cap bends on both sides, and never
+    ends in a corner.
+unchanged: cap * torch.tanh(x / cap) → x * 1.0
+    x comes back as it is: nothing is capped. Large scores have to come out near cap, small ones almost as they
+    were.
+""",
+)
 
 
 EXERCISE = Exercise(
@@ -113,8 +148,6 @@ EXERCISE = Exercise(
     points=3,
     difficulty=2,
     minutes=12,
-    signature="soft_cap(x, cap)",
-    targets=("soft_cap", "soft_capped_weights"),
     reference=(ref.soft_cap, _OWN),
     alternatives=[(cap_by_exp, weights_by_exp), (cap_by_sigmoid, weights_builtin)],
     cases=[
@@ -162,231 +195,5 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "clamp",
-            (_plain_cap(lambda x, c: x.clamp(-c, c)), _OWN),
-            "This cuts off: beyond the cap the slope is 0 and nothing is learned. Use cap · tanh(x / cap).",
-        ),
-        Mutant(
-            "not_divided",
-            (_plain_cap(lambda x, c: c * torch.tanh(x)), _OWN),
-            "The slope at 0 is cap, so small scores are stretched. Divide x by cap inside tanh.",
-        ),
-        Mutant(
-            "not_multiplied",
-            (_plain_cap(lambda x, c: torch.tanh(x / c)), _OWN),
-            "The result lies between −1 and 1. Multiply by cap after tanh.",
-        ),
-        Mutant(
-            "no_error",
-            (lambda x, cap: cap * torch.tanh(x / cap), _OWN),
-            "Right for positive caps. Raise a ValueError when cap <= 0, before dividing by it.",
-        ),
-        Mutant(
-            "negative_allowed",
-            (_negative_allowed, _OWN),
-            "Right for a cap of 0 and above. A negative cap should raise a ValueError too: cap <= 0.",
-        ),
-        Mutant(
-            "softsign",
-            (_plain_cap(lambda x, c: x / (1 + x.abs() / c)), _OWN),
-            "x / (1 + |x|/cap) bends as well, but it reaches the cap more slowly. The formula is cap · tanh(x / cap).",
-        ),
-        Mutant(
-            "multiplied_inside",
-            (_plain_cap(lambda x, c: torch.tanh(x * c) / c), _OWN),
-            "cap stands on the wrong sides: divide by it inside tanh, multiply by it outside.",
-        ),
-        Mutant(
-            "over_queries",
-            (ref.soft_cap, weights_over_queries),
-            "The softmax runs over the queries. Each query shares its weight among the keys: dim=-1.",
-        ),
-        Mutant(
-            "mask_ignored",
-            (ref.soft_cap, weights_unmasked),
-            "The mask is not used. Put -inf where it is False, between the cap and the softmax.",
-        ),
-        Mutant(
-            "mask_first",
-            (ref.soft_cap, weights_mask_first),
-            "Forbidden keys have the score −cap, and so some weight: the mask comes before the cap (tanh(-inf) is −1), "
-            "or fills in −cap. Cap first, then put -inf.",
-        ),
-        Mutant(
-            "mask_last",
-            (ref.soft_cap, weights_mask_last),
-            "The mask comes after the softmax, so rows no longer sum to 1. Put -inf between the cap and the softmax.",
-        ),
-        Mutant(
-            "times_mask",
-            (ref.soft_cap, weights_times_mask),
-            "Forbidden scores became 0, and a score of 0 still gets weight. Put -inf in their place, between the "
-            "cap and the softmax.",
-        ),
-        Mutant(
-            "uncapped",
-            (ref.soft_cap, weights_uncapped),
-            "The weights are those of the raw scores. Send the scores through soft_cap first.",
-        ),
-        Mutant(
-            "no_softmax",
-            (ref.soft_cap, capped_only),
-            "These are capped and masked scores. The weights are their softmax.",
-        ),
-        Mutant(
-            "upside_down",
-            (ref.soft_cap, weights_upside_down),
-            "The mask is used upside down. True means may look: fill where it is False.",
-        ),
-        Mutant(
-            "zero_allowed",
-            (_zero_allowed, _OWN),
-            "Right but for a cap of 0, by which x is divided. Raise a ValueError there too: cap <= 0.",
-        ),
-        Mutant(
-            "assertion",
-            (_asserted, _OWN),
-            "assert raises an AssertionError, and Python may be told to skip it. Write if cap <= 0: raise "
-            "ValueError(…).",
-        ),
-        Mutant(
-            "no_cap_at_zero",
-            (lambda x, cap: cap * torch.tanh(x / cap) if cap > 0 else x, _OWN),
-            "Right for positive caps. For others x comes back as it is: raise a ValueError when cap <= 0.",
-        ),
-        Mutant(
-            "tanh_alone",
-            (_plain_cap(lambda x, c: c * torch.tanh(x) / c), _OWN),
-            "cap cancels out, or is not used: this is tanh(x). Divide x by cap inside, multiply by cap outside.",
-        ),
-        Mutant(
-            "fraction_turned",
-            (_plain_cap(lambda x, c: c * torch.tanh(c / x)), _OWN),
-            "The fraction inside tanh is upside down: x / cap.",
-        ),
-        Mutant(
-            "multiplied_twice",
-            (_plain_cap(lambda x, c: c * torch.tanh(x * c)), _OWN),
-            "x is multiplied by cap inside tanh. Divide it: cap · tanh(x / cap).",
-        ),
-        Mutant(
-            "divided_twice",
-            (_plain_cap(lambda x, c: torch.tanh(x / c) / c), _OWN),
-            "The result is divided by cap. Multiply: cap · tanh(x / cap).",
-        ),
-        Mutant(
-            "sigmoid",
-            (_plain_cap(lambda x, c: c * torch.sigmoid(x / c)), _OWN),
-            "A sigmoid lies between 0 and 1, so 0 does not stay 0. The formula has tanh: cap · tanh(x / cap).",
-        ),
-        Mutant(
-            "half_argument",
-            (_plain_cap(lambda x, c: c * torch.tanh(x / (2 * c))), _OWN),
-            "This is cap · tanh(x / (2·cap)), half as steep at 0. As a sigmoid it is cap · (2σ(2x/cap) − 1).",
-        ),
-        Mutant(
-            "only_divided",
-            (_plain_cap(lambda x, c: x / c), _OWN),
-            "x is only divided by cap. The formula is cap · tanh(x / cap).",
-        ),
-        Mutant(
-            "product_with_inf",
-            (
-                ref.soft_cap,
-                lambda scores, cap, mask=None: torch.softmax(
-                    ref.soft_cap(scores, cap) + (0 if mask is None else ~mask * -INF), -1
-                ),
-            ),
-            "0 · (−∞) is NaN, so a product with -inf ruins the allowed scores as well. Fill in -inf: "
-            "masked_fill(~mask, -math.inf).",
-        ),
-        Mutant(
-            "mask_added",
-            (
-                ref.soft_cap,
-                lambda scores, cap, mask=None: torch.softmax(
-                    ref.soft_cap(scores, cap) + (0 if mask is None else mask), -1
-                ),
-            ),
-            "The mask is added to the scores as 0 and 1. Put -inf where it is False, between the cap and the softmax.",
-        ),
-        Mutant(
-            "capped_weights",
-            (ref.soft_cap, lambda scores, cap, mask=None: ref.soft_cap(weights_uncapped(scores, cap, mask), cap)),
-            "The cap comes after the softmax, on the weights. Cap the scores, then mask, then softmax.",
-        ),
-        Mutant(
-            "over_first_axis",
-            (
-                ref.soft_cap,
-                lambda scores, cap, mask=None: torch.softmax(
-                    ref.soft_cap(scores, cap).masked_fill(torch.tensor(False) if mask is None else ~mask, -INF), 0
-                ),
-            ),
-            "The softmax runs over the first axis. Each query shares its weight among the keys: dim=-1.",
-        ),
-        Mutant(
-            "mask_required",
-            (
-                ref.soft_cap,
-                lambda scores, cap, mask=None: torch.softmax(ref.soft_cap(scores, cap).masked_fill(~mask, -INF), -1),
-            ),
-            "Right with a mask. mask may be None, and ~None is an error: mask only if mask is not None.",
-        ),
-        Mutant(
-            "log_weights",
-            (
-                ref.soft_cap,
-                lambda scores, cap, mask=None: torch.log_softmax(
-                    ref.soft_cap(scores, cap).masked_fill(torch.tensor(False) if mask is None else ~mask, -INF), -1
-                ),
-            ),
-            "These are logarithms of the weights. The weights are asked for: softmax, not log_softmax.",
-        ),
-        Mutant(
-            "over_everything",
-            (
-                ref.soft_cap,
-                lambda scores, cap, mask=None: torch.softmax(
-                    ref.soft_cap(scores, cap)
-                    .masked_fill(torch.tensor(False) if mask is None else ~mask, -INF)
-                    .flatten(),
-                    0,
-                ).view_as(scores),
-            ),
-            "The softmax runs over all entries at once. Each row sums to 1: dim=-1.",
-        ),
-        Mutant(
-            "times_score",
-            (_plain_cap(lambda x, c: x * torch.tanh(x / c)), _OWN),
-            "tanh is multiplied by x, so a negative score becomes positive, and nothing holds a large one. tanh stays "
-            "below 1: which factor keeps the result below the cap?",
-        ),
-        Mutant(
-            "times_score_over_cap",
-            (_plain_cap(lambda x, c: x / c * torch.tanh(x / c)), _OWN),
-            "tanh is multiplied by x / cap, so a negative score becomes positive, and nothing holds a large one. tanh "
-            "decides where the score lies between −1 and 1: stretch that by a constant.",
-        ),
-        Mutant(
-            "arctangent",
-            (_plain_cap(lambda x, c: c * torch.atan(x / c)), _OWN),
-            "An arctangent ends at π/2, so scores pass the cap by more than half of it. The curve that ends at 1 is "
-            "tanh.",
-        ),
-        Mutant(
-            "cut_above",
-            (_plain_cap(lambda x, c: x.clamp(max=c)), _OWN),
-            "Only large positive scores are held, by a cut, and negative ones pass. A soft cap bends on both sides, "
-            "and never ends in a corner.",
-        ),
-        Mutant(
-            "unchanged",
-            (_plain_cap(lambda x, c: x * 1.0), _OWN),
-            "x comes back as it is: nothing is capped. Large scores have to come out near cap, small ones almost as "
-            "they were.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

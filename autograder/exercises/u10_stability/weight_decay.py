@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference import optim
 
 
@@ -57,35 +58,6 @@ def l2_by_hand(theta, gradient, m, v, step, lr, weight_decay):
     return adamw_by_hand(theta, torch.add(gradient, theta, alpha=weight_decay), m, v, step, lr, 0.0)
 
 
-def _decoupled(form):
-    def wrong(theta, gradient, m, v, step, lr, weight_decay):
-        d, m, v = direction(gradient, m, v, step)
-        return form(theta, d, lr, weight_decay), m, v
-
-    return wrong
-
-
-def _coupled(form):
-    def wrong(theta, gradient, m, v, step, lr, weight_decay):
-        d, m, v = direction(form(theta, gradient, lr, weight_decay), m, v, step)
-        return theta - lr * d, m, v
-
-    return wrong
-
-
-def l2_old_moments(theta, gradient, m, v, step, lr, weight_decay):
-    return adam_l2_step(theta, gradient, m, v, step, lr, weight_decay)[0], m, v
-
-
-def l2_twice(theta, gradient, m, v, step, lr, weight_decay):
-    d, m, v = direction(gradient + weight_decay * theta, m, v, step)
-    return (1 - lr * weight_decay) * theta - lr * d, m, v
-
-
-def old_moments(theta, gradient, m, v, step, lr, weight_decay):
-    return adamw_step(theta, gradient, m, v, step, lr, weight_decay)[0], m, v
-
-
 def _by_l2(*inputs: Any) -> Program:
     return Program().call(*inputs, fn="adam_l2_step")
 
@@ -111,21 +83,91 @@ def _zero(*values: float) -> Tensor:
     return torch.zeros(len(values))
 
 
-def _after_l2(form):
-    def wrong(theta, gradient, m, v, step, lr, weight_decay):
-        d, m, v = direction(gradient + weight_decay * theta, m, v, step)
-        return form(theta, d, lr), m, v
-
-    return wrong
-
-
-def _by_gradient(theta, gradient, m, v, step, lr, weight_decay):
-    return (1 - lr * weight_decay) * theta - lr * gradient, *direction(gradient, m, v, step)[1:]
-
-
-def _l2_by_gradient(theta, gradient, m, v, step, lr, weight_decay):
-    gradient = gradient + weight_decay * theta
-    return theta - lr * gradient, *direction(gradient, m, v, step)[1:]
+MISTAKES = changes(
+    (adamw_two_lines, l2_two_lines),
+    """
+without_rate: theta - lr * (d + weight_decay * theta) → (1 - weight_decay) * theta - lr * d
+    θ shrinks by 1 − λ. Scale the decay by the learning rate: the factor is 1 − η·λ.
+both_l2: direction(gradient, m → direction(gradient + weight_decay * theta, m ; (d + weight_decay * theta) → d
+    adamw_step adds the decay to the gradient, so it is divided by √v like the rest. Shrink θ itself.
+both_decoupled: direction(gradient + weight_decay * theta → direction(gradient
+; theta - lr * d, → theta - lr * (d + weight_decay * theta),
+    adam_l2_step takes η·λ·θ off θ directly, which is AdamW again. As an L2 penalty, λ·θ joins the gradient before
+    the moments.
+decay_after: theta - lr * (d + weight_decay * theta) → (1 - lr * weight_decay) * (theta - lr * d)
+    The decay shrinks the step too. Multiply θ alone by 1 − η·λ, then subtract the step.
+grows: (d + weight_decay → (d - weight_decay
+    The weights grow. Decay multiplies θ by 1 − η·λ, which is below 1.
+no_decay: (d + weight_decay * theta) → d
+    adamw_step has no decay: θ is only moved by the step. Multiply θ by 1 − η·λ first.
+old_moments: d, m, v = direction(gradient, → d, *_ = direction(gradient,
+    The new θ is right, and the moments that come back are the old ones. Return those of adam_direction.
+uphill: theta - lr * (d + weight_decay * theta) → (1 - lr * weight_decay) * theta + lr * d
+    adamw_step goes up the slope. Subtract the step: (1 − η·λ)·θ − η·direction.
+step_unscaled: theta - lr * (d + weight_decay * theta) → (1 - lr * weight_decay) * theta - d
+    adamw_step takes the whole direction as its step. Multiply it by the learning rate.
+l2_old_moments: d, m, v = direction(gradient + → d, *_ = direction(gradient +
+    AdamW is right. adam_l2_step gives the old moments back: return those of adam_direction.
+decays_twice: theta - lr * d, → (1 - lr * weight_decay) * theta - lr * d,
+    AdamW is right. In adam_l2_step the decay counts twice: leave θ itself unshrunk.
+no_penalty: gradient + weight_decay * theta → gradient
+    AdamW is right. adam_l2_step has no decay: call adam_direction with the gradient plus λ·θ.
+penalty_with_rate: gradient + weight_decay * theta → gradient + lr * weight_decay * theta
+    AdamW is right. In adam_l2_step the penalty's gradient is λ·θ: the learning rate comes later, with the whole
+    step.
+penalty_squared: gradient + weight_decay * theta → gradient + weight_decay * theta**2
+    AdamW is right. λ/2 · θ² is the penalty itself; what joins the gradient is its derivative, λ·θ.
+penalty_doubled: gradient + weight_decay * theta → gradient + 2 * weight_decay * theta
+    AdamW is right. The penalty here is λ/2 · ‖θ‖², so its gradient is λ·θ, without the 2.
+adamw_decays_twice: direction(gradient, m → direction(gradient + weight_decay * theta, m
+    In adamw_step the decay counts twice: λ·θ joins the gradient, and θ shrinks as well. Give adam_direction the
+    bare gradient.
+theta_lost: theta - lr * (d + weight_decay * theta) → 1 - lr * weight_decay * theta - lr * d
+    A bracket is missing in adamw_step: the whole factor (1 − η·λ) multiplies θ.
+rate_for_both: theta - lr * (d + weight_decay * theta) → (1 - lr) * weight_decay * theta - lr * d
+    The bracket in adamw_step stands in the wrong place: the factor is (1 − η·λ).
+only_rate: theta - lr * (d + weight_decay * theta) → (1 - lr) * theta - lr * d
+    adamw_step does not use λ: θ shrinks by 1 − η. The factor is 1 − η·λ.
+direction_shrunk: theta - lr * (d + weight_decay * theta) → theta - lr * (1 - lr * weight_decay) * d
+    The factor 1 − η·λ multiplies the step in adamw_step. It multiplies θ.
+decay_times_direction: (d + weight_decay * theta) → (d + weight_decay * d)
+    The decay in adamw_step is taken from the direction. It is taken from θ: η·λ·θ.
+decay_added_flat: (d + weight_decay * theta) → (d + weight_decay)
+    adamw_step subtracts η·λ from every weight. The decay is a share of θ: η·λ·θ.
+rate_twice: (d + weight_decay → (lr * d + weight_decay
+    The step of adamw_step is multiplied by the learning rate twice. Once is enough.
+decay_alone: (d + weight_decay * theta) → weight_decay * theta
+    adamw_step only decays. Subtract the step too: − η·direction.
+bare_gradient: (d + weight_decay → (gradient + weight_decay
+    adamw_step moves along the gradient itself. Subtract η times the direction that adam_direction gives.
+penalty_subtracted: gradient + weight_decay * theta → gradient - weight_decay * theta
+    AdamW is right. In adam_l2_step the penalty's gradient is subtracted, so weights grow. Add λ·θ.
+penalty_without_decay: gradient + weight_decay * theta → gradient + theta
+    AdamW is right. In adam_l2_step θ joins the gradient without λ: add λ·θ.
+penalty_without_theta: gradient + weight_decay * theta → gradient + weight_decay
+    AdamW is right. In adam_l2_step λ alone joins the gradient. Its part is λ·θ.
+penalty_halved: gradient + weight_decay * theta → gradient + weight_decay / 2 * theta
+    AdamW is right. The derivative of λ/2 · θ² is λ·θ: the ½ goes away.
+penalty_itself: gradient + weight_decay * theta → gradient + weight_decay / 2 * theta**2
+    AdamW is right. λ/2 · θ² is the penalty; its derivative λ·θ joins the gradient.
+penalty_summed: gradient + weight_decay * theta → gradient + weight_decay / 2 * (theta**2).sum()
+    AdamW is right. The sum λ/2 · ‖θ‖² is the penalty; its derivative λ·θ joins the gradient.
+penalty_times_gradient: gradient + weight_decay * theta → gradient * (1 + weight_decay)
+    AdamW is right. In adam_l2_step the gradient is scaled. λ·θ is added to it.
+l2_uphill: theta - lr * d, → theta + lr * d,
+    AdamW is right. adam_l2_step goes up the slope: subtract η·direction.
+l2_step_unscaled: theta - lr * d, → theta - d,
+    AdamW is right. adam_l2_step takes the whole direction as its step. Multiply it by the learning rate.
+l2_bare_gradient: theta - lr * d, → theta - lr * (gradient + weight_decay * theta),
+    AdamW is right. adam_l2_step moves along gradient + λ·θ itself. That sum goes into adam_direction first.
+moments_exchanged: theta - lr * (d + weight_decay * theta), m, v → theta - lr * (d + weight_decay * theta), v, m
+    adamw_step returns v before m. The order is θ, m, v.
+theta_alone: theta - lr * (d + weight_decay * theta), m, v → theta - lr * (d + weight_decay * theta)
+    adamw_step returns θ alone. Return the new moments too: θ, m, v.
+l2_theta_alone: theta - lr * d, m, v → theta - lr * d
+    AdamW is right. adam_l2_step returns θ alone. Return the new moments too: θ, m, v.
+""",
+)
 
 
 EXERCISE = Exercise(
@@ -135,8 +177,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=15,
     extension=True,
-    signature="adamw_step(theta, gradient, m, v, step, lr, weight_decay)",
-    targets=("adamw_step", "adam_l2_step"),
     reference=(adamw_step, adam_l2_step),
     alternatives=[(adamw_two_lines, l2_two_lines), (adamw_by_hand, l2_by_hand)],
     cases=[
@@ -161,199 +201,21 @@ EXERCISE = Exercise(
         ),
         Case("L2, large gradient", "a gradient of about 100 hides the L2 penalty", lambda g: _by_l2(*_steep(g))),
     ],
-    mutants=[
-        Mutant(
-            "without_rate",
-            (_decoupled(lambda t, d, lr, wd: (1 - wd) * t - lr * d), adam_l2_step),
-            "θ shrinks by 1 − λ. Scale the decay by the learning rate: the factor is 1 − η·λ.",
-        ),
-        Mutant(
-            "both_l2",
-            (adam_l2_step, adam_l2_step),
-            "adamw_step adds the decay to the gradient, so it is divided by √v like the rest. Shrink θ itself.",
-        ),
-        Mutant(
-            "both_decoupled",
-            (adamw_step, adamw_step),
-            "adam_l2_step takes η·λ·θ off θ directly, which is AdamW again. As an L2 penalty, λ·θ joins the gradient "
-            "before the moments.",
-        ),
-        Mutant(
-            "decay_after",
-            (_decoupled(lambda t, d, lr, wd: (1 - lr * wd) * (t - lr * d)), adam_l2_step),
-            "The decay shrinks the step too. Multiply θ alone by 1 − η·λ, then subtract the step.",
-        ),
-        Mutant(
-            "grows",
-            (_decoupled(lambda t, d, lr, wd: (1 + lr * wd) * t - lr * d), adam_l2_step),
-            "The weights grow. Decay multiplies θ by 1 − η·λ, which is below 1.",
-        ),
-        Mutant(
-            "no_decay",
-            (_decoupled(lambda t, d, lr, wd: t - lr * d), adam_l2_step),
-            "adamw_step has no decay: θ is only moved by the step. Multiply θ by 1 − η·λ first.",
-        ),
-        Mutant(
-            "old_moments",
-            (old_moments, adam_l2_step),
-            "The new θ is right, and the moments that come back are the old ones. Return those of adam_direction.",
-        ),
-        Mutant(
-            "uphill",
-            (_decoupled(lambda t, d, lr, wd: (1 - lr * wd) * t + lr * d), adam_l2_step),
-            "adamw_step goes up the slope. Subtract the step: (1 − η·λ)·θ − η·direction.",
-        ),
-        Mutant(
-            "step_unscaled",
-            (_decoupled(lambda t, d, lr, wd: (1 - lr * wd) * t - d), adam_l2_step),
-            "adamw_step takes the whole direction as its step. Multiply it by the learning rate.",
-        ),
-        Mutant(
-            "l2_old_moments",
-            (adamw_step, l2_old_moments),
-            "AdamW is right. adam_l2_step gives the old moments back: return those of adam_direction.",
-        ),
-        Mutant(
-            "decays_twice",
-            (adamw_step, l2_twice),
-            "AdamW is right. In adam_l2_step the decay counts twice: leave θ itself unshrunk.",
-        ),
-        Mutant(
-            "no_penalty",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g)),
-            "AdamW is right. adam_l2_step has no decay: call adam_direction with the gradient plus λ·θ.",
-        ),
-        Mutant(
-            "penalty_with_rate",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + lr * wd * t)),
-            "AdamW is right. In adam_l2_step the penalty's gradient is λ·θ: the learning rate comes later, with the "
-            "whole step.",
-        ),
-        Mutant(
-            "penalty_squared",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + wd * t**2)),
-            "AdamW is right. λ/2 · θ² is the penalty itself; what joins the gradient is its derivative, λ·θ.",
-        ),
-        Mutant(
-            "penalty_doubled",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + 2 * wd * t)),
-            "AdamW is right. The penalty here is λ/2 · ‖θ‖², so its gradient is λ·θ, without the 2.",
-        ),
-        Mutant(
-            "adamw_decays_twice",
-            (l2_twice, adam_l2_step),
-            "In adamw_step the decay counts twice: λ·θ joins the gradient, and θ shrinks as well. Give "
-            "adam_direction the bare gradient.",
-        ),
-        Mutant(
-            "theta_lost",
-            (_decoupled(lambda t, d, lr, wd: 1 - lr * wd * t - lr * d), adam_l2_step),
-            "A bracket is missing in adamw_step: the whole factor (1 − η·λ) multiplies θ.",
-        ),
-        Mutant(
-            "rate_for_both",
-            (_decoupled(lambda t, d, lr, wd: (1 - lr) * wd * t - lr * d), adam_l2_step),
-            "The bracket in adamw_step stands in the wrong place: the factor is (1 − η·λ).",
-        ),
-        Mutant(
-            "only_rate",
-            (_decoupled(lambda t, d, lr, wd: (1 - lr) * t - lr * d), adam_l2_step),
-            "adamw_step does not use λ: θ shrinks by 1 − η. The factor is 1 − η·λ.",
-        ),
-        Mutant(
-            "direction_shrunk",
-            (_decoupled(lambda t, d, lr, wd: t - lr * (1 - lr * wd) * d), adam_l2_step),
-            "The factor 1 − η·λ multiplies the step in adamw_step. It multiplies θ.",
-        ),
-        Mutant(
-            "decay_times_direction",
-            (_decoupled(lambda t, d, lr, wd: t - lr * d - lr * wd * d), adam_l2_step),
-            "The decay in adamw_step is taken from the direction. It is taken from θ: η·λ·θ.",
-        ),
-        Mutant(
-            "decay_added_flat",
-            (_decoupled(lambda t, d, lr, wd: t - lr * d - lr * wd), adam_l2_step),
-            "adamw_step subtracts η·λ from every weight. The decay is a share of θ: η·λ·θ.",
-        ),
-        Mutant(
-            "rate_twice",
-            (_decoupled(lambda t, d, lr, wd: (1 - lr * wd) * t - lr * lr * d), adam_l2_step),
-            "The step of adamw_step is multiplied by the learning rate twice. Once is enough.",
-        ),
-        Mutant(
-            "decay_alone",
-            (_decoupled(lambda t, d, lr, wd: (1 - lr * wd) * t), adam_l2_step),
-            "adamw_step only decays. Subtract the step too: − η·direction.",
-        ),
-        Mutant(
-            "bare_gradient",
-            (_by_gradient, adam_l2_step),
-            "adamw_step moves along the gradient itself. Subtract η times the direction that adam_direction gives.",
-        ),
-        Mutant(
-            "penalty_subtracted",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g - wd * t)),
-            "AdamW is right. In adam_l2_step the penalty's gradient is subtracted, so weights grow. Add λ·θ.",
-        ),
-        Mutant(
-            "penalty_without_decay",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + t)),
-            "AdamW is right. In adam_l2_step θ joins the gradient without λ: add λ·θ.",
-        ),
-        Mutant(
-            "penalty_without_theta",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + wd)),
-            "AdamW is right. In adam_l2_step λ alone joins the gradient. Its part is λ·θ.",
-        ),
-        Mutant(
-            "penalty_halved",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + wd / 2 * t)),
-            "AdamW is right. The derivative of λ/2 · θ² is λ·θ: the ½ goes away.",
-        ),
-        Mutant(
-            "penalty_itself",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + wd / 2 * t**2)),
-            "AdamW is right. λ/2 · θ² is the penalty; its derivative λ·θ joins the gradient.",
-        ),
-        Mutant(
-            "penalty_summed",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g + wd / 2 * (t**2).sum())),
-            "AdamW is right. The sum λ/2 · ‖θ‖² is the penalty; its derivative λ·θ joins the gradient.",
-        ),
-        Mutant(
-            "penalty_times_gradient",
-            (adamw_step, _coupled(lambda t, g, lr, wd: g * (1 + wd))),
-            "AdamW is right. In adam_l2_step the gradient is scaled. λ·θ is added to it.",
-        ),
-        Mutant(
-            "l2_uphill",
-            (adamw_step, _after_l2(lambda t, d, lr: t + lr * d)),
-            "AdamW is right. adam_l2_step goes up the slope: subtract η·direction.",
-        ),
-        Mutant(
-            "l2_step_unscaled",
-            (adamw_step, _after_l2(lambda t, d, lr: t - d)),
-            "AdamW is right. adam_l2_step takes the whole direction as its step. Multiply it by the learning rate.",
-        ),
-        Mutant(
-            "l2_bare_gradient",
-            (adamw_step, _l2_by_gradient),
-            "AdamW is right. adam_l2_step moves along gradient + λ·θ itself. That sum goes into adam_direction first.",
-        ),
-        Mutant(
-            "moments_exchanged",
-            (lambda *given: tuple(adamw_step(*given)[i] for i in (0, 2, 1)), adam_l2_step),
-            "adamw_step returns v before m. The order is θ, m, v.",
-        ),
-        Mutant(
-            "theta_alone",
-            (lambda *given: adamw_step(*given)[0], adam_l2_step),
-            "adamw_step returns θ alone. Return the new moments too: θ, m, v.",
-        ),
-        Mutant(
-            "l2_theta_alone",
-            (adamw_step, lambda *given: adam_l2_step(*given)[0]),
-            "AdamW is right. adam_l2_step returns θ alone. Return the new moments too: θ, m, v.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+an optimizer's step is not trained through
+    gradient of adamw_step
+    gradient of adam_l2_step
+""",
+    equivalent="""
+An optimizer's step stands outside of the graph: nobody trains through it, and torch.optim detaches too.
+    31cfba30a6 solution, result: return ((1 - lr * weight_decay) * theta - lr * direction, m, v): result detach
+    0de2fdfa55 solution, result: return (theta - lr * direction, m, v): result detach
+    2cb46c774a alternative (adamw_two_lines, l2_two_lines), result: return (m / (1 - 0.9 ** step) / ((v / (1 - 0.999 *…
+    3d7db9dfd8 alternative (adamw_two_lines, l2_two_lines), result: return (theta - lr * (d + weight_decay * theta), m…
+    5b42872780 alternative (adamw_two_lines, l2_two_lines), result: return (theta - lr * d, m, v): result detach
+    f9eb38b178 alternative (adamw_by_hand, l2_by_hand), result: return (torch.lerp(m, gradient, 0.1), torch.addcmul(0.…
+    6a885fb7cc alternative (adamw_by_hand, l2_by_hand), result: return (shrunk - lr * root / (1 - 0.9 ** step) * m / (…
+    7548471b03 alternative (adamw_by_hand, l2_by_hand), result: return adamw_by_hand(theta, torch.add(gradient, theta,…
+""",
 )

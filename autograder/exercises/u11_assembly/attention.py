@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Fn, Program, Ref, Source
 from autograder.reference.assembly.attention import Attention
 
-from ._attention import MISTAKES
 from .shared import SLIM, SLIM_LLAMA, Config, bounds, causal, gpt, llama, made
 
 
@@ -161,13 +161,124 @@ def _past_gradients(g: Source) -> Program:
     return program.call(g.randn(2, 3, 6), causal(2, 5), torch.arange(2, 5), past=old, grad=[0], params=True)
 
 
+MISTAKES = [
+    *changes(
+        Attention,
+        """
+not_turned: q, k = self.prepare(q, k, positions) →
+    prepare is right, but forward never calls it: queries and keys stay as they are. Call self.prepare.
+prepared_inside: self.prepare(q, k, positions) → Attention.prepare(self, q, k, positions)
+    forward prepares queries and keys with lines of its own. It calls self.prepare, so that a class derived from
+    yours can bring its own.
+attends_inside: self.attend(q, k, v, mask) → grouped_attention(q, k, v, mask)
+    forward computes attention with lines of its own. It calls self.attend, so that a class derived from yours can
+    bring its own.
+nothing_turns: apply_rope_half(q, positions, self.c["base"]), apply_rope_half(k, positions, self.c["base"]) → q, k
+    prepare leaves queries and keys alone. Where c["position"] is "rope" it turns both.
+always_turned: if self.c["position"] != "rope": → if positions is None:
+    prepare turns whatever the configuration says. It does so only where c["position"] is "rope".
+queries_only: apply_rope_half(k, positions, self.c["base"]) → k
+    prepare turns the queries only. A score knows the distance when both are turned.
+keys_only: apply_rope_half(q, positions, self.c["base"]) → q
+    prepare turns the keys only. A score knows the distance when both are turned.
+""",
+    ),
+    *changes(
+        HeadByHead,
+        """
+neighbors: torch.complex(*x.chunk(2, dim=-1)) → torch.complex(x[..., 0::2], x[..., 1::2])
+; torch.cat([pairs.real, pairs.imag], dim=-1) → torch.stack([pairs.real, pairs.imag], dim=-1).flatten(-2)
+    prepare turns pairs of neighbors. LLaMA's weights here are for halves: apply_rope_half.
+""",
+    ),
+    *changes(
+        Attention,
+        """
+default_base: (q, positions, self.c["base"]) → (q, positions) ; (k, positions, self.c["base"]) → (k, positions)
+    prepare always takes the base 10,000. Hand c["base"] on.
+counted: assert positions is not None, "RoPE needs positions" → positions = torch.arange(q.shape[2])
+    prepare counts places 0, 1, 2, … and ignores positions, which go on counting behind a past.
+backwards: assert positions is not None, "RoPE needs positions" → positions = -positions
+    prepare turns the wrong way round. The angle is position times frequency, with a plus.
+values_turned: v = heads(self.v_proj(x), G) → v = heads(self.v_proj(x), G); v, _ = self.prepare(v, v, positions)
+    Values are turned as well. Positions belong into the scores: queries and keys alone.
+stored_unturned: q, k = self.prepare(q, k, positions) → q, _ = self.prepare(q, k, positions)
+; self.attend(q, k, v, mask) → self.attend(q, self.prepare(k, k, torch.arange(k.shape[2]))[1], v, mask)
+    Keys are stored as they were before the turn. Turn the new ones first, then join the past: a stored key is never
+    touched again.
+past_turned_again: grouped_attention(q, k, v → grouped_attention(q, k if k.shape[2] == q.shape[2] else again, v
+; return grouped → again = self.prepare(k, k, torch.arange(k.shape[2]))[1]; return grouped
+    With a past all keys are turned once more. prepare sees the new ones only, before they join the old.
+past_behind: [past[0], k] → [k, past[0]] ; [past[1], v] → [v, past[1]]
+    The past stands behind the new tokens. It comes first: torch.cat([past[0], k], dim=2).
+past_ignored: torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2) → k, v
+    The past is not used: the new tokens see themselves alone.
+new_pair_only: (k, v) → (k[:, :, -x.shape[1]:], v[:, :, -x.shape[1]:])
+    Only the new keys and values come back. The pair holds all of them, the past's too: it is the next call's past.
+pair_exchanged: (k, v) → (v, k)
+    The pair is (values, keys). Keys come first.
+pair_repeated: (k, v) → tuple(y.repeat_interleave(self.c["n_heads"] // G, 1) for y in (k, v))
+    Keys and values are stored once for each query head. Store the G heads that there are: that is what saves
+    memory.
+repeated_before_kept: self.k_proj(x), G) → self.k_proj(x), G).repeat_interleave(self.c["n_heads"] // G, 1)
+; self.v_proj(x), G) → self.v_proj(x), G).repeat_interleave(self.c["n_heads"] // G, 1)
+    Keys and values are repeated for the query heads before they are kept, so the pair is larger than it need be.
+    What is kept are the heads that k_proj and v_proj make; sharing them is attend's work.
+tiled_before_kept: self.k_proj(x), G) → self.k_proj(x), G).repeat(1, self.c["n_heads"] // G, 1, 1)
+; self.v_proj(x), G) → self.v_proj(x), G).repeat(1, self.c["n_heads"] // G, 1, 1)
+    Keys and values are repeated as a, b, a, b before they are kept. Keep the heads that k_proj and v_proj make:
+    attend lets neighboring query heads share one.
+mask_lost: self.attend(q, k, v, mask) → self.attend(q, k, v, None)
+    The mask does not reach attend.
+mask_inverted: self.attend(q, k, v, mask) → self.attend(q, k, v, None if mask is None else ~mask)
+    The mask is upside down. True means may look: hand it on as it is.
+heads_reshaped: G = self → heads = lambda y, n: y.reshape(len(y), n, y.shape[1], -1); G = self
+    reshape(B, H, T, D) mixes tokens and heads. Cut the last axis first, unflatten(-1, (-1, D)), then transpose(1,
+    2).
+tokens_first: merge_heads(self.attend(q, k, v, mask)) → self.attend(q, k, v, mask).reshape(len(x), x.shape[1], -1)
+    The heads are merged without swapping axes back, so tokens and heads mix: transpose(1, 2), then flatten(2).
+dims_first: G = self → heads = lambda y, n: y.unflatten(-1, (-1, n)).permute(0, 3, 1, 2); G = self
+    The rows are cut as (D, H): head h gets every H-th number. A head's numbers stand side by side: unflatten(-1,
+    (-1, D)).
+no_output: self.o_proj = → self.o_proj = nn.Identity() if H * D == d else
+    The weights do not load: o_proj is missing where the heads make up d_model. It is always there, and mixes them.
+square_heads: c["head_dim"] → c["d_model"] // c["n_heads"]
+    Heads are d_model / n_heads wide. Their width is c["head_dim"], which may be another.
+all_heads: c["n_kv_heads"], c["head_dim"] → c["n_heads"], c["head_dim"]
+    k_proj and v_proj have one head per query head. There are c["n_kv_heads"] of them.
+no_bias: self.c = c → self.c = c = {**c, "attention_bias": False, "out_bias": False}
+    No projection ever has a bias. c["attention_bias"] and c["out_bias"] say whether there is one.
+one_bias_for_all: bias=c["out_bias"] → bias=c["attention_bias"]
+    o_proj has a bias where c["attention_bias"] is true. It has an entry of its own: c["out_bias"].
+unscaled: grouped_attention(q, → grouped_attention(q * q.shape[-1] ** 0.5,
+    The scores are not divided by √D. Call your grouped_attention, which does.
+scaled_by_model: grouped_attention(q, → grouped_attention(q * (q.shape[-1] * H / self.c["d_model"]) ** 0.5,
+; return grouped → H = self.c["n_heads"]; return grouped
+    The scores are divided by the square root of d_model / n_heads. A head is head_dim wide: grouped_attention
+    divides by the root of that.
+tiled: grouped_attention(q, k, v → grouped_attention(q, k.repeat(1, n, 1, 1), v.repeat(1, n, 1, 1)
+; return grouped → n = q.shape[1] // k.shape[1]; return grouped
+    The key-value heads come as a, b, a, b. Neighboring query heads share one: call your grouped_attention.
+past_detached: [past[0], k] → [past[0], k.detach()] ; [past[1], v] → [past[1], v.detach()]
+    The numbers are right, but with a past no gradient reaches the new keys and values: they were cut off (detach,
+    .data).
+nothing_learns: self.attend(q, k, v, mask) → self.attend(q, k, v, mask).detach()
+    The numbers are right, but no gradient passes attention: its result was cut off (detach, .data, no_grad).
+values_detached: grouped_attention(q, k, v, mask) → grouped_attention(q, k, v.detach(), mask)
+    The numbers are right, but no gradient reaches the values, so v_proj never learns: they were cut off (detach,
+    .data).
+with_residual: return self.o_proj → return x + self.o_proj
+    x is added at the end. The residual belongs to the block around this layer.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="assembly.attention",
     title="One attention layer",
     points=2,
     difficulty=3,
     minutes=12,
-    signature="Attention(c)",
     reference=Attention,
     alternatives=[HeadByHead, WithTorch],
     cases=[
@@ -204,4 +315,15 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    unasked="""
+the layers of a new module are float32, and the text changes no dtype
+    precision
+""",
+    equivalent="""
+every second number below D is below D - 1 as well, for D is even
+    9cc292caf6 alternative HeadByHead, window: self.D - 1 in torch.arange(0, self.D, 2)
+a new module's layers are float32, and so is what they are given
+    e50f883c51 alternative WithTorch, precision: attend: computes in float32
+    e779590c53 alternative WithTorch, result: return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=…: …
+""",
 )

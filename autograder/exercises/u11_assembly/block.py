@@ -6,12 +6,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Ref, Source
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Fn, Program, Ref, Source
 from autograder.reference.assembly.attention import Attention
 from autograder.reference.assembly.block import Block
 from autograder.reference.assembly.pieces import make_ffn, make_norm
 
-from .shared import SLIM_LLAMA, Config, bounds, causal, gpt, llama, made, variant, weights
+from .shared import SLIM_LLAMA, Config, bounds, causal, gpt, llama, made, weights
 
 
 class WrittenOut(nn.Module):
@@ -74,76 +75,6 @@ class InLine(nn.Module):
         return x + self.ffn_norm_out(self.ffn(self.ffn_norm_in(x))), pair
 
 
-def wrong(
-    arguments=lambda mask, positions, past: (mask, positions, past),
-    stream=lambda block, x, attention: block.wiring(x, attention, *block.norms("attention")),
-    second=lambda block, x, before: block.wiring(x, block.ffn, *block.norms("ffn")),
-    back=lambda x, pair: (x, pair),
-):
-    """A block with one of its steps exchanged."""
-
-    def forward(self, x, mask=None, positions=None, past=None):
-        stored = []
-
-        def attention(y):
-            out, pair = self.attention(y, *arguments(mask, positions, past))
-            stored.append(pair)
-            return out
-
-        after = stream(self, x, attention)
-        return back(second(self, after, x), stored[0])
-
-    return variant(Block, forward=forward)
-
-
-def built(placement, also=None):
-    """The block of another placement: ``placement(the one asked for)``."""
-
-    def start(self, c, attention=Attention, ffn=make_ffn):
-        Block.__init__(self, {**c, "placement": placement(c["placement"])}, attention, ffn)
-        if also is not None:
-            also(self, c)
-
-    return variant(Block, __init__=start)
-
-
-def _own_attention(self, c, attention=Attention, ffn=make_ffn):
-    Block.__init__(self, c, Attention, ffn)
-
-
-def _own_ffn(self, c, attention=Attention, ffn=make_ffn):
-    Block.__init__(self, c, attention, make_ffn)
-
-
-def _layer_norms(self, c, attention=Attention, ffn=make_ffn):
-    Block.__init__(self, {**c, "norm": "layer"}, attention, ffn)
-
-
-def _default_eps(self, c, attention=Attention, ffn=make_ffn):
-    Block.__init__(self, {**c, "eps": 1e-5}, attention, ffn)
-
-
-def _exchanged_ends(self, sublayer):
-    return Block.norms(self, sublayer)[::-1]
-
-
-def _other_norms(self, sublayer):
-    return Block.norms(self, "ffn" if sublayer == "attention" else "attention")
-
-
-def _one_for_both(self, sublayer):
-    return Block.norms(self, "attention")
-
-
-def _parallel(block, after, before):
-    return after + block.wiring(before, block.ffn, *block.norms("ffn")) - before
-
-
-def _cut(self, x, mask=None, positions=None, past=None):
-    x, pair = Block.forward(self, x, mask, positions, past)
-    return x.detach(), pair
-
-
 def _new(g: Source, c: Config, **kwargs: object) -> Program:
     return made(g, "Block", Block, c, **kwargs)
 
@@ -198,13 +129,73 @@ def _gradients(*placements: str, position: str = "rope") -> Callable[[Source], P
     return build
 
 
+MISTAKES = changes(
+    Block,
+    """
+always_pre: WIRINGS[c["placement"]] → sandwich if c["placement"] == "both" else pre_ln
+    Every block with one norm per sublayer is Pre-LN. WIRINGS[c["placement"]] is the function to take.
+always_post: WIRINGS[c["placement"]] → sandwich if c["placement"] == "both" else post_ln
+    Every block with one norm per sublayer is Post-LN. WIRINGS[c["placement"]] is the function to take.
+inside_as_pre: WIRINGS[c["placement"]] → {**WIRINGS, "inside": pre_ln}[c["placement"]]
+    "inside" is wired as Pre-LN. There the sublayer reads the bare stream, and its output is normalized.
+post_as_inside: WIRINGS[c["placement"]] → {**WIRINGS, "post": norm_inside}[c["placement"]]
+    "post" is wired as "inside". Post-LN normalizes the sum, x included.
+two_norms_only: ("norm_in", "norm_out") if c["placement"] == "both" else ("norm",) → ("norm",)
+    The weights do not load where the placement is "both": there are four norms, attention_norm_in and _out,
+    ffn_norm_in and _out.
+four_norms_always: ("norm_in", "norm_out") if c["placement"] == "both" else ("norm",) → ("norm_in", "norm_out")
+    The weights do not load where each sublayer has one norm: it is called attention_norm, or ffn_norm.
+ends_exchanged: self.ends] → self.ends[::-1]]
+    With "both", norm_in and norm_out are exchanged. sandwich takes the one before the sublayer first.
+norms_exchanged: attention, *self.norms("attention") → attention, *self.norms("ffn")
+; self.ffn, *self.norms("ffn") → self.ffn, *self.norms("attention")
+    attention has ffn's norm and the other way round. attention_norm goes with attention.
+one_norm_twice: *self.norms("ffn") → *self.norms("attention")
+    The feed-forward layer uses attention's norm. It has its own: ffn_norm.
+layer_norms: make_norm(c) → make_norm({**c, "norm": "layer"})
+    The norms are always LayerNorm, as in unit 03's block. make_norm(c) makes the right ones.
+default_eps: make_norm(c) → make_norm({**c, "eps": 1e-5})
+    The norms' ε is not the configuration's. make_norm(c) sees to that: hand it c as it is.
+own_attention: = attention(c), → = Attention(c),
+    The block always makes Attention(c). Call the argument: attention(c), so that families can bring their own.
+own_ffn: , ffn(c) → , make_ffn(c)
+    The block always makes make_ffn(c). Call the argument: ffn(c), so that families can bring their own.
+mask_lost: self.attention(y, mask, positions, past) → self.attention(y, None, positions, past)
+    The mask does not reach attention. Hand it on: self.attention(y, mask, positions, past).
+positions_lost: (y, mask, positions, → (y, mask, None if positions is None else positions.new_tensor(range(y.shape[1])),
+    The positions do not reach attention: they are counted anew. Hand them on: self.attention(y, mask, positions,
+    past).
+past_lost: (y, mask, positions, past) → (y, mask if past is None else mask[..., past[0].shape[2]:], positions, None)
+    The past does not reach attention. Hand it on: self.attention(y, mask, positions, past).
+no_pair: , stored[0] →
+    Only the stream comes back. Return the pair of keys and values as well: x, (keys, values).
+pair_first: return self → return stored[0], self ; , stored[0] →
+    The pair comes first. Return the stream, then the pair.
+flat_pair: , stored[0] → , *stored[0]
+    Three things come back. It is the stream and one pair: x, (keys, values).
+attention_lost: x = self.wiring → self.wiring
+    What attention adds is lost: the second step starts from the block's input. Start it from the first step's
+    result.
+ffn_lost: self.wiring(x, self.ffn, *self.norms("ffn")) → x
+    The feed-forward step is missing. It is the same wiring once more, with ffn and its norms.
+parallel: x = self.wiring(x → before, x = x, self.wiring(x
+; self.wiring(x, self.ffn, *self.norms("ffn")) → x + self.wiring(before, self.ffn, *self.norms("ffn")) - before
+    Both sublayers read the block's input, as in GPT-J. Here the second one reads what the first has left.
+attention_twice: return self → x = self.wiring(x, attention, *self.norms("attention")); return self
+    Attention runs twice. Call it once, and keep its pair aside.
+extra_residual: x = self.wiring(x → before, x = x, self.wiring(x ; return self → return before + self
+    The block's input is added once more at the end. Each wiring adds its own residual, no other is needed.
+cut_off: , stored[0] → .detach(), stored[0]
+    The numbers are right, but the result is cut off from its weights (detach, .data, no_grad), so nothing learns.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.block",
     title="A block in any wiring",
     points=2,
     difficulty=3,
     minutes=8,
-    signature="Block(c, attention=Attention, ffn=make_ffn)",
     reference=Block,
     alternatives=[WrittenOut, InLine],
     cases=[
@@ -238,154 +229,12 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "always_pre",
-            built(lambda p: p if p == "both" else "pre"),
-            'Every block with one norm per sublayer is Pre-LN. WIRINGS[c["placement"]] is the function to take.',
-        ),
-        Mutant(
-            "always_post",
-            built(lambda p: p if p == "both" else "post"),
-            'Every block with one norm per sublayer is Post-LN. WIRINGS[c["placement"]] is the function to take.',
-        ),
-        Mutant(
-            "inside_as_pre",
-            built(lambda p: "pre" if p == "inside" else p),
-            '"inside" is wired as Pre-LN. There the sublayer reads the bare stream, and its output is normalized.',
-        ),
-        Mutant(
-            "post_as_inside",
-            built(lambda p: "inside" if p == "post" else p),
-            '"post" is wired as "inside". Post-LN normalizes the sum, x included.',
-        ),
-        Mutant(
-            "two_norms_only",
-            built(lambda p: "pre" if p == "both" else p),
-            'The weights do not load where the placement is "both": there are four norms, attention_norm_in and _out, '
-            "ffn_norm_in and _out.",
-        ),
-        Mutant(
-            "four_norms_always",
-            built(lambda p: "both"),
-            "The weights do not load where each sublayer has one norm: it is called attention_norm, or ffn_norm.",
-        ),
-        Mutant(
-            "ends_exchanged",
-            variant(Block, norms=_exchanged_ends),
-            'With "both", norm_in and norm_out are exchanged. sandwich takes the one before the sublayer first.',
-        ),
-        Mutant(
-            "norms_exchanged",
-            variant(Block, norms=_other_norms),
-            "attention has ffn's norm and the other way round. attention_norm goes with attention.",
-        ),
-        Mutant(
-            "one_norm_twice",
-            variant(Block, norms=_one_for_both),
-            "The feed-forward layer uses attention's norm. It has its own: ffn_norm.",
-        ),
-        Mutant(
-            "layer_norms",
-            variant(Block, __init__=_layer_norms),
-            "The norms are always LayerNorm, as in unit 03's block. make_norm(c) makes the right ones.",
-        ),
-        Mutant(
-            "default_eps",
-            variant(Block, __init__=_default_eps),
-            "The norms' ε is not the configuration's. make_norm(c) sees to that: hand it c as it is.",
-        ),
-        Mutant(
-            "own_attention",
-            variant(Block, __init__=_own_attention),
-            "The block always makes Attention(c). Call the argument: attention(c), so that families can bring their "
-            "own.",
-        ),
-        Mutant(
-            "own_ffn",
-            variant(Block, __init__=_own_ffn),
-            "The block always makes make_ffn(c). Call the argument: ffn(c), so that families can bring their own.",
-        ),
-        Mutant(
-            "mask_lost",
-            wrong(lambda mask, positions, past: (None, positions, past)),
-            "The mask does not reach attention. Hand it on: self.attention(y, mask, positions, past).",
-        ),
-        Mutant(
-            "positions_lost",
-            wrong(
-                lambda mask, positions, past: (
-                    mask,
-                    None if positions is None else torch.arange(positions.shape[-1]),
-                    past,
-                )
-            ),
-            "The positions do not reach attention: they are counted anew. Hand them on: self.attention(y, mask, "
-            "positions, "
-            "past).",
-        ),
-        Mutant(
-            "past_lost",
-            wrong(
-                lambda mask, positions, past: (
-                    mask if past is None or mask is None else mask[..., past[0].shape[2] :],
-                    positions,
-                    None,
-                )
-            ),
-            "The past does not reach attention. Hand it on: self.attention(y, mask, positions, past).",
-        ),
-        Mutant(
-            "no_pair",
-            wrong(back=lambda x, pair: x),
-            "Only the stream comes back. Return the pair of keys and values as well: x, (keys, values).",
-        ),
-        Mutant(
-            "pair_first",
-            wrong(back=lambda x, pair: (pair, x)),
-            "The pair comes first. Return the stream, then the pair.",
-        ),
-        Mutant(
-            "flat_pair",
-            wrong(back=lambda x, pair: (x, *pair)),
-            "Three things come back. It is the stream and one pair: x, (keys, values).",
-        ),
-        Mutant(
-            "attention_lost",
-            wrong(second=lambda block, x, before: block.wiring(before, block.ffn, *block.norms("ffn"))),
-            "What attention adds is lost: the second step starts from the block's input. Start it from the first "
-            "step's "
-            "result.",
-        ),
-        Mutant(
-            "ffn_lost",
-            wrong(second=lambda block, x, before: x),
-            "The feed-forward step is missing. It is the same wiring once more, with ffn and its norms.",
-        ),
-        Mutant(
-            "parallel",
-            wrong(second=_parallel),
-            "Both sublayers read the block's input, as in GPT-J. Here the second one reads what the first has left.",
-        ),
-        Mutant(
-            "attention_twice",
-            wrong(
-                stream=lambda block, x, attention: block.wiring(
-                    block.wiring(x, attention, *block.norms("attention")), attention, *block.norms("attention")
-                )
-            ),
-            "Attention runs twice. Call it once, and keep its pair aside.",
-        ),
-        Mutant(
-            "extra_residual",
-            wrong(second=lambda block, x, before: before + block.wiring(x, block.ffn, *block.norms("ffn"))),
-            "The block's input is added once more at the end. Each wiring adds its own residual, no other is needed.",
-        ),
-        Mutant(
-            "cut_off",
-            variant(Block, forward=_cut),
-            "The numbers are right, but the result is cut off from its weights (detach, .data, no_grad), so nothing "
-            "learns.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+attention runs once, so its pair is the first and the last
+    f931502b7e solution, constant: 0 → -1 in kept[0]
+a new module's layers are float32, and so is what they are given
+    2117155874 alternative WrittenOut, result: return sublayer(norm()(x)) + x: result to_float32
+    b3e95ddcfc alternative InLine, result: return (x + self.ffn(self.ffn_norm(x)), pair): result to_float32
+""",
 )

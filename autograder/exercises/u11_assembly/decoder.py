@@ -6,6 +6,7 @@ import torch
 from anatomy.models import config
 from torch import nn
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Fn, Program, Ref, Source
 from autograder.reference.assembly.attention import Attention
 from autograder.reference.assembly.block import Block
@@ -14,7 +15,6 @@ from autograder.reference.assembly.embeddings import Embeddings
 from autograder.reference.assembly.pieces import make_ffn, make_norm
 from autograder.reference.masks import left_padded, right_padded
 
-from ._decoder import MISTAKES
 from .shared import SLIM, SLIM_LLAMA, Config, bounds, gpt, llama, made, weights
 
 
@@ -163,13 +163,102 @@ def _long_with_padding(g: Source) -> Program:
 THIN, THIN_LLAMA = SLIM | {"n_layers": 2}, SLIM_LLAMA | {"n_layers": 2}
 WINDOWS = llama(**SLIM_LLAMA | {"n_layers": 3}, window=2, window_every=2, max_positions=40)
 
+MISTAKES = changes(
+    Decoder,
+    """
+remembered: seen = past[0][0] → past = past or getattr(self, "pairs", None); seen = past[0][0]
+; return self.logits → self.pairs = stored; return self.logits
+    The module keeps the pairs, so another text goes on from the last one. What came before comes in as past, and
+    nowhere else.
+written_into: return self.logits → past = past or []; past[:] = stored; return self.logits ; (x)), stored → (x)), past
+    The new pairs are written into the list that came in as past, so nobody can go on from it a second time. Make a
+    new list.
+places_by_column: position_ids(real) → torch.arange(seen + T).clamp(max=self.c["max_positions"] - 1).expand(real.shape)
+    Places count padding. A padded text's first word stands at 0: take them from position_ids(real).
+places_by_column_unbounded: position_ids(real) → torch.arange(seen + T).expand(real.shape)
+    Places count padding, so a padded text stands too far along, or beyond the table. Take them from
+    position_ids(real).
+places_from_zero: position_ids(real)[:, seen:] → position_ids(real[:, seen:])
+    With a past the new tokens stand at 0, 1, … again. Count all of real, past included, and keep the last T places.
+first_places: [:, seen:] → [:, :T]
+    With a past these are the first T places of the text. The new tokens have the last: [:, seen:].
+first_text_places: [:, seen:] → [:1, seen:].expand(len(real), -1)
+    All texts get the places of the first one. Each row of real has its own.
+wrong_axis: past[0][0].shape[2] → past[0][0].shape[1]
+    With a past the number of key-value heads is taken for the number of tokens. Keys are (B, G, S, D): the tokens
+    stored are past[0][0].shape[2].
+padding_seen: decoder_mask(real, → decoder_mask(torch.ones_like(real),
+    Padding is seen: real does not reach the mask. Hand it to decoder_mask.
+padding_blind: window_of(self.c, layer)) → window_of(self.c, layer)) & real[:, None, None, :]
+    A padded token sees no key at all, so its row is NaN, and the next layer spreads it. Each token sees itself.
+no_mask: decoder_mask(real, T, window_of(self.c, layer)) → None
+    There is no mask, so tokens see the future and padding. Hand decoder_mask(real, T, …) to each block.
+first_rows: decoder_mask(real, T, → decoder_mask(real, seen + T, ; layer)) → layer))[:, :, :T]
+    With a past the mask's first T rows are used. The new tokens are the last T: decoder_mask(real, T, …).
+open_behind_past: layer)) → layer)) | (seen > 0)
+    With a past everything is visible. Several new tokens still hide the future from each other, and padding stays
+    hidden.
+window_ignored: window_of(self.c, layer) → None
+    No layer has a window. Layer i has c["window"] where has_window(c, i) says so.
+window_everywhere: window_of(self.c, layer) → self.c["window"]
+    Every layer has the window. Only where has_window(c, i) says so: the configuration has window_every.
+window_other_layers: window_of(self.c, layer) → self.c["window"] if layer % self.c["window_every"] else None
+    The window is in the wrong layers. Layers count from 0, and the first has it: ask has_window(c, i).
+final_norm_always: nn.Identity() if c["placement"] == "post" else make_norm(c) → make_norm(c)
+    The weights do not load: with placement "post" there is no last norm, final_norm is nn.Identity().
+no_final_norm: nn.Identity() if c["placement"] == "post" else make_norm(c) → nn.Identity()
+    The weights do not load: final_norm is missing. Where the placement is not "post", make_norm(c) makes it.
+final_norm_unused: self.logits(self.final_norm(x)) → self.logits(x)
+    final_norm is there, and nobody calls it. The head reads the normalized stream: self.final_norm(x).
+final_norm_in_loop: self.logits(self.final_norm(x)) → self.logits(x)
+; stored.append(pair) → x = self.final_norm(x); stored.append(pair)
+    final_norm is called behind every block. It comes once, behind the last.
+always_tied: if self.c["tied"] else self.head(x) →
+    The embedding is always the head. Where c["tied"] is false the head has weights of its own: self.head(x).
+own_head_always: if not c["tied"]: → if True:
+    The weights do not load: where c["tied"] is true there is no head of its own.
+no_own_head: if not c["tied"]: → if False:
+    The weights do not load: where c["tied"] is false, head is an nn.Linear to c["vocab"] numbers, without bias.
+probabilities: self.logits(self.final_norm(x)) → self.logits(self.final_norm(x)).softmax(-1)
+    Probabilities come back. Return the logits: training and sampling take their softmax themselves.
+last_only: self.final_norm(x) → self.final_norm(x[:, -1:])
+    Only the last token's logits come back. Return one row for each new token, (B, T, vocab).
+one_block: Block(c, attention, ffn) for _ in range(c["n_layers"]) → [Block(c, attention, ffn)] * c["n_layers"]
+    All layers are one block with one set of weights. Make a new Block for each layer.
+plain_list: nn.ModuleList( → list(
+    The weights do not load: a plain list hides the blocks from torch. Use nn.ModuleList.
+one_layer_short: enumerate(self.blocks) → enumerate(self.blocks[:-1])
+    The last block never runs. Go through all of self.blocks.
+own_attention: Block(c, attention, ffn) → Block(c, Attention, ffn)
+    The blocks always have Attention. Hand the argument on: Block(c, attention, ffn).
+own_ffn: Block(c, attention, ffn) → Block(c, attention, make_ffn)
+    The blocks always have make_ffn's layer. Hand the argument on: Block(c, attention, ffn).
+past_unused: past[layer] if past else None → None ; decoder_mask(real, → decoder_mask(real[:, -T:],
+    The past does not reach the blocks. Each gets its own layer's pair: past[i].
+first_layers_past: past[layer] → past[0]
+    Every block gets the first layer's pair. Each has its own: past[i].
+last_layers_past: past[layer] → past[-1]
+    Every block gets the last layer's pair. Each has its own: past[i].
+only_last_pair: (x)), stored → (x)), stored[-1]
+    Only the last layer's pair comes back. Return a list with one for each layer.
+logits_alone: (x)), stored → (x))
+    Only the logits come back. Return the layers' pairs as well: logits, past.
+scaled_embedding: self.embeddings(ids, positions) → self.embeddings(ids, positions) * self.c["d_model"] ** 0.5
+    The embeddings are multiplied by √d_model, as in Gemma. Here they enter the first block as they are.
+embedding_past_end: [:, seen:] → [:, seen:].clamp(max=self.c["max_positions"] - 1)
+    Places beyond the table are bent back to its last row, so a text that is too long goes unnoticed. Let your
+    Embeddings raise the ValueError.
+cut_off: self.logits(self.final_norm(x)) → self.logits(self.final_norm(x)).detach()
+    The numbers are right, but the logits are cut off from the weights (detach, .data, no_grad), so nothing learns.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.decoder",
     title="A decoder",
     points=3,
     difficulty=4,
     minutes=14,
-    signature="Decoder(c, attention=Attention, ffn=make_ffn)",
     reference=Decoder,
     alternatives=[OnePass, TokenByToken],
     cases=[
@@ -225,4 +314,13 @@ EXERCISE = Exercise(
         Case("too long", "ten words for nine learned places raise ValueError", _too_long, weight=0.5),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the blocks are made alike and get their weights by name
+    ceabf4b56d solution, reversed: range(c['n_layers']) reversed
+a layer has as many values as keys
+    eb3886fe5f solution, constant: 0 → 1 in past[0][0]
+    b24276a686 solution, constant: 0 → -1 in past[0][0]
+all layers hold the same number of tokens
+    74060b4b46 solution, constant: 0 → -1 in past[0]
+""",
 )

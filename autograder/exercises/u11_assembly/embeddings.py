@@ -6,10 +6,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Program, Source
 from autograder.reference.assembly.embeddings import Embeddings
 
-from ._embeddings import MISTAKES
 from .shared import Config, gpt, llama, made
 
 
@@ -164,13 +164,81 @@ def _long_text(g: Source) -> Program:
     return _new(g, c).call(_ids(g, c, 2, 8), g.integers(0, 5, 2, 8))
 
 
+MISTAKES = changes(
+    Embeddings,
+    """
+no_positions: x = x + self.positions(positions) →
+    The rows of the table of positions are not added. x = x + self.positions(positions).
+counted: self.positions(positions) → self.positions(torch.arange(ids.shape[1]))
+    positions is ignored: the places are counted 0, 1, 2, …, which is wrong behind a past and with padding. Look up
+    the argument.
+first_row: self.positions(positions) → self.positions(positions[0])
+    All texts get the places of the first one. Look up positions as it is, (B, T).
+places_times: x + self.positions(positions) → x * self.positions(positions)
+    Tokens are multiplied by positions. The rows are added.
+no_segments: if self.segments is not None: → if False:
+    Segments are never added, though the configuration has a table of them.
+segments_when_given: if self.segments is not None: → if self.segments is not None and segments is not None:
+    Without segments nothing is added. segments=None means segment 0 for every token, and its row counts.
+second_segment: torch.zeros_like(ids) → torch.ones_like(ids)
+    Without segments the row of segment 1 is added. None means segment 0: torch.zeros_like(ids).
+segments_dropped: torch.zeros_like(ids) if segments is None else segments → torch.zeros_like(ids)
+    Every token counts as segment 0, also where segments are given.
+no_norm: self.widen(self.norm(x)) → self.widen(x)
+    The norm is not used. It comes after all sums.
+norm_of_tokens: self.tokens(ids) → self.norm(self.tokens(ids)) ; self.widen(self.norm(x)) → self.widen(x)
+    The norm is taken of the tokens alone, before positions and segments are added. It comes after all sums.
+norm_after: self.widen(self.norm(x)) → self.norm(self.widen(x))
+    The vectors are widened first and normalized then. The norm is on the narrow sum, widen comes last.
+not_widened: self.widen(self.norm(x)) → self.norm(x)
+    The vectors stay as narrow as the tables. widen leads from d_embedding to d_model.
+always_norm: if c["embedding_norm"] else nn.Identity() →
+    The weights do not load: there is a norm though embedding_norm is false. Then norm is nn.Identity().
+always_positions: if c["position"] == "learned" else None →
+    The weights do not load: there is a table of positions where c["position"] is not "learned".
+wide_tables: d = c["d_embedding"] → d = c["d_model"] ; if d != c["d_model"] → if c["d_embedding"] != c["d_model"]
+    The tables are c["d_model"] wide. All tables have the width c["d_embedding"], and widen leads on from there.
+norm_of_model: LayerNorm(d, → LayerNorm(c["d_model"],
+    The norm's weights are c["d_model"] long. It normalizes the sum of rows: c["d_embedding"].
+rms_norm: LayerNorm(d, → nn.RMSNorm(d,
+    The norm here is an RMSNorm. After embeddings it is nn.LayerNorm, with a bias.
+widen_without_bias: nn.Linear(d, c["d_model"]) → nn.Linear(d, c["d_model"], bias=False)
+    widen has no bias. It is a plain nn.Linear from d_embedding to d_model, with one.
+widen_always: if d != c["d_model"] else nn.Identity() →
+    There is a matrix widen though the two widths are equal. Then it is nn.Identity().
+default_eps: c["eps"] → 1e-5
+    The norm's ε is always the same. Hand c["eps"] on to nn.LayerNorm.
+scaled: self.tokens(ids) → self.tokens(ids) * self.tokens.embedding_dim ** 0.5
+    The rows of tokens are multiplied by √d, as in the first Transformer. Here they are taken as they are.
+unchecked: if int(positions.max()) > last: → if False:
+    Right where the table reaches. A position behind it should raise a ValueError that says where it ends.
+checked_by_length: if int(positions.max()) > last: → if positions.shape[-1] > last + 1:
+    The number of tokens is compared with the table, not their positions. With a past few tokens stand far out: ask
+    for positions.max().
+off_by_one: if int(positions.max()) > last: → if int(positions.max()) >= last:
+    The last row of the table is refused. Rows are 0 to max_positions − 1: raise where a position is equal to
+    max_positions or more.
+checked_late: if int(positions.max()) > last: → if int(positions.max()) > last + 1:
+    A position equal to max_positions passes the check, and there is no such row. Compare with >=.
+one_row_checked: if int(positions.max()) > last: → if int(positions[0].max()) > last:
+    Only the first text's positions are checked. Ask for the largest of all: positions.max().
+head_transposed: x @ self.tokens.weight.T → (x @ self.tokens.weight.T).softmax(-1)
+    logits gives probabilities. It is the bare product: x @ self.tokens.weight.T.
+head_scaled: x @ self.tokens.weight.T → x @ self.tokens.weight.T / x.shape[-1] ** 0.5
+    logits is divided by √d, as in T5. Here it is the bare product: x @ self.tokens.weight.T.
+head_detached: self.tokens.weight.T → self.tokens.weight.detach().T
+    The head's numbers are right, but no gradient reaches the table through it: it was cut off (detach, .data).
+padding_row: nn.Embedding(c["vocab"], d) → nn.Embedding(c["vocab"], d, padding_idx=0)
+    Row 0 of the table gets no gradient: padding_idx=0 cuts it off. Here 0 is an id like any other.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.embeddings",
     title="From ids to vectors, and back",
     points=1,
     difficulty=2,
     minutes=6,
-    signature="Embeddings(c)",
     reference=Embeddings,
     alternatives=[Named, OneHot],
     cases=[

@@ -6,14 +6,15 @@ import torch
 from anatomy.program import toys
 from torch import nn
 
-from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Fn, Program, Source
 from autograder.reference.assembly.attention import Attention
 from autograder.reference.assembly.block import Block
 from autograder.reference.assembly.embeddings import Embeddings
 from autograder.reference.assembly.encoder import Encoder
 from autograder.reference.assembly.pieces import make_ffn, make_norm
 
-from .shared import SLIM, Config, gpt, llama, made, variant, weights
+from .shared import SLIM, Config, gpt, llama, made, weights
 
 TOYS = (Fn("toy_attention"), Fn("toy_ffn"))
 
@@ -65,96 +66,6 @@ class ByBranch(Encoder):
         return self.final_norm(x)
 
 
-def _in_order(n, blocks):
-    return [i % blocks for i in range(n)]
-
-
-def encoding(
-    mask=lambda real, T: None if real is None else real[:, None, None, :],
-    positions=lambda ids, real: torch.arange(ids.shape[1]).expand(ids.shape),
-    segments=lambda segments, ids: segments,
-    order=_in_order,
-    norm=lambda self, x: self.final_norm(x),
-    result=lambda x, pair, real: x,
-    given=lambda positions: positions,
-):
-    """An encoder whose forward does one thing in another way."""
-
-    def forward(self, ids, segments_=None, real=None):
-        places = positions(ids, real)
-        x, pair = self.embeddings(ids, places, segments(segments_, ids)), None
-        for i in order(self.c["n_layers"], len(self.blocks)):
-            x, pair = self.blocks[i](x, mask(real, ids.shape[1]), given(places))
-        return result(norm(self, x), pair, real)
-
-    return variant(Encoder, forward=lambda self, ids, segments=None, real=None: forward(self, ids, segments, real))
-
-
-def built(build):
-    """An encoder whose ``__init__`` goes on with ``build(self, c, attention, ffn)``."""
-
-    def init(self, c, attention=Attention, ffn=make_ffn):
-        Encoder.__init__(self, c, attention, ffn)
-        build(self, c, attention, ffn)
-
-    return variant(Encoder, __init__=init)
-
-
-def always_normed(self, c, attention, ffn):
-    self.final_norm = make_norm(c)
-
-
-def never_normed(self, c, attention, ffn):
-    self.final_norm = nn.Identity()
-
-
-def all_stored(self, c, attention, ffn):
-    self.blocks = nn.ModuleList(Block(c, attention, ffn) for _ in range(c["n_layers"]))
-
-
-def one_stored(self, c, attention, ffn):
-    self.blocks = self.blocks[:1]
-
-
-def own_attention(self, c, attention, ffn):
-    for block in self.blocks:
-        block.attention = Attention(c)
-
-
-def own_ffn(self, c, attention, ffn):
-    for block in self.blocks:
-        block.ffn = make_ffn(c)
-
-
-def plain_list(self, c, attention, ffn):
-    kept = list(self.blocks)
-    del self.blocks
-    self.blocks = kept
-
-
-def causal_and_real(real, T):
-    causal = torch.ones(T, T, dtype=torch.bool).tril()
-    return causal if real is None else causal & real[:, None, None, :] | torch.eye(T, dtype=torch.bool)
-
-
-def _not_chained(self, ids, segments=None, real=None):
-    places = torch.arange(ids.shape[1]).expand(ids.shape)
-    first = self.embeddings(ids, places, segments)
-    for layer in range(self.c["n_layers"]):
-        mask = None if real is None else real[:, None, None, :]
-        x, _ = self.blocks[layer % len(self.blocks)](first, mask, places)
-    return self.final_norm(x)
-
-
-def _normed_each(self, ids, segments=None, real=None):
-    places = torch.arange(ids.shape[1]).expand(ids.shape)
-    x = self.embeddings(ids, places, segments)
-    for layer in range(self.c["n_layers"]):
-        mask = None if real is None else real[:, None, None, :]
-        x = self.final_norm(self.blocks[layer % len(self.blocks)](x, mask, places)[0])
-    return x
-
-
 REAL = torch.tensor([[True, True, True, True, False], [False, True, True, True, True], [True, True, False, True, True]])
 
 
@@ -204,6 +115,73 @@ def _gradient(g: Source) -> Program:
     return program.call(words, g.integers(0, 2, 3, 5), REAL, params=True)
 
 
+MISTAKES = changes(
+    Encoder,
+    """
+causal: mask = None if → T = ids.shape[1]; causal = torch.ones(T, T).tril() > 0; mask = causal if
+; else real[:, None, None, :] → else causal & real[:, None, None, :] | (torch.eye(T) > 0)
+    Tokens see nothing of what follows. An encoder is no decoder: every token sees every real one, on both sides.
+padding_seen: None if real is None else real[:, None, None, :] → None
+    real is not used: tokens look at padding. Give the blocks a mask that is False at keys that are not real.
+queries_masked: real[:, None, None, :] → real[:, None, :, None]
+    The mask hides rows instead of columns: padded queries see nothing, and real ones see padding. Keys are the last
+    axis: real[:, None, None, :].
+polarity: else real[:, None, None, :] → else ~real[:, None, None, :]
+    The mask is turned around: only padding is seen. True means that a key may be looked at.
+both_masked: real[:, None, None, :] → real[:, None, None, :] & real[:, None, :, None]
+    Padded queries see nothing, and a softmax over nothing is NaN. Mask the keys alone.
+segments_ignored: self.embeddings(ids, positions, segments) → self.embeddings(ids, positions)
+    segments do not reach the embeddings: all tokens count as text 0. Hand them on.
+second_segment: positions, segments) → positions, torch.ones_like(ids) if segments is None else segments)
+    Without segments all tokens get segment 1. None stands for segment 0: hand it on as it is.
+positions_of_real: .expand(ids.shape) → .expand(ids.shape) if real is None else (real.long().cumsum(-1) - 1).clamp(0)
+    Positions count real tokens only, as in your decoder. BERT counts places, padding too: torch.arange(T).
+positions_from_one: torch.arange(ids.shape[1], device=ids.device) → torch.arange(1, ids.shape[1] + 1)
+    Positions start at 1. They count from 0.
+positions_withheld: (x, mask, positions) → (x, mask, None)
+    The blocks get no positions. Learned ones are in the embeddings already, but RoPE turns inside of attention.
+always_normed: nn.Identity() if c["placement"] == "post" else make_norm(c) → make_norm(c)
+    There is a final_norm in a Post-LN model as well. Its last step is a norm already: nn.Identity().
+never_normed: nn.Identity() if c["placement"] == "post" else make_norm(c) → nn.Identity()
+    There is no final_norm with weights. Where the placement is not post, nothing else brings the stream to size:
+    make_norm(c).
+norm_unused: return self.final_norm(x) → return x
+    final_norm is made and never used. Return self.final_norm(x).
+norm_in_loop: return self.final_norm(x) → return x ; (x, mask, positions) → (x, mask, positions); x = self.final_norm(x)
+    final_norm stands inside of the loop. It comes once, after the last block.
+all_stored: 1 if c["shared_layers"] else c["n_layers"] → c["n_layers"]
+    With shared_layers there are n_layers blocks. ALBERT stores one, and runs it n_layers times.
+one_stored: 1 if c["shared_layers"] else c["n_layers"] → 1
+    There is one block, whatever shared_layers says. Without it each layer has a block of its own.
+runs_once: range(self.c["n_layers"]) → range(len(self.blocks))
+    The shared block runs once. It runs n_layers times, each time on what it gave before.
+last_skipped: range(self.c["n_layers"]) → range(self.c["n_layers"] - 1)
+    One round is missing. All n_layers layers run.
+once_too_often: range(self.c["n_layers"]) → range(self.c["n_layers"] + 1)
+    There is one round too many. n_layers layers run.
+backwards: range(self.c["n_layers"]) → reversed(range(self.c["n_layers"]))
+    The blocks run from the last to the first. Run them in the order of their numbers.
+first_block_always: self.blocks[layer % len(self.blocks)] → self.blocks[0]
+    Every layer runs block 0. Without shared_layers each has its own: self.blocks[layer].
+not_chained: x = self.embeddings → first = self.embeddings ; (x, mask, positions) → (first, mask, positions)
+    Every block gets the embeddings. Feed it with what the block before gave: x, _ = block(x, …).
+own_attention: Block(c, attention, ffn) → Block(c, Attention, ffn)
+    The argument attention is not used. Hand it on to Block: families bring attention of their own.
+own_ffn: Block(c, attention, ffn) → Block(c, attention, make_ffn)
+    The argument ffn is not used. Hand it on to Block: families bring feed-forward layers of their own.
+plain_list: nn.ModuleList( → list(
+    The blocks lie in a plain Python list, where torch does not find their weights. Use nn.ModuleList.
+first_token: return self.final_norm(x) → return self.final_norm(x)[:, 0]
+    Only the first token's vector is returned. Return all of them, (B, T, d_model); who needs the first takes it.
+mean: return self.final_norm(x) → return self.final_norm(x).mean(1)
+    The mean over the tokens is returned. Return one vector for each token, (B, T, d_model).
+with_pair: x, _ = → x, pair = ; return self.final_norm(x) → return self.final_norm(x), pair
+    Keys and values are returned beside the stream. An encoder reads once and needs no cache: return x alone.
+padding_cleared: return self.final_norm(x) → x = self.final_norm(x); return x if real is None else x * real[..., None]
+    The vectors of padding are set to 0. Leave them: the mask keeps the others from looking there.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.encoder",
     title="An encoder",
@@ -211,7 +189,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="Encoder(c, attention=Attention, ffn=make_ffn)",
     reference=Encoder,
     alternatives=[ByCycle, ByBranch],
     cases=[
@@ -227,162 +204,27 @@ EXERCISE = Exercise(
         ),
         Case("gradients", "gradients reach all weights, those of a shared block from every round", _gradient),
     ],
-    mutants=[
-        Mutant(
-            "causal",
-            encoding(mask=causal_and_real),
-            "Tokens see nothing of what follows. An encoder is no decoder: every token sees every real one, on both "
-            "sides.",
-        ),
-        Mutant(
-            "padding_seen",
-            encoding(mask=lambda real, T: None),
-            "real is not used: tokens look at padding. Give the blocks a mask that is False at keys that are not real.",
-        ),
-        Mutant(
-            "queries_masked",
-            encoding(mask=lambda real, T: None if real is None else real[:, None, :, None]),
-            "The mask hides rows instead of columns: padded queries see nothing, and real ones see padding. Keys are "
-            "the last axis: real[:, None, None, :].",
-        ),
-        Mutant(
-            "polarity",
-            encoding(mask=lambda real, T: None if real is None else ~real[:, None, None, :]),
-            "The mask is turned around: only padding is seen. True means that a key may be looked at.",
-        ),
-        Mutant(
-            "both_masked",
-            encoding(mask=lambda real, T: None if real is None else real[:, None, None, :] & real[:, None, :, None]),
-            "Padded queries see nothing, and a softmax over nothing is NaN. Mask the keys alone.",
-        ),
-        Mutant(
-            "segments_ignored",
-            encoding(segments=lambda segments, ids: None),
-            "segments do not reach the embeddings: all tokens count as text 0. Hand them on.",
-        ),
-        Mutant(
-            "second_segment",
-            encoding(segments=lambda segments, ids: torch.ones_like(ids) if segments is None else segments),
-            "Without segments all tokens get segment 1. None stands for segment 0: hand it on as it is.",
-        ),
-        Mutant(
-            "positions_of_real",
-            encoding(
-                positions=lambda ids, real: (
-                    torch.arange(ids.shape[1]).expand(ids.shape)
-                    if real is None
-                    else (real.long().cumsum(-1) - 1).clamp(min=0)
-                )
-            ),
-            "Positions count real tokens only, as in your decoder. BERT counts places, padding too: torch.arange(T).",
-        ),
-        Mutant(
-            "positions_from_one",
-            encoding(positions=lambda ids, real: torch.arange(1, ids.shape[1] + 1).expand(ids.shape)),
-            "Positions start at 1. They count from 0.",
-        ),
-        Mutant(
-            "positions_withheld",
-            encoding(given=lambda positions: None),
-            "The blocks get no positions. Learned ones are in the embeddings already, but RoPE turns inside of "
-            "attention.",
-        ),
-        Mutant(
-            "always_normed",
-            built(always_normed),
-            "There is a final_norm in a Post-LN model as well. Its last step is a norm already: nn.Identity().",
-        ),
-        Mutant(
-            "never_normed",
-            built(never_normed),
-            "There is no final_norm with weights. Where the placement is not post, nothing else brings the stream to "
-            "size: make_norm(c).",
-        ),
-        Mutant(
-            "norm_unused",
-            encoding(norm=lambda self, x: x),
-            "final_norm is made and never used. Return self.final_norm(x).",
-        ),
-        Mutant(
-            "norm_in_loop",
-            variant(Encoder, forward=_normed_each),
-            "final_norm stands inside of the loop. It comes once, after the last block.",
-        ),
-        Mutant(
-            "all_stored",
-            built(all_stored),
-            "With shared_layers there are n_layers blocks. ALBERT stores one, and runs it n_layers times.",
-        ),
-        Mutant(
-            "one_stored",
-            built(one_stored),
-            "There is one block, whatever shared_layers says. Without it each layer has a block of its own.",
-        ),
-        Mutant(
-            "runs_once",
-            encoding(order=lambda n, blocks: range(blocks)),
-            "The shared block runs once. It runs n_layers times, each time on what it gave before.",
-        ),
-        Mutant(
-            "last_skipped",
-            encoding(order=lambda n, blocks: [i % blocks for i in range(n - 1)]),
-            "One round is missing. All n_layers layers run.",
-        ),
-        Mutant(
-            "once_too_often",
-            encoding(order=lambda n, blocks: [i % blocks for i in range(n + 1)]),
-            "There is one round too many. n_layers layers run.",
-        ),
-        Mutant(
-            "backwards",
-            encoding(order=lambda n, blocks: [i % blocks for i in range(n)][::-1]),
-            "The blocks run from the last to the first. Run them in the order of their numbers.",
-        ),
-        Mutant(
-            "first_block_always",
-            encoding(order=lambda n, blocks: [0] * n),
-            "Every layer runs block 0. Without shared_layers each has its own: self.blocks[layer].",
-        ),
-        Mutant(
-            "not_chained",
-            variant(Encoder, forward=_not_chained),
-            "Every block gets the embeddings. Feed it with what the block before gave: x, _ = block(x, …).",
-        ),
-        Mutant(
-            "own_attention",
-            built(own_attention),
-            "The argument attention is not used. Hand it on to Block: families bring attention of their own.",
-        ),
-        Mutant(
-            "own_ffn",
-            built(own_ffn),
-            "The argument ffn is not used. Hand it on to Block: families bring feed-forward layers of their own.",
-        ),
-        Mutant(
-            "plain_list",
-            built(plain_list),
-            "The blocks lie in a plain Python list, where torch does not find their weights. Use nn.ModuleList.",
-        ),
-        Mutant(
-            "first_token",
-            encoding(result=lambda x, pair, real: x[:, 0]),
-            "Only the first token's vector is returned. Return all of them, (B, T, d_model); who needs the first takes "
-            "it.",
-        ),
-        Mutant(
-            "mean",
-            encoding(result=lambda x, pair, real: x.mean(1)),
-            "The mean over the tokens is returned. Return one vector for each token, (B, T, d_model).",
-        ),
-        Mutant(
-            "with_pair",
-            encoding(result=lambda x, pair, real: (x, pair)),
-            "Keys and values are returned beside the stream. An encoder reads once and needs no cache: return x alone.",
-        ),
-        Mutant(
-            "padding_cleared",
-            encoding(result=lambda x, pair, real: x if real is None else x * real[..., None]),
-            "The vectors of padding are set to 0. Leave them: the mask keeps the others from looking there.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+one row of places serves every text
+    d85e369d57 solution, call: torch.arange(ids.shape[1]).expand(ids.shape) → torch.arange(ids.shape[1])
+    6da3f711b7 alternative ByCycle, call: torch.arange(T).repeat(B, 1) → torch.arange(T)
+the blocks are made alike and get their weights by name
+    150534a44e solution, reversed: range(stored) reversed
+a mask with one row serves every query
+    cbd15c0eb0 alternative ByCycle, call: real.view(B, 1, 1, T).repeat(1, 1, T, 1) → real.view(B, 1, 1, T)
+all are True, and their shape is made afterwards
+    1662ee7d7f alternative ByCycle, argument: torch.ones(B, T, dtype=torch.bool): arguments 1 and 2 swapped
+what is stored is one block or all, so the number divides evenly
+    07ac12ce51 alternative ByCycle, arithmetic: self.n_layers // len(self.blocks) rounded up
+the embeddings take None for segment 0
+    7098729fef alternative ByBranch, statement: left out: segments = torch.zeros_like(ids) if segments is None else se…
+    2cc70a1896 alternative ByBranch, branch: torch.zeros_like(ids) if segments is None else segments → segments
+the number of the round is not used
+    dd346d09df alternative ByBranch, reversed: range(self.c['n_layers']) reversed
+both make (B, 1, 1, T) of (B, T)
+    4c6ea4652a alternative ByBranch, constant: 1 → 2 in real.unsqueeze(1).unsqueeze(1)
+the one block is the first and the last
+    2db4e5b2a7 alternative ByBranch, constant: 0 → -1 in self.blocks[0]
+""",
 )

@@ -3,11 +3,11 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
 from autograder.reference.assembly.experts import Experts
-from autograder.reference.assembly.pieces import make_ffn
 
 from .shared import Config, llama, made, variant, weights
 
@@ -62,32 +62,6 @@ class ByOrder(Experts):
         return out.index_add(0, order // k, torch.cat(parts)).view_as(x)
 
 
-def routing(
-    scores=lambda self, x: self.router(x).softmax(-1),
-    choose=lambda self, p: p.topk(self.n_active, dim=-1),
-    shares=lambda p: p / p.sum(-1, keepdim=True),
-    result=lambda expert, x, share: expert(x) * share,
-    after=lambda out, x: out,
-):
-    """Experts with one thing done in another way."""
-
-    def forward(self, x):
-        p, chosen = choose(self, scores(self, x))
-        share, out = shares(p), torch.zeros_like(x)
-        for i, expert in enumerate(self.experts):
-            b, t, place = torch.where(chosen == i)
-            if len(b):
-                made = result(expert, x[b, t], share[b, t, place][:, None])
-                out = out.index_put((b, t), made, accumulate=True)
-        return after(out, x)
-
-    return variant(Experts, forward=forward)
-
-
-def _of(self, p, k):
-    return p.topk(min(k, p.shape[-1]), dim=-1)
-
-
 def _dense(self, x):
     """All experts on all tokens; the shares of those that were not chosen are 0."""
     p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
@@ -101,86 +75,6 @@ def _chosen_last(self, x):
     every = torch.stack([expert(x) for expert in self.experts], dim=2)
     mine = every.gather(2, chosen[..., None].expand(-1, -1, -1, x.shape[-1]))
     return (mine * (p / p.sum(-1, keepdim=True))[..., None]).sum(2)
-
-
-def _collected(add):
-    """The results are added into a tensor of zeros that is float32 whatever x is, by ``add(out, where, made)``."""
-
-    def forward(self, x):
-        p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
-        share, out = p / p.sum(-1, keepdim=True), torch.zeros(x.shape)
-        for i, expert in enumerate(self.experts):
-            b, t, place = torch.where(chosen == i)
-            if len(b):
-                out = add(out, (b, t), expert(x[b, t]) * share[b, t, place][:, None])
-        return out
-
-    return variant(Experts, forward=forward)
-
-
-def _written(out, where, made):
-    out[where] = out[where] + made.float()
-    return out
-
-
-def _all_mixed(self, x):
-    p = self.router(x).softmax(-1)
-    return sum(p[..., i, None] * expert(x) for i, expert in enumerate(self.experts))
-
-
-def _overwriting(self, x):
-    p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
-    share, out = p / p.sum(-1, keepdim=True), torch.zeros_like(x)
-    for i, expert in enumerate(self.experts):
-        b, t, place = torch.where(chosen == i)
-        if len(b):
-            out = out.index_put((b, t), expert(x[b, t]) * share[b, t, place][:, None])
-    return out
-
-
-def _in_turn(self, x):
-    """The second expert reads what the first one wrote."""
-    p, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
-    share, out = p / p.sum(-1, keepdim=True), x
-    for i, expert in enumerate(self.experts):
-        b, t, place = torch.where(chosen == i)
-        if len(b):
-            out = out.index_put((b, t), expert(out[b, t]) * share[b, t, place][:, None])
-    return out
-
-
-def _one_for_all(self, p):
-    """The experts that the mean over the text prefers, for all its tokens."""
-    chosen = p.mean(1, keepdim=True).topk(self.n_active, dim=-1).indices.expand(-1, p.shape[1], -1)
-    return p.gather(-1, chosen), chosen
-
-
-def _over_tokens(self, x):
-    return self.router(x).softmax(1)
-
-
-def _shares_of_places(p):
-    """The largest share for whoever comes first in the list of experts."""
-    share = p / p.sum(-1, keepdim=True)
-    return share.flip(-1)
-
-
-def built(build):
-    """Experts whose ``__init__`` goes on with ``build(self, c)``."""
-
-    def init(self, c):
-        Experts.__init__(self, c)
-        build(self, c)
-
-    return variant(Experts, __init__=init)
-
-
-def always_gated(self, c):
-    self.experts = nn.ModuleList(make_ffn({**c, "gated": True}) for _ in range(c["n_experts"]))
-
-
-def router_bias(self, c):
-    self.router = nn.Linear(c["d_model"], c["n_experts"])
 
 
 def _drawn(g: Source, c: Config, B: int, T: int) -> Program:
@@ -246,6 +140,81 @@ def _large(g: Source) -> Program:
     return made(g, "Experts", Experts, c).call(_signs(g, 1, T, 8))
 
 
+MISTAKES = [
+    *changes(
+        Experts,
+        """
+always_gated: make_ffn(c) for → make_ffn({**c, "gated": True}) for
+    Every expert has a gate, whatever c["gated"] says. make_ffn(c) makes what the configuration asks for.
+""",
+    ),
+    Mutant(
+        "dense",
+        variant(Experts, forward=_dense),
+        "The numbers are right, but every expert runs on every token, and what nobody chose is multiplied by 0. "
+        "Give each expert its own tokens only.",
+    ),
+    Mutant(
+        "chosen_last",
+        variant(Experts, forward=_chosen_last),
+        "The numbers are right, but all experts run first, and the chosen results are picked afterwards. Pick the "
+        "tokens first: x[chosen == i].",
+    ),
+    *changes(
+        Experts,
+        """
+not_renormalized: share = share / share.sum(-1, keepdim=True) →
+    The shares are probabilities among all experts and sum to less than 1. Divide them by the sum of those that were
+    chosen.
+equal_shares: share / share.sum(-1, keepdim=True) → torch.full_like(share, 1 / self.n_active)
+    The chosen experts get equal shares. Weight each by its probability.
+unweighted: share / share.sum(-1, keepdim=True) → torch.ones_like(share)
+    The chosen experts' results are added without shares. Weight each by its probability.
+all_mixed: topk(self.n_active → topk(len(self.experts)
+    All experts are mixed by their probabilities. Only the n_active largest of a token count.
+smallest: self.n_active, dim=-1 → self.n_active, dim=-1, largest=False
+    The experts with the smallest probabilities are chosen. Take the largest.
+first_expert: topk(self.n_active → topk(1
+    Each token goes to one expert, whatever n_active says. Take the n_active largest.
+always_two: topk(self.n_active → topk(2
+    Each token goes to two experts, whatever n_active says. Take c["n_active"].
+one_more: topk(self.n_active → topk(min(self.n_active + 1, len(self.experts))
+    One expert too many runs for each token. Take n_active of them.
+one_for_all: share, chosen = self.router → p = self.router ; .topk(self.n_active, dim=-1) →
+; share = share / → _, chosen = p.mean(1, keepdim=True).topk(self.n_active); share = share /
+; share = share / → chosen = chosen.expand(-1, x.shape[1], -1); share = p.gather(-1, chosen); share = share /
+    All tokens of a text go to the same experts. Every token has scores, and a choice, of its own.
+over_tokens: softmax(-1) → softmax(1)
+    The softmax runs over the tokens. The probabilities of one token sum to 1 over the experts: dim=-1.
+raw_scores: .softmax(-1) →
+    The router's scores are divided by their sum as they are. They become shares through a softmax.
+sigmoid: softmax(-1) → sigmoid()
+    Scores go through a sigmoid. Mixtral takes a softmax, in which experts compete.
+shares_exchanged: share / share.sum(-1, keepdim=True) → (share / share.sum(-1, keepdim=True)).flip(-1)
+    The shares go to the wrong experts. share[..., j] belongs to the expert chosen[..., j].
+input_weighted: expert(x[b, t]) * share[b, t, place][:, None] → expert(x[b, t] * share[b, t, place][:, None])
+    A token is multiplied by its share before the expert. Experts are not linear: weight what they return.
+overwritten: , accumulate=True →
+    A token's second expert overwrites what the first one gave. Add the results.
+in_turn: torch.zeros_like(x) → x ; expert(x[b, t]) → expert(out[b, t]) ; , accumulate=True →
+    The second expert reads what the first one wrote. All chosen experts read the token itself, and their results
+    are added.
+with_residual: return out → return out + x
+    The token itself is added. The block's residual does that: return the experts' part alone.
+float32_alone: torch.zeros_like(x) → torch.zeros(x.shape)
+; expert(x[b, t]) * share[b, t, place][:, None] → (expert(x[b, t]) * share[b, t, place][:, None]).float()
+    The results are collected in a float32 tensor, whatever dtype the tokens have. Make it of x's dtype.
+float32_refused: torch.zeros_like(x) → torch.zeros(x.shape)
+    The tensor that collects the results is float32, so it refuses float64 ones. Make it of x's dtype.
+router_detached: share / share.sum(-1, keepdim=True) → (share / share.sum(-1, keepdim=True)).detach()
+    No gradient reaches the router: the shares are cut off. It learns through them alone.
+other_weights: , bias=False →
+    There are other weights than asked for. router leads from d_model to n_experts without a bias; experts holds
+    n_experts layers from make_ffn(c).
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="assembly.experts",
     title="A choice of experts",
@@ -253,7 +222,6 @@ EXERCISE = Exercise(
     difficulty=4,
     minutes=18,
     extension=True,
-    signature="Experts(c)",
     reference=Experts,
     alternatives=[ByRows, ByIndexAdd, ByOrder],
     cases=[
@@ -284,131 +252,11 @@ EXERCISE = Exercise(
             weight=2,
         ),
     ],
-    mutants=[
-        Mutant(
-            "always_gated",
-            built(always_gated),
-            'Every expert has a gate, whatever c["gated"] says. make_ffn(c) makes what the configuration asks for.',
-        ),
-        Mutant(
-            "dense",
-            variant(Experts, forward=_dense),
-            "The numbers are right, but every expert runs on every token, and what nobody chose is multiplied by 0. "
-            "Give each expert its own tokens only.",
-        ),
-        Mutant(
-            "chosen_last",
-            variant(Experts, forward=_chosen_last),
-            "The numbers are right, but all experts run first, and the chosen results are picked afterwards. Pick the "
-            "tokens first: x[chosen == i].",
-        ),
-        Mutant(
-            "not_renormalized",
-            routing(shares=lambda p: p),
-            "The shares are probabilities among all experts and sum to less than 1. Divide them by the sum of those "
-            "that were chosen.",
-        ),
-        Mutant(
-            "equal_shares",
-            routing(shares=lambda p: torch.full_like(p, 1 / p.shape[-1])),
-            "The chosen experts get equal shares. Weight each by its probability.",
-        ),
-        Mutant(
-            "unweighted",
-            routing(shares=torch.ones_like),
-            "The chosen experts' results are added without shares. Weight each by its probability.",
-        ),
-        Mutant(
-            "all_mixed",
-            variant(Experts, forward=_all_mixed),
-            "All experts are mixed by their probabilities. Only the n_active largest of a token count.",
-        ),
-        Mutant(
-            "smallest",
-            routing(choose=lambda self, p: p.topk(self.n_active, dim=-1, largest=False)),
-            "The experts with the smallest probabilities are chosen. Take the largest.",
-        ),
-        Mutant(
-            "first_expert",
-            routing(choose=lambda self, p: _of(self, p, 1)),
-            "Each token goes to one expert, whatever n_active says. Take the n_active largest.",
-        ),
-        Mutant(
-            "always_two",
-            routing(choose=lambda self, p: _of(self, p, 2)),
-            'Each token goes to two experts, whatever n_active says. Take c["n_active"].',
-        ),
-        Mutant(
-            "one_more",
-            routing(choose=lambda self, p: _of(self, p, self.n_active + 1)),
-            "One expert too many runs for each token. Take n_active of them.",
-        ),
-        Mutant(
-            "one_for_all",
-            routing(choose=_one_for_all),
-            "All tokens of a text go to the same experts. Every token has scores, and a choice, of its own.",
-        ),
-        Mutant(
-            "over_tokens",
-            routing(scores=_over_tokens),
-            "The softmax runs over the tokens. The probabilities of one token sum to 1 over the experts: dim=-1.",
-        ),
-        Mutant(
-            "raw_scores",
-            routing(scores=lambda self, x: self.router(x)),
-            "The router's scores are divided by their sum as they are. They become shares through a softmax.",
-        ),
-        Mutant(
-            "sigmoid",
-            routing(scores=lambda self, x: self.router(x).sigmoid()),
-            "Scores go through a sigmoid. Mixtral takes a softmax, in which experts compete.",
-        ),
-        Mutant(
-            "shares_exchanged",
-            routing(shares=_shares_of_places),
-            "The shares go to the wrong experts. share[..., j] belongs to the expert chosen[..., j].",
-        ),
-        Mutant(
-            "input_weighted",
-            routing(result=lambda expert, x, share: expert(x * share)),
-            "A token is multiplied by its share before the expert. Experts are not linear: weight what they return.",
-        ),
-        Mutant(
-            "overwritten",
-            variant(Experts, forward=_overwriting),
-            "A token's second expert overwrites what the first one gave. Add the results.",
-        ),
-        Mutant(
-            "in_turn",
-            variant(Experts, forward=_in_turn),
-            "The second expert reads what the first one wrote. All chosen experts read the token itself, and their "
-            "results are added.",
-        ),
-        Mutant(
-            "with_residual",
-            routing(after=lambda out, x: out + x),
-            "The token itself is added. The block's residual does that: return the experts' part alone.",
-        ),
-        Mutant(
-            "float32_alone",
-            _collected(_written),
-            "The results are collected in a float32 tensor, whatever dtype the tokens have. Make it of x's dtype.",
-        ),
-        Mutant(
-            "float32_refused",
-            _collected(lambda out, where, made: out.index_put(where, made, accumulate=True)),
-            "The tensor that collects the results is float32, so it refuses float64 ones. Make it of x's dtype.",
-        ),
-        Mutant(
-            "router_detached",
-            routing(shares=lambda p: (p / p.sum(-1, keepdim=True)).detach()),
-            "No gradient reaches the router: the shares are cut off. It learns through them alone.",
-        ),
-        Mutant(
-            "other_weights",
-            built(router_bias),
-            "There are other weights than asked for. router leads from d_model to n_experts without a bias; experts "
-            "holds n_experts layers from make_ffn(c).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+topk looks along the last axis where none is named
+    84528c145d solution, keyword: self.router(x).softmax(-1).topk(self.n_active, dim=-1) without dim=-1
+the experts are made alike and get their weights by name
+    fcf29e3f9f solution, reversed: range(c['n_experts']) reversed
+""",
 )

@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference.assembly.loading import CONV1D, PARTS, unfuse
 
 
@@ -31,73 +32,6 @@ def by_columns(state):
         is_conv = name.endswith(".weight") and any(f".{c}." in name for c in CONV1D)
         out.update({n: t.permute(1, 0) if is_conv else t for n, t in pieces.items()})
     return out
-
-
-def converting(
-    turned=lambda name: name.split(".")[-2] in CONV1D and name.endswith("weight"),
-    turn=lambda tensor: tensor.T,
-    fused=lambda name: "c_attn" in name,
-    cut=lambda tensor: tensor.chunk(3),
-    parts=PARTS,
-    new=lambda name, part: name.replace("c_attn", part),
-    check=True,
-    keep=False,
-):
-    """``unfuse`` with one thing done in another way. keep: the fused tensor stays as well."""
-
-    def wrong(state):
-        out = {}
-        for name, tensor in state.items():
-            tensor = turn(tensor) if turned(name) else tensor
-            if not fused(name):
-                out[name] = tensor
-                continue
-            if check and len(tensor) % 3:
-                raise ValueError(name)
-            out.update({new(name, part): piece for part, piece in zip(parts, cut(tensor), strict=False)})
-            if keep:
-                out[name] = tensor
-        return out
-
-    return wrong
-
-
-def cut_first(state):
-    """The rows of Conv1D's matrix are cut, and turned afterwards."""
-    out = {}
-    for name, tensor in state.items():
-        is_conv = name.split(".")[-2] in CONV1D and name.endswith("weight")
-        if "c_attn" not in name:
-            out[name] = tensor.T if is_conv else tensor
-        elif tensor.shape[-1] % 3:
-            raise ValueError(name)
-        else:
-            pieces = zip(PARTS, tensor.chunk(3), strict=False)
-            out.update({name.replace("c_attn", part): t.T if is_conv else t for part, t in pieces})
-    return out
-
-
-def all_matrices(name):
-    return name.endswith("weight") and "ln_" not in name
-
-
-def _except(layer):
-    return lambda name: name.split(".")[-2] in CONV1D and name.endswith("weight") and layer not in name
-
-
-def cut_alternately(tensor):
-    """Rows 0, 3, 6, … to the queries, as where q, k and v of one head lie side by side."""
-    return [tensor[i::3] for i in range(3)]
-
-
-def only_the_weight(tensor):
-    if tensor.ndim > 1 and len(tensor) % 3:
-        raise ValueError("no three parts")
-    return tensor.chunk(3)
-
-
-def every_projection(name):
-    return name.split(".")[-2].endswith(("proj", "c_attn", "c_fc")) and name.endswith("weight")
 
 
 def layer(g: Source, number: int, d: int, d_ff: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
@@ -129,6 +63,62 @@ def _model(g: Source) -> Program:
     return call({**state, "ln_f.weight": g.randn(4), "ln_f.bias": g.randn(4)})
 
 
+MISTAKES = changes(
+    unfuse,
+    """
+every_projection: layer in CONV1D → layer.endswith(("proj", "c_attn", "c_fc"))
+    Any layer whose name ends in proj is transposed. Only c_attn, c_proj and c_fc are Conv1D.
+only_the_weight: if len(tensor) % 3: → if tensor.ndim > 1 and len(tensor) % 3:
+    Only the weight of c_attn has to divide by three here. A bias that does not raises ValueError as well.
+not_transposed: tensor = tensor.T → pass ; if len(tensor) % 3: → if False: ; tensor.chunk(3) → tensor.chunk(3, dim=-1)
+    The matrices are cut and named, but they still lie as Conv1D has them, (d_in, d_out). nn.Linear wants (d_out,
+    d_in): transpose.
+reshaped: tensor.T → tensor.reshape(tensor.shape[1], -1)
+    Matrices are reshaped to (d_out, d_in), which cuts the same row of numbers anew. Swap the axes: .T.
+cut_rows_first: layer in CONV1D → layer in ("c_proj", "c_fc") ; len(tensor) % 3 → tensor.shape[-1] % 3
+; strict=True → strict=False ; = piece → = piece.T if name.endswith("weight") else piece
+    c_attn is cut along its first axis before it is turned. That axis holds the inputs; queries, keys and values lie
+    side by side along the last.
+all_turned: layer in CONV1D → "ln_" not in name
+    Embeddings are transposed as well. Only Conv1D's layers lie the other way: c_attn, c_proj and c_fc.
+c_proj_forgotten: layer in CONV1D → layer in ("c_attn", "c_fc")
+    c_proj is not transposed. Both of them, in attention and in the feed-forward layer, are Conv1D.
+c_fc_forgotten: layer in CONV1D → layer in ("c_attn", "c_proj")
+    c_fc is not transposed. It is a Conv1D as well.
+c_attn_alone: layer in CONV1D → layer == "c_attn"
+    Only c_attn is transposed. c_proj and c_fc are Conv1D as well.
+biases_whole: layer != "c_attn" → not name.endswith("c_attn.weight")
+    The bias of c_attn is not cut. It has three parts, as the matrix has: one for each of q, k and v.
+key_first: zip(PARTS, → zip(("k_proj", "q_proj", "v_proj"),
+    Queries and keys are exchanged. c_attn holds queries, keys and values, in this order.
+values_first: zip(PARTS, → zip(("v_proj", "q_proj", "k_proj"),
+    The parts are named v, q, k. c_attn holds queries, keys and values, in this order.
+values_before_keys: zip(PARTS, → zip(("q_proj", "v_proj", "k_proj"),
+    Keys and values are exchanged. c_attn holds queries, keys and values, in this order.
+alternately: tensor.chunk(3) → [tensor[i::3] for i in range(3)]
+    Every third row goes to the queries. In GPT-2 all queries come first, then all keys, then all values: cut three
+    blocks.
+fused_kept: zip(PARTS, tensor.chunk(3) → zip((*PARTS, "c_attn"), (*tensor.chunk(3), tensor)
+    c_attn is still there beside its parts. A strict load_state_dict knows no such name: leave it out.
+prefix_lost: name.replace("c_attn", part) → f"{part}.{name.split('.')[-1]}"
+    The parts are called q_proj.weight and so on, without their layer. Replace c_attn in the name, and keep the
+    rest.
+short_names: zip(PARTS, → zip(("q", "k", "v"),
+    The parts are called q, k and v. Asked for are q_proj, k_proj and v_proj.
+old_names: name.replace("c_attn", part) → f"{name}.{part}"
+    The part's name stands behind the old one. It takes the place of c_attn: h.0.attn.q_proj.weight.
+others_dropped: return out → return {n: t for n, t in out.items() if "_proj" in n or "c_" in n}
+    Tensors of other layers are left out. Norms and embeddings pass through as they are.
+unequal_accepted: if len(tensor) % 3: → if False:
+    A c_attn whose columns do not divide by three was accepted. Raise ValueError: chunk makes parts of different
+    sizes.
+unchanged: out: State = {} → return dict(state)
+    Nothing was changed. Transpose the weights of c_attn, c_proj and c_fc, and cut c_attn into three.
+in_float32: tensor.T → tensor.T.float()
+    The matrices are turned into float32. Pass on every dtype as it came.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.fused",
     title="GPT-2's matrices",
@@ -136,7 +126,6 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=12,
     extension=True,
-    signature="unfuse(state)",
     reference=unfuse,
     alternatives=[in_two_steps, by_columns],
     cases=[
@@ -162,121 +151,18 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "every_projection",
-            converting(turned=every_projection),
-            "Any layer whose name ends in proj is transposed. Only c_attn, c_proj and c_fc are Conv1D.",
-        ),
-        Mutant(
-            "only_the_weight",
-            converting(check=False, cut=only_the_weight),
-            "Only the weight of c_attn has to divide by three here. A bias that does not raises ValueError as well.",
-        ),
-        Mutant(
-            "not_transposed",
-            converting(turned=lambda name: False, cut=lambda tensor: tensor.chunk(3, dim=-1), check=False),
-            "The matrices are cut and named, but they still lie as Conv1D has them, (d_in, d_out). nn.Linear wants "
-            "(d_out, d_in): transpose.",
-        ),
-        Mutant(
-            "reshaped",
-            converting(turn=lambda tensor: tensor.reshape(tensor.shape[1], -1)),
-            "Matrices are reshaped to (d_out, d_in), which cuts the same row of numbers anew. Swap the axes: .T.",
-        ),
-        Mutant(
-            "cut_rows_first",
-            cut_first,
-            "c_attn is cut along its first axis before it is turned. That axis holds the inputs; queries, keys and "
-            "values lie side by side along the last.",
-        ),
-        Mutant(
-            "all_turned",
-            converting(turned=all_matrices),
-            "Embeddings are transposed as well. Only Conv1D's layers lie the other way: c_attn, c_proj and c_fc.",
-        ),
-        Mutant(
-            "c_proj_forgotten",
-            converting(turned=_except("c_proj")),
-            "c_proj is not transposed. Both of them, in attention and in the feed-forward layer, are Conv1D.",
-        ),
-        Mutant(
-            "c_fc_forgotten",
-            converting(turned=_except("c_fc")),
-            "c_fc is not transposed. It is a Conv1D as well.",
-        ),
-        Mutant(
-            "c_attn_alone",
-            converting(turned=lambda name: name.endswith("c_attn.weight")),
-            "Only c_attn is transposed. c_proj and c_fc are Conv1D as well.",
-        ),
-        Mutant(
-            "biases_whole",
-            converting(fused=lambda name: name.endswith("c_attn.weight")),
-            "The bias of c_attn is not cut. It has three parts, as the matrix has: one for each of q, k and v.",
-        ),
-        Mutant(
-            "key_first",
-            converting(parts=("k_proj", "q_proj", "v_proj")),
-            "Queries and keys are exchanged. c_attn holds queries, keys and values, in this order.",
-        ),
-        Mutant(
-            "values_first",
-            converting(parts=("v_proj", "q_proj", "k_proj")),
-            "The parts are named v, q, k. c_attn holds queries, keys and values, in this order.",
-        ),
-        Mutant(
-            "values_before_keys",
-            converting(parts=("q_proj", "v_proj", "k_proj")),
-            "Keys and values are exchanged. c_attn holds queries, keys and values, in this order.",
-        ),
-        Mutant(
-            "alternately",
-            converting(cut=cut_alternately),
-            "Every third row goes to the queries. In GPT-2 all queries come first, then all keys, then all values: cut "
-            "three blocks.",
-        ),
-        Mutant(
-            "fused_kept",
-            converting(keep=True),
-            "c_attn is still there beside its parts. A strict load_state_dict knows no such name: leave it out.",
-        ),
-        Mutant(
-            "prefix_lost",
-            converting(new=lambda name, part: f"{part}.{name.split('.')[-1]}"),
-            "The parts are called q_proj.weight and so on, without their layer. Replace c_attn in the name, and keep "
-            "the rest.",
-        ),
-        Mutant(
-            "short_names",
-            converting(parts=("q", "k", "v")),
-            "The parts are called q, k and v. Asked for are q_proj, k_proj and v_proj.",
-        ),
-        Mutant(
-            "old_names",
-            converting(new=lambda name, part: f"{name}.{part}"),
-            "The part's name stands behind the old one. It takes the place of c_attn: h.0.attn.q_proj.weight.",
-        ),
-        Mutant(
-            "others_dropped",
-            lambda state: {n: t for n, t in unfuse(state).items() if "_proj" in n or "c_" in n},
-            "Tensors of other layers are left out. Norms and embeddings pass through as they are.",
-        ),
-        Mutant(
-            "unequal_accepted",
-            converting(check=False),
-            "A c_attn whose columns do not divide by three was accepted. Raise ValueError: chunk makes parts of "
-            "different sizes.",
-        ),
-        Mutant(
-            "unchanged",
-            lambda state: dict(state),
-            "Nothing was changed. Transpose the weights of c_attn, c_proj and c_fc, and cut c_attn into three.",
-        ),
-        Mutant(
-            "in_float32",
-            converting(turn=lambda tensor: tensor.T.float()),
-            "The matrices are turned into float32. Pass on every dtype as it came.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+a checkpoint is converted once, before anything is trained
+    gradient of unfuse
+""",
+    equivalent="""
+a checkpoint is converted before anything is trained: its tensors carry no gradient
+    a5aeb95709 solution, result: return out: result detach
+    c357b433d5 alternative in_two_steps, result: return out: result detach
+    5f262fcd2d alternative by_columns, result: return out: result detach
+the other tensor of such a layer is its bias, and .T leaves one axis as it is
+    1cb95fd6cb solution, clause: layer in ('c_attn', 'c_proj', 'c_fc') and name.endswith('weight') without name.endswi…
+    283b4275bf solution, call: name.endswith('weight') → name
+""",
 )

@@ -2,11 +2,10 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference.assembly import masks as ref
 from autograder.reference.masks import left_padded, right_padded
-
-IDS, MASK = ref.position_ids, ref.decoder_mask
 
 
 def ids_by_loop(real):
@@ -49,51 +48,6 @@ def mask_by_triangles(real, T, window=None):
     return (seen | torch.eye(S).bool())[:, None, S - T :]
 
 
-def wrong(
-    causal=lambda q, k: k <= q,
-    near=lambda q, k, w: k > q - w,
-    join=lambda seen, real: seen & real[:, None, None, :],
-    own=lambda mask, q, k: mask | (k == q),
-    first=lambda S, T: S - T,
-):
-    """decoder_mask with one of its steps exchanged."""
-
-    def mask(real, T, window=None):
-        S = real.shape[1]
-        query, key = first(S, T) + torch.arange(T)[:, None], torch.arange(S)
-        seen = causal(query, key)
-        if window is not None:
-            seen = seen & near(query, key, window)
-        return own(join(seen, real), query, key)
-
-    return IDS, mask
-
-
-def _own_if_real(mask, q, k):
-    return mask
-
-
-def _rows_hidden(real, T, window=None):
-    """Padding in the queries' place."""
-    S = real.shape[1]
-    return MASK(torch.ones_like(real), T, window) & real[:, None, S - T :, None] | torch.eye(S).bool()[S - T :]
-
-
-def _all_of_padding(real, T, window=None):
-    """A padded query sees everything up to itself."""
-    S = real.shape[1]
-    padded = ~real[:, None, S - T :, None]
-    return MASK(real, T, window) | padded & MASK(torch.ones_like(real), T)
-
-
-def _first_column(real, T, window=None):
-    """Every query sees column 0, so that no row is empty."""
-    S = real.shape[1]
-    query, key = torch.arange(S - T, S)[:, None], torch.arange(S)
-    seen = (key <= query) if window is None else (key <= query) & (key > query - window)
-    return seen & real[:, None, None, :] | (key == 0)
-
-
 def _left(g: Source, B: int, S: int) -> torch.Tensor:
     return left_padded(g.integers(2, S - 1, B), S)
 
@@ -132,15 +86,87 @@ def _nothing_real(g: Source) -> Program:
     return call(left_padded(lengths, 7)).call(left_padded(lengths, 7), 7, fn="decoder_mask")
 
 
+MISTAKES = changes(
+    (ref.position_ids, ref.decoder_mask),
+    """
+places_by_column: (real.long().cumsum(-1) - 1).clamp(min=0) → torch.arange(real.shape[1]).expand(real.shape)
+    position_ids counts padding: the first word stands at 0 wherever its column is. Count what is real.
+places_from_one: (real.long().cumsum(-1) - 1).clamp(min=0) → real.long().cumsum(-1)
+    position_ids starts at 1. The first word stands at 0: subtract 1.
+negative_places: .clamp(min=0) →
+    position_ids gives −1 to padding in front, which no table has. Clamp at 0.
+padding_at_zero: - 1).clamp(min=0) → - 1) * real
+    position_ids gives 0 to padding behind the last word. There the last word's place is repeated.
+over_texts: cumsum(-1) → cumsum(0)
+    position_ids counts down the batch. Count along each text: cumsum(-1).
+float_places: .clamp(min=0) → .clamp(min=0).float()
+    position_ids gives floats, which pick no row of a table. Count in int64: real.long().
+own_forgotten: | (key == query) →
+    A padded token sees nothing, and its row becomes NaN, which spreads. Every token sees itself: | (key == query),
+    last.
+padding_seen: seen & real[:, None, None, :] → seen.expand(len(real), 1, T, S)
+    decoder_mask lets padding be seen. A key must be real: & real[:, None, None, :].
+future_seen: key <= query → key <= query + S
+    decoder_mask lets the future be seen: key <= query, in columns.
+upside_down: seen & real[:, None, None, :] | (key == query) → ~(seen & real[:, None, None, :] | (key == query))
+    decoder_mask is upside down: True means may look.
+numbers: seen & real[:, None, None, :] | (key == query) → (seen & real[:, None, None, :] | (key == query)).float()
+    decoder_mask gives numbers. Attention wants booleans: True means may look.
+backwards: key <= query → key >= query ; key > query - window → key < query + window
+    decoder_mask shows the future and hides the past. A query sees keys up to its own column: key <= query.
+first_rows: arange(S - T, S, → arange(T,
+    decoder_mask takes the first T rows. Behind a past the queries are the newest: the first stands at S − T.
+off_by_one_past: arange(S - T, S, device=real.device)[:, None] → arange(T)[:, None] + max(0, S - T - 1)
+    Behind a past each query stands one column too early. The first of T queries is column S − T.
+window_ignored: seen &= key > query - window → pass
+    decoder_mask never uses the window. It hides keys that lie window columns back, or more.
+window_plus_one: key > query - window → key >= query - window
+    The window is one key too wide. It counts the own token: key > query - window.
+window_minus_one: key > query - window → key > query - window + 1
+    The window is one key too narrow. It counts the own token: key > query - window.
+window_outside: key > query - window → key <= query - window
+    The window hides what is near and shows what is far. Turn the comparison round: key > query - window.
+window_from_start: key > query - window → key < window
+    The window lies on the first keys. It goes with the query: key > query - window.
+blocks: key > query - window → key // window == query // window
+    The text is cut into blocks of the window's size. The window slides with the query: key > query - window.
+queries_hidden: real[:, None, None, :] → real[:, None, S - T:, None]
+    real is laid on the queries, so padded keys can be seen. It speaks about keys: real[:, None, None, :].
+padding_sees_all: (key == query) → (key == query) | ~real[:, None, S - T:, None] & (key <= query)
+    Padded tokens see all of what is before them. They see real keys, and themselves; only their own place is added.
+first_column: key == query → key == 0
+    Every query is given column 0, so that no row is empty. That shows a key of padding to all; give each its own.
+padding_inverted: & real → & ~real
+    Words are hidden and padding is seen. real is True for words: use it as it is.
+either: seen & real → seen | real
+    A key is allowed where one condition holds. Both must: join them by &.
+no_head_axis: real[:, None, None, :] → real[:, None, :]
+    The shape is (B, T, S). Scores are (B, H, T, S), so texts would line up with heads: add an axis, (B, 1, T, S).
+padding_at_one: .clamp(min=0) → .masked_fill(~real, 1)
+    position_ids gives 1 to all padding. In front of the text padding stands at 0, and behind it the last word's
+    place is repeated.
+padding_below_zero: .clamp(min=0) → .masked_fill(~real, -1)
+    position_ids gives −1 to all padding, which no table has. In front of the text padding stands at 0, and behind
+    it the last word's place is repeated.
+places_from_two: (real.long().cumsum(-1) - 1).clamp(min=0) → real.long().cumsum(-1) * real + 1
+    position_ids counts words from 2 and gives 1 to padding, as RoBERTa does, which keeps the first rows of its
+    table for padding. Here the first word stands at 0.
+places_from_one_padding_at_zero: (real.long().cumsum(-1) - 1).clamp(min=0) → real.long().cumsum(-1) * real
+    position_ids counts words from 1, so that 0 is free for all padding. Here the first word stands at 0, and
+    padding behind a text repeats the last word's place.
+columns_from_first_word: real.long().cumsum(-1) - 1 → torch.arange(real.shape[1]) - real.long().argmax(-1, keepdim=True)
+    position_ids counts columns from the first word on, so padding behind the last word gets new places. Only what
+    is real counts.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.masks",
     title="Places and masks of a decoder",
     points=1,
     difficulty=2,
     minutes=6,
-    signature="position_ids(real)",
-    targets=("position_ids", "decoder_mask"),
-    reference=(IDS, MASK),
+    reference=(ref.position_ids, ref.decoder_mask),
     alternatives=[(ids_by_loop, mask_by_loop), (ids_by_triangle, mask_by_triangles)],
     cases=[
         Case(
@@ -173,170 +199,17 @@ EXERCISE = Exercise(
         Case("edges", "a window of 1, one as long as the text, and one that is longer", _edges),
         Case("nothing real", "a text of padding alone among others: each of its tokens sees itself", _nothing_real),
     ],
-    mutants=[
-        Mutant(
-            "places_by_column",
-            (lambda real: torch.arange(real.shape[1]).expand(real.shape), MASK),
-            "position_ids counts padding: the first word stands at 0 wherever its column is. Count what is real.",
-        ),
-        Mutant(
-            "places_from_one",
-            (lambda real: real.long().cumsum(-1), MASK),
-            "position_ids starts at 1. The first word stands at 0: subtract 1.",
-        ),
-        Mutant(
-            "negative_places",
-            (lambda real: real.long().cumsum(-1) - 1, MASK),
-            "position_ids gives −1 to padding in front, which no table has. Clamp at 0.",
-        ),
-        Mutant(
-            "padding_at_zero",
-            (lambda real: (real.long().cumsum(-1) - 1) * real, MASK),
-            "position_ids gives 0 to padding behind the last word. There the last word's place is repeated.",
-        ),
-        Mutant(
-            "over_texts",
-            (lambda real: (real.long().cumsum(0) - 1).clamp(min=0), MASK),
-            "position_ids counts down the batch. Count along each text: cumsum(-1).",
-        ),
-        Mutant(
-            "float_places",
-            (lambda real: IDS(real).float(), MASK),
-            "position_ids gives floats, which pick no row of a table. Count in int64: real.long().",
-        ),
-        Mutant(
-            "own_forgotten",
-            wrong(own=_own_if_real),
-            "A padded token sees nothing, and its row becomes NaN, which spreads. Every token sees itself: | (key == "
-            "query), last.",
-        ),
-        Mutant(
-            "padding_seen",
-            wrong(join=lambda seen, real: seen.expand(len(real), 1, *seen.shape)),
-            "decoder_mask lets padding be seen. A key must be real: & real[:, None, None, :].",
-        ),
-        Mutant(
-            "future_seen",
-            wrong(causal=lambda q, k: k < k + q + 1),
-            "decoder_mask lets the future be seen: key <= query, in columns.",
-        ),
-        Mutant(
-            "upside_down",
-            (IDS, lambda real, T, window=None: ~MASK(real, T, window)),
-            "decoder_mask is upside down: True means may look.",
-        ),
-        Mutant(
-            "numbers",
-            (IDS, lambda real, T, window=None: MASK(real, T, window).float()),
-            "decoder_mask gives numbers. Attention wants booleans: True means may look.",
-        ),
-        Mutant(
-            "backwards",
-            wrong(causal=lambda q, k: k >= q, near=lambda q, k, w: k < q + w),
-            "decoder_mask shows the future and hides the past. A query sees keys up to its own column: key <= query.",
-        ),
-        Mutant(
-            "first_rows",
-            wrong(first=lambda S, T: 0),
-            "decoder_mask takes the first T rows. Behind a past the queries are the newest: the first stands at S − T.",
-        ),
-        Mutant(
-            "off_by_one_past",
-            wrong(first=lambda S, T: max(0, S - T - 1)),
-            "Behind a past each query stands one column too early. The first of T queries is column S − T.",
-        ),
-        Mutant(
-            "window_ignored",
-            wrong(near=lambda q, k, w: k == k),
-            "decoder_mask never uses the window. It hides keys that lie window columns back, or more.",
-        ),
-        Mutant(
-            "window_plus_one",
-            wrong(near=lambda q, k, w: k >= q - w),
-            "The window is one key too wide. It counts the own token: key > query - window.",
-        ),
-        Mutant(
-            "window_minus_one",
-            wrong(near=lambda q, k, w: k > q - w + 1),
-            "The window is one key too narrow. It counts the own token: key > query - window.",
-        ),
-        Mutant(
-            "window_outside",
-            wrong(near=lambda q, k, w: k <= q - w),
-            "The window hides what is near and shows what is far. Turn the comparison round: key > query - window.",
-        ),
-        Mutant(
-            "window_from_start",
-            wrong(near=lambda q, k, w: k < w),
-            "The window lies on the first keys. It goes with the query: key > query - window.",
-        ),
-        Mutant(
-            "blocks",
-            wrong(near=lambda q, k, w: k // w == q // w),
-            "The text is cut into blocks of the window's size. The window slides with the query: key > query - window.",
-        ),
-        Mutant(
-            "queries_hidden",
-            (IDS, _rows_hidden),
-            "real is laid on the queries, so padded keys can be seen. It speaks about keys: real[:, None, None, :].",
-        ),
-        Mutant(
-            "padding_sees_all",
-            (IDS, _all_of_padding),
-            "Padded tokens see all of what is before them. They see real keys, and themselves; only their own place is "
-            "added.",
-        ),
-        Mutant(
-            "first_column",
-            (IDS, _first_column),
-            "Every query is given column 0, so that no row is empty. That shows a key of padding to all; give each "
-            "its own.",
-        ),
-        Mutant(
-            "padding_inverted",
-            wrong(join=lambda seen, real: seen & ~real[:, None, None, :]),
-            "Words are hidden and padding is seen. real is True for words: use it as it is.",
-        ),
-        Mutant(
-            "either",
-            wrong(join=lambda seen, real: seen | real[:, None, None, :]),
-            "A key is allowed where one condition holds. Both must: join them by &.",
-        ),
-        Mutant(
-            "no_head_axis",
-            (IDS, lambda real, T, window=None: MASK(real, T, window)[:, 0]),
-            "The shape is (B, T, S). Scores are (B, H, T, S), so texts would line up with heads: add an axis, (B, 1, "
-            "T, S).",
-        ),
-        Mutant(
-            "padding_at_one",
-            (lambda real: (real.long().cumsum(-1) - 1).masked_fill(~real, 1), MASK),
-            "position_ids gives 1 to all padding. In front of the text padding stands at 0, and behind it the last "
-            "word's place is repeated.",
-        ),
-        Mutant(
-            "padding_below_zero",
-            (lambda real: (real.long().cumsum(-1) - 1).masked_fill(~real, -1), MASK),
-            "position_ids gives −1 to all padding, which no table has. In front of the text padding stands at 0, and "
-            "behind it the last word's place is repeated.",
-        ),
-        Mutant(
-            "places_from_two",
-            (lambda real: real.long().cumsum(-1) * real + 1, MASK),
-            "position_ids counts words from 2 and gives 1 to padding, as RoBERTa does, which keeps the first rows of "
-            "its table for padding. Here the first word stands at 0.",
-        ),
-        Mutant(
-            "places_from_one_padding_at_zero",
-            (lambda real: real.long().cumsum(-1) * real, MASK),
-            "position_ids counts words from 1, so that 0 is free for all padding. Here the first word stands at 0, and "
-            "padding behind a text repeats the last word's place.",
-        ),
-        Mutant(
-            "columns_from_first_word",
-            (lambda real: (torch.arange(real.shape[1]) - real.long().argmax(-1, keepdim=True)).clamp(min=0), MASK),
-            "position_ids counts columns from the first word on, so padding behind the last word gets new places. Only "
-            "what is real counts.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the own place is added at the end, whatever the comparison says of it
+    90d9d9ae94 solution, compare: key <= query → key < query
+    bf8cef8b66 solution, window: query - 1 in key <= query
+a row of the tensor gives its booleans one by one, like a list
+    c0145d72c7 alternative (ids_by_loop, mask_by_loop), call: real.tolist() → real
+the rows of a mask do not depend on one another
+    e261076e3d alternative (ids_by_loop, mask_by_loop), reversed: range(T) reversed
+the axis for the heads has one entry, which is the first and the last
+    103e4ffffd alternative (ids_by_loop, mask_by_loop), constant: 0 → -1 in (:, 0, t, first:at + 1)
+    f9bcb8bbc1 alternative (ids_by_loop, mask_by_loop), constant: 0 → -1 in (:, 0, t, at)
+""",
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, refused
 from autograder.reference.assembly.loading import rename
 
@@ -54,72 +55,8 @@ def by_anchors(state, rules):
     return out
 
 
-def first_alone(state, rules):
-    for name in state:
-        if first_rule(name, rules) is None:
-            raise ValueError(f"no rule for {name}")
-    return by_anchors(state, rules)
-
-
-def untold(state, rules):
-    if any(first_rule(name, rules) is None for name in state):
-        raise ValueError("a name has no rule")
-    return by_anchors(state, rules)
-
-
 def first_rule(name, rules):
     return next((r for r in rules if re.fullmatch(r[0], name)), None)
-
-
-def renaming(
-    find=first_rule,
-    new=lambda pattern, template, name: re.sub(pattern, template, name),
-    unmatched=None,
-    dropped=lambda template: template is None,
-    value=lambda tensor: tensor,
-    twice=True,
-):
-    """``rename`` with one thing done in another way.
-
-    unmatched: what is done about names without a rule, None for the error: ``unmatched(out, name, tensor)``.
-    """
-
-    def wrong(state, rules):
-        out = {}
-        left = [name for name in state if find(name, rules) is None]
-        if left and unmatched is None:
-            raise ValueError(left)
-        for name, tensor in state.items():
-            rule = find(name, rules)
-            if rule is None:
-                unmatched(out, name, tensor)
-            elif not dropped(rule[1]):
-                key = new(*rule, name)
-                if twice and key in out:
-                    raise ValueError(key)
-                out[key] = value(tensor)
-        return out
-
-    return wrong
-
-
-def old_names_taken(state, rules):
-    out = rename(state, rules)
-    if set(out) & set(state):
-        raise ValueError(sorted(set(out) & set(state)))
-    return out
-
-
-def last_rule(name, rules):
-    return next((r for r in reversed(rules) if re.fullmatch(r[0], name)), None)
-
-
-def by_search(name, rules):
-    return next((r for r in rules if re.search(r[0], name)), None)
-
-
-def by_match(name, rules):
-    return next((r for r in rules if re.match(r[0], name)), None)
 
 
 def one_after_another(state, rules):
@@ -143,35 +80,6 @@ def one_after_another(state, rules):
     if left:
         raise ValueError(left)
     return out
-
-
-def in_place(state, rules):
-    if any(first_rule(name, rules) is None for name in state):
-        raise ValueError([name for name in state if first_rule(name, rules) is None])
-    for name in list(state):
-        rule = first_rule(name, rules)
-        tensor = state.pop(name)
-        if rule[1] is not None:
-            new = re.sub(*rule, name)
-            if new in state:
-                raise ValueError(new)
-            state[new] = tensor
-    return state
-
-
-def pairs(state, rules):
-    return list(rename(state, rules).items())
-
-
-def swapped(state, rules):
-    return {old: new for new, old in zip(rename(state, rules), state, strict=False)}
-
-
-def key_error(state, rules):
-    try:
-        return rename(state, rules)
-    except ValueError as error:
-        raise KeyError(str(error)) from None
 
 
 def checkpoint(g: Source, layers: int, d: int, more: Any = (), dtype: torch.dtype = torch.float32) -> dict[str, Any]:
@@ -223,13 +131,83 @@ def _left_out(g: Source) -> Program:
     return program.call(checkpoint(g, 2, 3, more), [(r".*\.inv_freq", None), *LLAMA])
 
 
+MISTAKES = [
+    *changes(
+        rename,
+        r"""
+copied: renamed[new] = tensor → renamed[new] = tensor.clone()
+    Each tensor is copied, which takes the memory of a second model. Put the same tensor under its new name.
+old_names_taken: if new in renamed: → if new in renamed or new in state:
+    A new name that was an old one is refused. Names may change places: only two tensors that would get the same new
+    name raise ValueError.
+unmatched_kept: unmatched.append(name) → renamed[name] = tensor
+    A name that no rule matches is kept as it is. Raise ValueError with all such names, so that whoever loads a
+    checkpoint hears of them.
+unmatched_dropped: unmatched.append(name) →
+    A name that no rule matches is dropped in silence. Raise ValueError with all such names: only None in a rule
+    leaves a tensor out.
+first_alone: unmatched.append(name) → raise ValueError(f"no rule for {name}")
+    The error is raised at the first name that no rule matches, so its text has that one alone. Gather all such
+    names, and raise it after the loop.
+untold: f"no rule for {', '.join(unmatched)}" → "a name has no rule"
+    The error does not say which names no rule matches. Put all of them into its text.
+overwritten: if new in renamed: → if False:
+    Two tensors get one name, and the second overwrites the first. Raise ValueError where the new name is taken.
+last_rule: in rules if → in reversed(rules) if
+    Of two rules that match, the last one is taken. The first one counts: stop at it.
+search: re.fullmatch → re.search ; match.expand(template) → match.re.sub(template, name)
+    A pattern is looked for anywhere in a name. It must match the whole name: re.fullmatch.
+start_only: re.fullmatch → re.match ; match.expand(template) → match.re.sub(template, name)
+    A pattern only has to match the beginning of a name. It must match to the end: re.fullmatch.
+""",
+    ),
+    Mutant(
+        "in_turn",
+        one_after_another,
+        "A name that was renamed goes through the later rules again. The first rule that matches decides alone.",
+    ),
+    *changes(
+        rename,
+        r"""
+template: match.expand(template) → template
+    The new name is the rule's text as it stands, with the marks for groups still in it. Let re.sub(pattern, new,
+    name) put in what they matched.
+none_as_name: if template is None: → if False: ; match.expand(template) → match.expand(str(template))
+    None in a rule becomes the name None. It leaves the tensor out of the result.
+none_keeps: if template is None: → if False:
+; match.expand(template) → name if template is None else match.expand(template)
+    Where a rule says None, the tensor keeps its old name. None leaves it out.
+none_unmatched: if (m := → if new and (m :=
+    Rules with None are skipped, so their tensors fall through to other rules or to the error. None leaves a tensor
+    out.
+first_digit: match.expand(template) → re.sub(r"(?<=\d)\d", "", match.expand(template))
+    Of a layer's number the first digit is left. What a group matched belongs into the new name as it is.
+copied_to_float: renamed[new] = tensor → renamed[new] = tensor.float()
+    The names are right, but tensors are turned into float32. Pass them on as they are.
+parameters: renamed[new] = tensor → renamed[new] = torch.zeros_like(tensor)
+    The names are right, but the tensors are not the ones that came. Pass them on as they are.
+pairs: return renamed → return list(renamed.items())
+    The names are right, but they come as a list of pairs. Return a dict: new name → tensor.
+names_only: return renamed → return dict(zip(state, renamed))
+    The result leads from old names to new ones. Return the tensors: new name → tensor.
+in_place: renamed: State = {} → renamed = state ; in state.items(): → in list(state.items()):
+; match, template = found → match, template = found; del state[name]
+    The given dict itself is changed. Fill a new one: the caller may need the old names once more.
+key_error: ValueError(f"{name} → KeyError(f"{name} ; ValueError(f"no → KeyError(f"no
+    The right thing is refused, but with KeyError. Raise ValueError.
+unchanged: renamed: State = {} → return dict(state)
+    Every tensor keeps its old name. Patterns are regular expressions: find the first that matches with
+    re.fullmatch(pattern, name), and make the new name with re.sub.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="assembly.names",
     title="Other names, same weights",
     points=2,
     difficulty=3,
     minutes=9,
-    signature="rename(state, rules)",
     reference=rename,
     alternatives=[by_compiling, by_anchors],
     cases=[
@@ -267,134 +245,15 @@ EXERCISE = Exercise(
             ),
         ),
     ],
-    mutants=[
-        Mutant(
-            "copied",
-            renaming(value=lambda tensor: tensor.clone()),
-            "Each tensor is copied, which takes the memory of a second model. Put the same tensor under its new name.",
-        ),
-        Mutant(
-            "old_names_taken",
-            old_names_taken,
-            "A new name that was an old one is refused. Names may change places: only two tensors that would get the "
-            "same new name raise ValueError.",
-        ),
-        Mutant(
-            "unmatched_kept",
-            renaming(unmatched=lambda out, name, tensor: out.update({name: tensor})),
-            "A name that no rule matches is kept as it is. Raise ValueError with all such names, so that whoever loads "
-            "a checkpoint hears of them.",
-        ),
-        Mutant(
-            "unmatched_dropped",
-            renaming(unmatched=lambda out, name, tensor: None),
-            "A name that no rule matches is dropped in silence. Raise ValueError with all such names: only None in a "
-            "rule leaves a tensor out.",
-        ),
-        Mutant(
-            "first_alone",
-            first_alone,
-            "The error is raised at the first name that no rule matches, so its text has that one alone. Gather all "
-            "such names, and raise it after the loop.",
-        ),
-        Mutant(
-            "untold",
-            untold,
-            "The error does not say which names no rule matches. Put all of them into its text.",
-        ),
-        Mutant(
-            "overwritten",
-            renaming(twice=False),
-            "Two tensors get one name, and the second overwrites the first. Raise ValueError where the new name is "
-            "taken.",
-        ),
-        Mutant(
-            "last_rule",
-            renaming(find=last_rule),
-            "Of two rules that match, the last one is taken. The first one counts: stop at it.",
-        ),
-        Mutant(
-            "search",
-            renaming(find=by_search),
-            "A pattern is looked for anywhere in a name. It must match the whole name: re.fullmatch.",
-        ),
-        Mutant(
-            "start_only",
-            renaming(find=by_match),
-            "A pattern only has to match the beginning of a name. It must match to the end: re.fullmatch.",
-        ),
-        Mutant(
-            "in_turn",
-            one_after_another,
-            "A name that was renamed goes through the later rules again. The first rule that matches decides alone.",
-        ),
-        Mutant(
-            "template",
-            renaming(new=lambda pattern, template, name: template),
-            "The new name is the rule's text as it stands, with the marks for groups still in it. Let "
-            "re.sub(pattern, new, name) put in what they matched.",
-        ),
-        Mutant(
-            "none_as_name",
-            renaming(
-                new=lambda pattern, template, name: re.sub(pattern, str(template), name), dropped=lambda template: False
-            ),
-            "None in a rule becomes the name None. It leaves the tensor out of the result.",
-        ),
-        Mutant(
-            "none_keeps",
-            renaming(
-                new=lambda pattern, template, name: name if template is None else re.sub(pattern, template, name),
-                dropped=lambda template: False,
-            ),
-            "Where a rule says None, the tensor keeps its old name. None leaves it out.",
-        ),
-        Mutant(
-            "none_unmatched",
-            renaming(find=lambda name, rules: next((r for r in rules if r[1] and re.fullmatch(r[0], name)), None)),
-            "Rules with None are skipped, so their tensors fall through to other rules or to the error. None leaves a "
-            "tensor out.",
-        ),
-        Mutant(
-            "first_digit",
-            renaming(new=lambda pattern, template, name: re.sub(r"(?<=\d)\d", "", re.sub(pattern, template, name))),
-            "Of a layer's number the first digit is left. What a group matched belongs into the new name as it is.",
-        ),
-        Mutant(
-            "copied_to_float",
-            renaming(value=lambda tensor: tensor.float()),
-            "The names are right, but tensors are turned into float32. Pass them on as they are.",
-        ),
-        Mutant(
-            "parameters",
-            renaming(value=lambda tensor: torch.zeros_like(tensor)),
-            "The names are right, but the tensors are not the ones that came. Pass them on as they are.",
-        ),
-        Mutant(
-            "pairs",
-            pairs,
-            "The names are right, but they come as a list of pairs. Return a dict: new name → tensor.",
-        ),
-        Mutant(
-            "names_only",
-            swapped,
-            "The result leads from old names to new ones. Return the tensors: new name → tensor.",
-        ),
-        Mutant(
-            "in_place",
-            in_place,
-            "The given dict itself is changed. Fill a new one: the caller may need the old names once more.",
-        ),
-        Mutant(
-            "key_error",
-            key_error,
-            "The right thing is refused, but with KeyError. Raise ValueError.",
-        ),
-        Mutant(
-            "unchanged",
-            lambda state, rules: dict(state),
-            "Every tensor keeps its old name. Patterns are regular expressions: find the first that matches with "
-            "re.fullmatch(pattern, name), and make the new name with re.sub.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+a checkpoint is converted once, before anything is trained
+    gradient of rename
+""",
+    equivalent="""
+a checkpoint is converted before anything is trained: its tensors carry no gradient
+    d1dbde52c7 solution, result: return renamed: result detach
+    63ddc1a6ab alternative by_compiling, result: return {new: state[name] for name, new in wanted.items()}: result det…
+    ed9ad8d81b alternative by_anchors, result: return out: result detach
+""",
 )

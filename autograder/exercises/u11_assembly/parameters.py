@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, call, several
 from autograder.reference.assembly.loading import count
 
@@ -42,53 +43,6 @@ def by_names(build, c):
     return total
 
 
-def counted(of):
-    """``count`` whose sum over the model is ``of(model)``."""
-
-    def wrong(build, c):
-        with torch.device("meta"):
-            return of(build(c))
-
-    return wrong
-
-
-def over(choose, size=lambda p: p.numel()):
-    """A sum over the parameters that ``choose`` lets through."""
-    return counted(lambda model: sum(size(p) for p in model.parameters() if choose(p)))
-
-
-def allocated(build, c):
-    return sum(p.numel() for p in build(c).parameters())
-
-
-def moved_afterwards(build, c):
-    return sum(p.numel() for p in build(c).to("meta").parameters())
-
-
-def built_before(build, c):
-    model = build(c)
-    with torch.device("meta"):
-        return sum(p.numel() for p in model.parameters())
-
-
-def by_address(model):
-    return sum({p.data_ptr(): p.numel() for p in model.parameters()}.values())
-
-
-def by_part(model):
-    return sum(p.numel() for part in model.modules() for p in part.parameters(recurse=False))
-
-
-def with_buffers(model):
-    return sum(t.numel() for t in [*model.parameters(), *model.buffers()])
-
-
-def without_shared(model):
-    """A parameter under two names counts under none."""
-    names = [id(p) for _, p in model.named_parameters(remove_duplicate=False)]
-    return sum(p.numel() for p in model.parameters() if names.count(id(p)) == 1)
-
-
 def sizes(g: Source, **changes: Any) -> dict[str, Any]:
     """Sizes of a toy model, drawn where they are not given."""
     drawn = {"vocab": g.integer(20, 90), "d_model": g.integer(4, 19), "n_layers": g.integer(2, 6)}
@@ -115,13 +69,70 @@ def _by_hand(g: Source) -> Program:
     return call(STACK, {"vocab": 3, "d_model": 2, "n_layers": 1, "tied": False, "frozen": False})
 
 
+MISTAKES = [
+    Mutant(
+        "by_configuration",
+        remembering(),
+        "Counts are kept by the configuration, so another model of the same sizes gets the first one's. Count what "
+        "build(c) makes.",
+    ),
+    *changes(
+        count,
+        """
+allocated: with torch.device("meta"): → if True:
+    The model is built with memory for all its numbers. Build it inside `with torch.device("meta"):`, where tensors
+    have shapes and nothing else.
+moved_afterwards: with torch.device("meta"): → if True: ; model = build(c) → model = build(c).to("meta")
+    The model is built first and moved to the meta device afterwards: the memory was needed already. Put the call of
+    build inside `with torch.device("meta"):`.
+tied_twice: for p in model.parameters() → for part in model.modules() for p in part.parameters(recurse=False)
+    A tied weight is counted in both parts that use it. model.parameters() gives each parameter once.
+state_dict: model.parameters() → model.state_dict().values()
+    The entries of state_dict() are counted: buffers too, and a tied weight under both its names. Count
+    model.parameters().
+with_buffers: model.parameters() → [*model.parameters(), *model.buffers()]
+    Buffers are counted too. Masks and tables of positions are stored, but not learned: count model.parameters()
+    alone.
+without_shared: in model.parameters() → in model.parameters() if names.count(id(p)) == 1
+; return sum → names = [id(p) for _, p in model.named_parameters(remove_duplicate=False)]; return sum
+    A tied weight is not counted at all. It is stored once, and counts once.
+trainable: in model.parameters() → in model.parameters() if p.requires_grad
+    Only parameters that want a gradient are counted. A frozen one is part of the model too.
+matrices: in model.parameters() → in model.parameters() if p.dim() > 1
+    Only matrices are counted. Biases and the weights of norms are parameters too.
+tensors: p.numel() → 1
+    The tensors are counted, not the numbers in them. Add p.numel() for each parameter p.
+first_axis: p.numel() → len(p)
+    Only the rows of each parameter are counted: len gives the first axis. Take p.numel().
+axes_added: p.numel() → sum(p.shape)
+    The sizes of the axes are added. A matrix of n × m has n · m numbers: p.numel().
+bytes: p.numel() → p.nbytes
+    These are bytes, four for each number in float32. Count the numbers: p.numel().
+by_address: sum(p.numel() → sum({p.data_ptr(): p.numel() ; parameters()) → parameters()}.values())
+    Parameters are told apart by data_ptr(). On the meta device there is no memory and all addresses are 0:
+    model.parameters() leaves out repetitions by itself.
+by_size: sum(p.numel() → sum({p.numel() ; parameters()) → parameters()})
+    Parameters of equal size count once, because a set keeps one of each number. Sum over the parameters themselves.
+millions: parameters()) → parameters()) / 1e6
+    The result is in millions. Return the number itself, an int.
+as_tensor: return sum → return torch.tensor(sum ; parameters()) → parameters()))
+    The number is right, but it lies in a tensor. Return a Python int: p.numel() is one, and so is their sum.
+half_counted: p in model.parameters() → name, p in model.named_parameters() if name.endswith("weight")
+    Only parameters called weight are counted. Biases are parameters too.
+without_embedding: p in model.parameters() → name, p in model.named_parameters() if "tokens" not in name
+    The embedding is left out. Its table is learned as well: count all of model.parameters().
+layers_only: model.parameters() → model.layers.parameters()
+    Only the layers are counted. Embedding, final norm and head belong to the model too.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="assembly.parameters",
     title="Count without building",
     points=1,
     difficulty=2,
     minutes=4,
-    signature="count(build, c)",
     reference=count,
     alternatives=[by_stack, by_identity, by_names],
     cases=[
@@ -144,113 +155,5 @@ EXERCISE = Exercise(
             weight=2,
         ),
     ],
-    mutants=[
-        Mutant(
-            "by_configuration",
-            remembering(),
-            "Counts are kept by the configuration, so another model of the same sizes gets the first one's. Count what "
-            "build(c) makes.",
-        ),
-        Mutant(
-            "allocated",
-            allocated,
-            'The model is built with memory for all its numbers. Build it inside `with torch.device("meta"):`, where '
-            "tensors have shapes and nothing else.",
-        ),
-        Mutant(
-            "moved_afterwards",
-            moved_afterwards,
-            "The model is built first and moved to the meta device afterwards: the memory was needed already. Put the "
-            'call of build inside `with torch.device("meta"):`.',
-        ),
-        Mutant(
-            "tied_twice",
-            counted(by_part),
-            "A tied weight is counted in both parts that use it. model.parameters() gives each parameter once.",
-        ),
-        Mutant(
-            "state_dict",
-            counted(lambda model: sum(t.numel() for t in model.state_dict().values())),
-            "The entries of state_dict() are counted: buffers too, and a tied weight under both its names. Count "
-            "model.parameters().",
-        ),
-        Mutant(
-            "with_buffers",
-            counted(with_buffers),
-            "Buffers are counted too. Masks and tables of positions are stored, but not learned: count "
-            "model.parameters() alone.",
-        ),
-        Mutant(
-            "without_shared",
-            counted(without_shared),
-            "A tied weight is not counted at all. It is stored once, and counts once.",
-        ),
-        Mutant(
-            "trainable",
-            over(lambda p: p.requires_grad),
-            "Only parameters that want a gradient are counted. A frozen one is part of the model too.",
-        ),
-        Mutant(
-            "matrices",
-            over(lambda p: p.dim() > 1),
-            "Only matrices are counted. Biases and the weights of norms are parameters too.",
-        ),
-        Mutant(
-            "tensors",
-            over(lambda p: True, lambda p: 1),
-            "The tensors are counted, not the numbers in them. Add p.numel() for each parameter p.",
-        ),
-        Mutant(
-            "first_axis",
-            over(lambda p: True, len),
-            "Only the rows of each parameter are counted: len gives the first axis. Take p.numel().",
-        ),
-        Mutant(
-            "axes_added",
-            over(lambda p: True, lambda p: sum(p.shape)),
-            "The sizes of the axes are added. A matrix of n × m has n · m numbers: p.numel().",
-        ),
-        Mutant(
-            "bytes",
-            over(lambda p: True, lambda p: p.nbytes),
-            "These are bytes, four for each number in float32. Count the numbers: p.numel().",
-        ),
-        Mutant(
-            "by_address",
-            counted(by_address),
-            "Parameters are told apart by data_ptr(). On the meta device there is no memory and all addresses are 0: "
-            "model.parameters() leaves out repetitions by itself.",
-        ),
-        Mutant(
-            "by_size",
-            counted(lambda model: sum({p.numel() for p in model.parameters()})),
-            "Parameters of equal size count once, because a set keeps one of each number. Sum over the parameters "
-            "themselves.",
-        ),
-        Mutant(
-            "millions",
-            counted(lambda model: sum(p.numel() for p in model.parameters()) / 1e6),
-            "The result is in millions. Return the number itself, an int.",
-        ),
-        Mutant(
-            "as_tensor",
-            counted(lambda model: torch.tensor(sum(p.numel() for p in model.parameters()), device="cpu")),
-            "The number is right, but it lies in a tensor. Return a Python int: p.numel() is one, and so is their sum.",
-        ),
-        Mutant(
-            "half_counted",
-            counted(lambda model: sum(p.numel() for name, p in model.named_parameters() if name.endswith("weight"))),
-            "Only parameters called weight are counted. Biases are parameters too.",
-        ),
-        Mutant(
-            "without_embedding",
-            counted(lambda model: sum(p.numel() for n, p in model.named_parameters() if "tokens" not in n)),
-            "The embedding is left out. Its table is learned as well: count all of model.parameters().",
-        ),
-        Mutant(
-            "layers_only",
-            counted(lambda model: sum(p.numel() for p in model.layers.parameters())),
-            "Only the layers are counted. Embedding, final norm and head belong to the model too.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -21,10 +21,21 @@ EXERCISE = Exercise(
     points=1,
     difficulty=1,
     minutes=4,
-    signature="rms_norm(x, weight, eps=1e-6)",
-    targets=tuple(target for part in PARTS.values() for target in part.targets),
     reference=together(PARTS),
     alternatives=alternatives_again(PARTS, 2),
     cases=cases_again(PARTS, WORDS),
     mutants=mutants_again(PARTS),
+    unasked="""
+only the reference has this argument: the text asks for no biases
+    GatedFeedForward(bias)
+    GatedFeedForward(activation, bias)
+""",
+    equivalent="""
+the wider of two dtypes is the same in either order
+    eebd5cd2bf solution, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 swapped
+every second number below D is below D - 1 as well, for D is even
+    2b26dcbcc1 solution, window: x.shape[-1] - 1 in torch.arange(0, x.shape[-1], 2)
+what does not divide evenly has raised an error already
+    39ea126884 solution, arithmetic: q.shape[1] // k.shape[1] rounded up
+""",
 )

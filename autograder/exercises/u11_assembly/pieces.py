@@ -3,14 +3,14 @@
 import torch
 from anatomy.models import config
 from torch import nn
-from torch.nn import functional as F
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source
 from autograder.reference.assembly import pieces as ref
 from autograder.reference.ffn import FeedForward, GatedFeedForward
 from autograder.reference.norms import RMSNorm
 
-from .shared import made, variant
+from .shared import made
 
 
 class InItsOwnWords(nn.Module):
@@ -68,48 +68,6 @@ class ByModules(nn.Module):
 NORM, MAKE_NORM, MAKE_FFN = RMSNorm, ref.make_norm, ref.make_ffn
 
 
-def norm_of(**methods):
-    """RMSNorm with some methods exchanged, and make_norm that uses it."""
-    kind = variant(RMSNorm, **methods)
-    return kind, lambda c: kind(c["d_model"], c["eps"]) if c["norm"] == "rms" else MAKE_NORM(c), MAKE_FFN
-
-
-def _plain_tensor(self, d, eps=1e-6):
-    nn.Module.__init__(self)
-    self.eps, self.weight = eps, torch.ones(d)
-
-
-def _begins_at(value):
-    def start(self, d, eps=1e-6):
-        RMSNorm.__init__(self, d, eps)
-        self.weight = nn.Parameter(value(d))
-
-    return start
-
-
-def _fixed_eps(self, d, eps=1e-6):
-    RMSNorm.__init__(self, d, 1e-6)
-
-
-def gated_like(c, gated):
-    return MAKE_FFN({**c, "gated": gated})
-
-
-def exchanged_widths(c):
-    return MAKE_FFN({**c, "d_model": c["d_ff"], "d_ff": c["d_model"]})
-
-
-def both_gated(f):
-    """make_ffn whose activation is ``f`` of the right one."""
-
-    def make(c):
-        layer = MAKE_FFN(c)
-        layer.activation = f(layer.activation)
-        return layer
-
-    return make
-
-
 def _ffn(g: Source, activation: str, **changes: object) -> Program:
     c = config(d_model=4, d_ff=7, n_heads=2, activation=activation, **changes)
     return made(g, "make_ffn", MAKE_FFN, c).call(g.randn(2, 3, 4, scale=2.0))
@@ -136,14 +94,67 @@ def _ffn_gradients(g: Source) -> Program:
     return made(g, "make_ffn", MAKE_FFN, c).call(g.randn(2, 3), grad=[0], params=True, cotangent=g.randn(2, 3))
 
 
+MISTAKES = changes(
+    (InItsOwnWords, norm_by_if, ffn_by_chance),
+    """
+plain_tensor: self.register_parameter("weight", nn.Parameter(torch.full((d,), 1.0))) → self.weight = torch.ones(d)
+    The weights do not load: RMSNorm has one parameter, named weight, an nn.Parameter of shape (d), and no bias.
+begins_at_zero: torch.full((d,), 1.0) → torch.zeros(d)
+    A new RMSNorm gives zeros: its weight begins at 0. It begins at 1, torch.ones(d).
+begins_at_random: torch.full((d,), 1.0) → torch.arange(1.0, d + 1) / d
+    A new RMSNorm has weights that are not 1. Begin with torch.ones(d).
+one_number: torch.full((d,), 1.0) → torch.ones(1) ; self.small = eps → self.eps = eps
+; self.weight * x * (mean_square + self.small) ** -0.5 → RMSNorm.forward(self, x)
+    RMSNorm has one number for all entries. Its weight has one for each of the d: torch.ones(d).
+eps_forgotten: self.small = eps → self.small = 1e-6
+    RMSNorm's ε is always the default. Keep the argument in __init__, and hand it to rms_norm.
+weight_unused: self.weight * x → x
+    RMSNorm never uses its weight. Hand self.weight to rms_norm.
+weight_detached: self.weight * x → self.weight.detach() * x
+    RMSNorm's numbers are right, but no gradient reaches its weight, so it never learns: it was cut off (detach,
+    .data).
+layer_norm_inside: mean_square = → x = x - x.mean(-1, keepdim=True); mean_square =
+    RMSNorm subtracts the mean. That is LayerNorm: call your rms_norm.
+always_rms: c["norm"] == "layer" → False
+    make_norm always gives RMSNorm. Where c["norm"] is "layer" it is nn.LayerNorm: NORMS[c["norm"]].
+always_layer: c["norm"] == "layer" → True
+    make_norm always gives LayerNorm. Where c["norm"] is "rms" it is your RMSNorm: NORMS[c["norm"]].
+norm_default_eps: LayerNorm(c["d_model"], eps=c["eps"]) → LayerNorm(c["d_model"], eps=1e-5) ; eps=c["eps"] → eps=1e-5
+    make_norm leaves ε at a default. Hand c["eps"] on.
+norm_of_d_ff: LayerNorm(c["d_model"] → LayerNorm(c["d_ff"] ; InItsOwnWords(c["d_model"] → InItsOwnWords(c["d_ff"]
+    make_norm's norm is c["d_ff"] wide. It normalizes the stream: c["d_model"].
+always_gated: not c["gated"] → False
+    make_ffn always makes a gate. Where c["gated"] is false it is a FeedForward.
+never_gated: not c["gated"] → True ; bias=c["ffn_bias"] → bias=c["ffn_bias"] and not c["gated"]
+    make_ffn never makes a gate. Where c["gated"] is true it is a GatedFeedForward.
+gate_inverted: not c["gated"] → c["gated"]
+    make_ffn makes a gate exactly where none is wanted. Turn the condition on c["gated"] round.
+always_bias: bias=c["ffn_bias"] → bias=True
+    make_ffn always gives FeedForward biases. It has them only where c["ffn_bias"] is true.
+never_bias: bias=c["ffn_bias"] → bias=False
+    make_ffn never gives FeedForward biases. It has them where c["ffn_bias"] is true.
+always_silu: c["activation"]], bias → "silu"], bias ; c["activation"] → "silu"
+    make_ffn always takes SiLU. Look the function up: ACTIVATIONS[c["activation"]].
+always_gelu: c["activation"]], bias → "gelu"], bias ; c["activation"] → "gelu"
+    make_ffn always takes GELU. Look the function up: ACTIVATIONS[c["activation"]].
+activation_name: ref.ACTIVATIONS[c["activation"]], bias → c["activation"], bias
+; ref.ACTIVATIONS[c["activation"]] → c["activation"]
+    make_ffn hands on the name of the activation, not the function: ACTIVATIONS[c["activation"]].
+no_activation: ref.ACTIVATIONS[c["activation"]], bias → nn.Identity(), bias
+; ref.ACTIVATIONS[c["activation"]] → nn.Identity()
+    make_ffn's layers have no activation. Look the function up: ACTIVATIONS[c["activation"]].
+widths_exchanged: return FeedForward(c["d_model"], c["d_ff"] → return FeedForward(c["d_ff"], c["d_model"]
+; GatedFeedForward(c["d_model"], c["d_ff"] → GatedFeedForward(c["d_ff"], c["d_model"]
+    make_ffn exchanges the two widths. The layer leads from d_model to d_ff and back.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.pieces",
     title="Parts that a configuration chooses",
     points=1,
     difficulty=2,
     minutes=6,
-    signature="RMSNorm(d, eps=1e-6)",
-    targets=("RMSNorm", "make_norm", "make_ffn"),
     reference=(NORM, MAKE_NORM, MAKE_FFN),
     alternatives=[(InItsOwnWords, norm_by_if, ffn_by_chance), (FromTorch, MAKE_NORM, ByModules)],
     cases=[
@@ -184,118 +195,5 @@ EXERCISE = Exercise(
         Case("layer gradients", "gradients of x, weight and bias of make_norm's LayerNorm", _layer_gradients, 0.5),
         Case("ffn gradients", "gradients of x and of all four weights of a plain layer", _ffn_gradients, 0.5),
     ],
-    mutants=[
-        Mutant(
-            "plain_tensor",
-            norm_of(__init__=_plain_tensor),
-            "The weights do not load: RMSNorm has one parameter, named weight, an nn.Parameter of shape (d), and no "
-            "bias.",
-        ),
-        Mutant(
-            "begins_at_zero",
-            norm_of(__init__=_begins_at(torch.zeros)),
-            "A new RMSNorm gives zeros: its weight begins at 0. It begins at 1, torch.ones(d).",
-        ),
-        Mutant(
-            "begins_at_random",
-            norm_of(__init__=_begins_at(lambda d: torch.arange(1.0, d + 1) / d)),
-            "A new RMSNorm has weights that are not 1. Begin with torch.ones(d).",
-        ),
-        Mutant(
-            "one_number",
-            norm_of(__init__=_begins_at(lambda d: torch.ones(1))),
-            "RMSNorm has one number for all entries. Its weight has one for each of the d: torch.ones(d).",
-        ),
-        Mutant(
-            "eps_forgotten",
-            norm_of(__init__=_fixed_eps),
-            "RMSNorm's ε is always the default. Keep the argument in __init__, and hand it to rms_norm.",
-        ),
-        Mutant(
-            "weight_unused",
-            norm_of(forward=lambda self, x: F.rms_norm(x, x.shape[-1:], None, self.eps)),
-            "RMSNorm never uses its weight. Hand self.weight to rms_norm.",
-        ),
-        Mutant(
-            "weight_detached",
-            norm_of(forward=lambda self, x: F.rms_norm(x, x.shape[-1:], self.weight.detach(), self.eps)),
-            "RMSNorm's numbers are right, but no gradient reaches its weight, so it never learns: it was cut off "
-            "(detach, .data).",
-        ),
-        Mutant(
-            "layer_norm_inside",
-            norm_of(forward=lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, None, self.eps)),
-            "RMSNorm subtracts the mean. That is LayerNorm: call your rms_norm.",
-        ),
-        Mutant(
-            "always_rms",
-            (NORM, lambda c: RMSNorm(c["d_model"], c["eps"]), MAKE_FFN),
-            'make_norm always gives RMSNorm. Where c["norm"] is "layer" it is nn.LayerNorm: NORMS[c["norm"]].',
-        ),
-        Mutant(
-            "always_layer",
-            (NORM, lambda c: nn.LayerNorm(c["d_model"], c["eps"]), MAKE_FFN),
-            'make_norm always gives LayerNorm. Where c["norm"] is "rms" it is your RMSNorm: NORMS[c["norm"]].',
-        ),
-        Mutant(
-            "norm_default_eps",
-            (NORM, lambda c: ref.NORMS[c["norm"]](c["d_model"], 1e-5), MAKE_FFN),
-            'make_norm leaves ε at a default. Hand c["eps"] on.',
-        ),
-        Mutant(
-            "norm_of_d_ff",
-            (NORM, lambda c: ref.NORMS[c["norm"]](c["d_ff"], c["eps"]), MAKE_FFN),
-            'make_norm\'s norm is c["d_ff"] wide. It normalizes the stream: c["d_model"].',
-        ),
-        Mutant(
-            "always_gated",
-            (NORM, MAKE_NORM, lambda c: gated_like(c, True)),
-            'make_ffn always makes a gate. Where c["gated"] is false it is a FeedForward.',
-        ),
-        Mutant(
-            "never_gated",
-            (NORM, MAKE_NORM, lambda c: gated_like({**c, "ffn_bias": c["ffn_bias"] and not c["gated"]}, False)),
-            'make_ffn never makes a gate. Where c["gated"] is true it is a GatedFeedForward.',
-        ),
-        Mutant(
-            "gate_inverted",
-            (NORM, MAKE_NORM, lambda c: gated_like(c, not c["gated"])),
-            'make_ffn makes a gate exactly where none is wanted. Turn the condition on c["gated"] round.',
-        ),
-        Mutant(
-            "always_bias",
-            (NORM, MAKE_NORM, lambda c: MAKE_FFN({**c, "ffn_bias": True})),
-            'make_ffn always gives FeedForward biases. It has them only where c["ffn_bias"] is true.',
-        ),
-        Mutant(
-            "never_bias",
-            (NORM, MAKE_NORM, lambda c: MAKE_FFN({**c, "ffn_bias": False})),
-            'make_ffn never gives FeedForward biases. It has them where c["ffn_bias"] is true.',
-        ),
-        Mutant(
-            "always_silu",
-            (NORM, MAKE_NORM, lambda c: MAKE_FFN({**c, "activation": "silu"})),
-            'make_ffn always takes SiLU. Look the function up: ACTIVATIONS[c["activation"]].',
-        ),
-        Mutant(
-            "always_gelu",
-            (NORM, MAKE_NORM, lambda c: MAKE_FFN({**c, "activation": "gelu"})),
-            'make_ffn always takes GELU. Look the function up: ACTIVATIONS[c["activation"]].',
-        ),
-        Mutant(
-            "activation_name",
-            (NORM, MAKE_NORM, both_gated(lambda f: "silu")),
-            'make_ffn hands on the name of the activation, not the function: ACTIVATIONS[c["activation"]].',
-        ),
-        Mutant(
-            "no_activation",
-            (NORM, MAKE_NORM, both_gated(lambda f: lambda x: x)),
-            'make_ffn\'s layers have no activation. Look the function up: ACTIVATIONS[c["activation"]].',
-        ),
-        Mutant(
-            "widths_exchanged",
-            (NORM, MAKE_NORM, exchanged_widths),
-            "make_ffn exchanges the two widths. The layer leads from d_model to d_ff and back.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference.assembly.loading import to_half_rows, to_interleaved_rows
 
 BOTH = (to_half_rows, to_interleaved_rows)
@@ -42,76 +43,6 @@ def interleaved_by_writing(weight, n_heads):
     return out
 
 
-def _ways(to_half, to_interleaved):
-    """Both functions, each from ``how(weight, H, D)``, None for the right one. What does not fit raises ValueError."""
-
-    def checked(how, right):
-        def wrong(weight, n_heads):
-            right(weight, n_heads)
-            return how(weight, n_heads, len(weight) // n_heads)
-
-        return right if how is None else wrong
-
-    return checked(to_half, to_half_rows), checked(to_interleaved, to_interleaved_rows)
-
-
-def _half(weight, H):
-    return weight.unflatten(0, (H, -1, 2)).transpose(1, 2).flatten(0, 2)
-
-
-def _interleaved(weight, H):
-    return weight.unflatten(0, (H, 2, -1)).transpose(1, 2).flatten(0, 2)
-
-
-def _columns(weight, H, D):
-    return _half(weight.T, 1).T if weight.dim() > 1 and weight.shape[1] % 2 == 0 else _half(weight, H)
-
-
-def _swapped_neighbors(weight, H, D):
-    return weight.unflatten(0, (H, -1, 2)).flip(2).flatten(0, 2)
-
-
-def _odds_first(weight, H, D):
-    return weight.unflatten(0, (H, -1, 2)).flip(2).transpose(1, 2).flatten(0, 2)
-
-
-def _heads_mixed(weight, H, D):
-    return weight.unflatten(0, (H, D // 2, 2)).transpose(0, 2).flatten(0, 2)
-
-
-def _first_head(weight, H, D):
-    return torch.cat([_half(weight[:D], 1), weight[D:]])
-
-
-def _not_flat(weight, H, D):
-    return weight.unflatten(0, (H, -1, 2)).transpose(1, 2).flatten(1, 2)
-
-
-def _heads_by_columns(weight, H, D):
-    """The number of heads taken for their size."""
-    return _half(weight, D) if H % 2 == 0 else _half(weight, H)
-
-
-def accepting(odd, uneven):
-    """Both functions by index. odd: heads of three rows pass. uneven: rows that are left over are lost."""
-
-    def moving(order):
-        def wrong(weight, n_heads):
-            D, rest = divmod(len(weight), n_heads)
-            if (rest and not uneven) or (D % 2 and not odd):
-                raise ValueError(f"{len(weight)} rows, {n_heads} heads")
-            one = order(torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)]))
-            return weight[torch.cat([head * D + one for head in range(n_heads)])]
-
-        return wrong
-
-    return moving(lambda places: places), moving(torch.argsort)
-
-
-def to_float(weight, H, D):
-    return _half(weight, H).float()
-
-
 def _by_hand(g: Source) -> Program:
     return call(torch.arange(6.0).reshape(6, 1), 1)
 
@@ -125,6 +56,63 @@ def _back(g: Source) -> Program:
     return call(weight, 2).call(weight, 2, fn="to_interleaved_rows")
 
 
+MOVED = changes(
+    (to_half_rows, to_interleaved_rows),
+    """
+exchanged: def to_half_rows → def back ; def to_interleaved_rows → def to_half_rows ; def back → def to_interleaved_rows
+    The two functions are exchanged. to_half_rows gets pairs 2i, 2i + 1 and puts all first members before all second
+    ones.
+one_way: (n_heads, 2, -1) → (n_heads, -1, 2)
+    to_interleaved_rows makes the same move as to_half_rows. It has to undo it: unflatten to (H, 2, D/2), then swap.
+all_heads_at_once: (n_heads, -1, 2) → (1, -1, 2) ; (n_heads, 2, -1) → (1, 2, -1)
+    All rows are sorted at once, so heads are mixed. Each head's rows stay together: unflatten the heads first.
+heads_last: -1, 2)).transpose(1, 2) → -1, 2)).transpose(0, 2)
+    The halves come first and the heads inside them. Heads stay in order, and the rows move within each.
+columns: -1, 2)).transpose(1, 2).flatten(0, 2) → -1, 2)).transpose(1, 2).flatten(0, 2) if odd else by_columns
+; odd → weight[0].numel() % 2 ; by_columns → torch.cat([weight[:, ::2], weight[:, 1::2]], 1)
+    Columns are moved. The rows of a projection make the heads; its columns meet the stream.
+neighbors: -1, 2)).transpose(1, 2) → -1, 2)).flip(2)
+    Neighbors change places. All first members of the pairs come first, then all second ones.
+odds_first: -1, 2)).transpose(1, 2) → -1, 2)).flip(2).transpose(1, 2)
+    The second members come first. The first half holds rows 0, 2, 4, … of the head.
+first_head: return weight.unflatten(0, (n_heads, -1, 2)) → pairs = weight.unflatten(0, (n_heads, -1, 2)); return pairs
+; pairs.transpose(1, 2).flatten(0, 2) → torch.cat([pairs[0].transpose(0, 1).flatten(0, 1), pairs[1:].flatten(0, 2)])
+    Only the first head is sorted. All heads turn their pairs.
+not_flat: -1, 2)).transpose(1, 2).flatten(0, 2) → -1, 2)).transpose(1, 2).flatten(1, 2)
+    The rows are right, but they lie in heads, (H, D, …). The matrix is wanted as it came: flatten(0, 2).
+size_for_number: (n_heads, -1, 2) → (n_heads if n_heads % 2 else len(weight) // n_heads, -1, 2)
+    n_heads is taken for the size of a head. It is their number: a head has len(weight) // n_heads rows.
+halves_swapped: (n_heads, -1, 2)).transpose(1, 2) → (n_heads, 2, -1)).flip(1)
+    The two halves of each head change places. Pairs 2i, 2i + 1 must come to i and i + D/2.
+unchanged: -1, 2)).transpose(1, 2) → -1, 2))
+    to_half_rows moves nothing: a reshape alone leaves rows where they are. Rows 0, 2, 4, … of each head come first,
+    then 1, 3, 5, ….
+back_unchanged: 2, -1)).transpose(1, 2) → 2, -1))
+    to_interleaved_rows moves nothing. Rows i and i + D/2 of each head come to 2i and 2i + 1.
+back_all_heads: (n_heads, 2, -1) → (1, 2, -1)
+    to_interleaved_rows sorts all rows at once and mixes heads. Unflatten to (n_heads, 2, −1) first.
+in_float32: -1, 2)).transpose(1, 2).flatten(0, 2) → -1, 2)).transpose(1, 2).flatten(0, 2).float()
+    The order is right, but the numbers are turned into float32. Keep the dtype that came.
+""",
+)
+# unflatten refuses such rows by itself, so that these are changes of another right answer.
+ACCEPTED = changes(
+    (half_by_heads, interleaved_by_index),
+    """
+odd_accepted: any(len(head) % 2 for head in heads) → len(weight) % n_heads
+; _places(weight.shape[0], n_heads) → half_by_heads(torch.arange(len(weight)), n_heads)
+    Three rows to a head were accepted. Raise ValueError: the last has no partner.
+uneven_accepted: weight.tensor_split(n_heads) → weight.split(len(weight) // n_heads)[:n_heads]
+; _places(weight.shape[0], n_heads) → half_by_heads(torch.arange(len(weight)), n_heads)
+    Rows that do not divide among the heads were accepted, and the last ones are lost. Raise ValueError.
+unchecked: weight.tensor_split(n_heads) → weight.split(len(weight) // n_heads)[:n_heads]
+; any(len(head) % 2 for head in heads) → False
+; _places(weight.shape[0], n_heads) → half_by_heads(torch.arange(len(weight)), n_heads)
+    Any number of rows was accepted. Of 12 rows, 4 heads get three each, and the last has no partner; of 10, two are
+    lost. Raise ValueError.
+""",
+)
+
 EXERCISE = Exercise(
     id="assembly.rotary_rows",
     title="Rows in the other order",
@@ -132,8 +120,6 @@ EXERCISE = Exercise(
     difficulty=4,
     minutes=15,
     extension=True,
-    signature="to_half_rows(weight, n_heads)",
-    targets=("to_half_rows", "to_interleaved_rows"),
     reference=BOTH,
     alternatives=[(half_by_index, interleaved_by_index), (half_by_heads, interleaved_by_writing)],
     cases=[
@@ -173,101 +159,19 @@ EXERCISE = Exercise(
             weight=0.25,
         ),
     ],
-    mutants=[
-        Mutant(
-            "exchanged",
-            (to_interleaved_rows, to_half_rows),
-            "The two functions are exchanged. to_half_rows gets pairs 2i, 2i + 1 and puts all first members before all "
-            "second ones.",
-        ),
-        Mutant(
-            "one_way",
-            _ways(None, lambda weight, H, D: _half(weight, H)),
-            "to_interleaved_rows makes the same move as to_half_rows. It has to undo it: unflatten to (H, 2, D/2), "
-            "then swap.",
-        ),
-        Mutant(
-            "all_heads_at_once",
-            _ways(lambda weight, H, D: _half(weight, 1), lambda weight, H, D: _interleaved(weight, 1)),
-            "All rows are sorted at once, so heads are mixed. Each head's rows stay together: unflatten the heads "
-            "first.",
-        ),
-        Mutant(
-            "heads_last",
-            _ways(_heads_mixed, None),
-            "The halves come first and the heads inside them. Heads stay in order, and the rows move within each.",
-        ),
-        Mutant(
-            "columns",
-            _ways(_columns, None),
-            "Columns are moved. The rows of a projection make the heads; its columns meet the stream.",
-        ),
-        Mutant(
-            "neighbors",
-            _ways(_swapped_neighbors, None),
-            "Neighbors change places. All first members of the pairs come first, then all second ones.",
-        ),
-        Mutant(
-            "odds_first",
-            _ways(_odds_first, None),
-            "The second members come first. The first half holds rows 0, 2, 4, … of the head.",
-        ),
-        Mutant(
-            "first_head",
-            _ways(_first_head, None),
-            "Only the first head is sorted. All heads turn their pairs.",
-        ),
-        Mutant(
-            "not_flat",
-            _ways(_not_flat, None),
-            "The rows are right, but they lie in heads, (H, D, …). The matrix is wanted as it came: flatten(0, 2).",
-        ),
-        Mutant(
-            "size_for_number",
-            _ways(_heads_by_columns, None),
-            "n_heads is taken for the size of a head. It is their number: a head has len(weight) // n_heads rows.",
-        ),
-        Mutant(
-            "halves_swapped",
-            _ways(lambda weight, H, D: weight.unflatten(0, (H, 2, -1)).flip(1).flatten(0, 2), None),
-            "The two halves of each head change places. Pairs 2i, 2i + 1 must come to i and i + D/2.",
-        ),
-        Mutant(
-            "unchanged",
-            _ways(lambda weight, H, D: weight.clone(), None),
-            "to_half_rows moves nothing: a reshape alone leaves rows where they are. Rows 0, 2, 4, … of each head come "
-            "first, then 1, 3, 5, ….",
-        ),
-        Mutant(
-            "back_unchanged",
-            _ways(None, lambda weight, H, D: weight.clone()),
-            "to_interleaved_rows moves nothing. Rows i and i + D/2 of each head come to 2i and 2i + 1.",
-        ),
-        Mutant(
-            "back_all_heads",
-            _ways(None, lambda weight, H, D: _interleaved(weight, 1)),
-            "to_interleaved_rows sorts all rows at once and mixes heads. Unflatten to (n_heads, 2, −1) first.",
-        ),
-        Mutant(
-            "in_float32",
-            _ways(to_float, None),
-            "The order is right, but the numbers are turned into float32. Keep the dtype that came.",
-        ),
-        Mutant(
-            "odd_accepted",
-            accepting(odd=True, uneven=False),
-            "Three rows to a head were accepted. Raise ValueError: the last has no partner.",
-        ),
-        Mutant(
-            "uneven_accepted",
-            accepting(odd=False, uneven=True),
-            "Rows that do not divide among the heads were accepted, and the last ones are lost. Raise ValueError.",
-        ),
-        Mutant(
-            "unchecked",
-            accepting(odd=True, uneven=True),
-            "Any number of rows was accepted. Of 12 rows, 4 heads get three each, and the last has no partner; of 10, "
-            "two are lost. Raise ValueError.",
-        ),
-    ],
+    mutants=[*MOVED, *ACCEPTED],
+    unasked="""
+a checkpoint is converted once, before anything is trained
+    gradient of to_half_rows
+    gradient of to_interleaved_rows
+""",
+    equivalent="""
+a checkpoint is converted before anything is trained: its tensors carry no gradient
+    c8a6b8116f solution, result: return weight.unflatten(0, (n_heads, -1, 2)).transpose(1, 2).flatten(…: result detach
+    79c007677b solution, result: return weight.unflatten(0, (n_heads, 2, -1)).transpose(1, 2).flatten(…: result detach
+    69647b6556 alternative (half_by_index, interleaved_by_index), result: return weight[_places(weight.shape[0], n_hea…
+    da92e20383 alternative (half_by_index, interleaved_by_index), result: return weight[_places(weight.shape[0], n_hea…
+    b8502126e0 alternative (half_by_heads, interleaved_by_writing), result: return torch.cat([half for head in heads f…
+    5507b3732e alternative (half_by_heads, interleaved_by_writing), result: return out: result detach
+""",
 )

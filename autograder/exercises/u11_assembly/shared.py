@@ -149,5 +149,5 @@ def mutants_again(exercises: Asked) -> list[Mutant]:
             is_said = any(t in mutant.message for t in exercise.targets)
             message = mutant.message if is_said else f"{'/'.join(exercise.targets)}: {mutant.message}"
             wrong = together(exercises, lambda e, e0=exercise, m=mutant: m.fn if e is e0 else None)  # type: ignore[misc]
-            found.append(Mutant(f"{exercise.targets[0]}_{mutant.name}", wrong, message))
+            found.append(Mutant(f"{exercise.targets[0]}_{mutant.name}", wrong, message, mutant.change))
     return found

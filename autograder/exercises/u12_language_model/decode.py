@@ -1,7 +1,6 @@
 """From ids back to text, byte by byte."""
 
-import unicodedata
-
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 
 
@@ -24,49 +23,6 @@ def decode_by_stack(ids, merges, byte_of):
             a, b = merges[i - len(byte_of)]
             left += [b, a]
     return str(out, "utf-8", "replace")
-
-
-def _decoding(read=lambda whole: whole.decode("utf-8", "replace"), join=lambda a, b: a + b, base=len, missing=b""):
-    def wrong(ids, merges, byte_of):
-        known = {i: bytes([b]) for i, b in enumerate(byte_of)}
-        for rank, (a, b) in enumerate(merges):
-            known[base(byte_of) + rank] = join(known.get(a, missing), known.get(b, missing))
-        return read(b"".join(known.get(i, missing) for i in ids))
-
-    return wrong
-
-
-def _token_by_token(ids, merges, byte_of):
-    return "".join(decode([i], merges, byte_of) for i in ids)
-
-
-def _ids_as_bytes(ids, merges, byte_of):
-    spelled = [bytes([i]) for i in range(len(byte_of))]
-    for a, b in merges:
-        spelled.append(spelled[a] + spelled[b])
-    return b"".join(spelled[i] for i in ids).decode("utf-8", "replace")
-
-
-def _one_level(ids, merges, byte_of):
-    n = len(byte_of)
-    flat = [j for i in ids for j in (merges[i - n] if i >= n else (i,))]
-    return bytes(byte_of[j] for j in flat if j < n).decode("utf-8", "replace")
-
-
-def _merges_dropped(ids, merges, byte_of):
-    return bytes(byte_of[i] for i in ids if i < len(byte_of)).decode("utf-8", "replace")
-
-
-def _with_spaces(ids, merges, byte_of):
-    return " ".join(decode([i], merges, byte_of) for i in ids)
-
-
-def _as_bytes(ids, merges, byte_of):
-    return list(decode(ids, merges, byte_of).encode())
-
-
-def _characters(ids, merges, byte_of):
-    return _decoding(read=lambda whole: whole.decode("latin-1"))(ids, merges, byte_of)
 
 
 ACCENT, SQUARE = "é".encode(), "²".encode()  # two bytes each: 195, 169 and 194, 178
@@ -99,13 +55,78 @@ def _broken(g: Source) -> Program:
     return call([1, 0, 3], [], byte_of).call([0, 3, 2, 0], [], byte_of).call([3, 4, 0], [(1, 3)], byte_of)
 
 
+def _first_merge_at(base, missing):
+    """Merges that make ids from base(byte_of) on; ``missing`` stands for ids that nothing makes."""
+
+    def wrong(ids, merges, byte_of):
+        known = {i: bytes([b]) for i, b in enumerate(byte_of)}
+        for rank, (a, b) in enumerate(merges):
+            known[base(byte_of) + rank] = known.get(a, missing) + known.get(b, missing)
+        return b"".join(known.get(i, missing) for i in ids).decode("utf-8", "replace")
+
+    return wrong
+
+
+MISTAKES = [
+    *changes(
+        decode,
+        """
+token_by_token: b"".join(spelled[i] → "".join(spelled[i].decode("utf-8", errors="replace")
+; ids).decode("utf-8", errors="replace") → ids)
+    Each token is read by itself, so a character whose bytes lie in two tokens is lost. Join all bytes first.
+strict: .decode("utf-8", errors="replace") → .decode()
+    Bytes that are no character raise an error. A model may write such: decode with errors="replace".
+ignored: "replace" → "ignore"
+    Bytes that are no character vanish. errors="replace" puts U+FFFD there, so that one sees it.
+stripped: errors="replace") → errors="replace").strip()
+    Spaces and line ends around the text are lost. They are bytes of tokens: return the text as it is.
+normalized: return b → import unicodedata; return unicodedata.normalize("NFKC", b
+; errors="replace") → errors="replace"))
+    Characters are replaced by similar ones, such as ² by 2. Decode the bytes, and change nothing else.
+one_character_each: .decode("utf-8", errors="replace") → .decode("latin-1")
+    Each byte becomes a character. In UTF-8 some take two or more: bytes(…).decode("utf-8", …).
+ids_as_bytes: bytes([b]) for b in byte_of → bytes([i]) for i in range(len(byte_of))
+    Ids are taken for bytes. Which byte an id stands for is in the table: byte_of[id].
+one_level: spelled[a] + spelled[b] → bytes(byte_of[i] for i in (a, b) if i < len(byte_of))
+    Only one merge is taken apart. What it joins may be merges again: go on down to bytes.
+merges_dropped: for i in ids → for i in ids if i < len(byte_of)
+    Tokens that merges made are left out. Token len(byte_of) + i is made of the pair merges[i].
+swapped: spelled[a] + spelled[b] → spelled[b] + spelled[a]
+    The halves of each merge are exchanged. The pair's first id comes first.
+""",
+    ),
+    Mutant(
+        "from_256",
+        _first_merge_at(lambda byte_of: 256, missing=None),
+        "Merges are looked up from 256 on. The first one makes the id behind the bytes: len(byte_of).",
+    ),
+    Mutant(
+        "one_too_far",
+        _first_merge_at(lambda byte_of: len(byte_of) + 1, missing=b""),
+        "Merges are one off. The ids 0 to len(byte_of) − 1 are bytes, and merge 0 makes len(byte_of).",
+    ),
+    *changes(
+        decode,
+        """
+first_half: spelled[a] + spelled[b] → spelled[a]
+    Of each merge only the first half is written. A token is the bytes of both.
+second_half: spelled[a] + spelled[b] → spelled[b]
+    Of each merge only the second half is written. A token is the bytes of both.
+with_spaces: b"".join(spelled[i] → " ".join(spelled[i].decode("utf-8", errors="replace")
+; ids).decode("utf-8", errors="replace") → ids)
+    There are spaces between the tokens. Spaces are bytes like others and stand in the tokens already.
+as_bytes: return b → return list(b ; errors="replace") → errors="replace").encode())
+    These are bytes, not text. Decode them as UTF-8.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="bpe.decode",
     title="Bytes, then text",
     points=1,
     difficulty=2,
     minutes=6,
-    signature="decode(ids, merges, byte_of)",
     reference=decode,
     alternatives=[decode_by_stack],
     cases=[
@@ -124,82 +145,9 @@ EXERCISE = Exercise(
         Case("half", "half an é, three times: the character U+FFFD in its place", _broken),
         Case("empty", "no ids: the empty text", lambda g: call([], [(0, 0)], [97]), weight=0),
     ],
-    mutants=[
-        Mutant(
-            "token_by_token",
-            _token_by_token,
-            "Each token is read by itself, so a character whose bytes lie in two tokens is lost. Join all bytes first.",
-        ),
-        Mutant(
-            "strict",
-            _decoding(read=lambda whole: whole.decode()),
-            'Bytes that are no character raise an error. A model may write such: decode with errors="replace".',
-        ),
-        Mutant(
-            "ignored",
-            _decoding(read=lambda whole: whole.decode("utf-8", "ignore")),
-            'Bytes that are no character vanish. errors="replace" puts U+FFFD there, so that one sees it.',
-        ),
-        Mutant(
-            "stripped",
-            _decoding(read=lambda whole: whole.decode("utf-8", "replace").strip()),
-            "Spaces and line ends around the text are lost. They are bytes of tokens: return the text as it is.",
-        ),
-        Mutant(
-            "normalized",
-            _decoding(read=lambda whole: unicodedata.normalize("NFKC", whole.decode("utf-8", "replace"))),
-            "Characters are replaced by similar ones, such as ² by 2. Decode the bytes, and change nothing else.",
-        ),
-        Mutant(
-            "one_character_each",
-            _characters,
-            'Each byte becomes a character. In UTF-8 some take two or more: bytes(…).decode("utf-8", …).',
-        ),
-        Mutant(
-            "ids_as_bytes",
-            _ids_as_bytes,
-            "Ids are taken for bytes. Which byte an id stands for is in the table: byte_of[id].",
-        ),
-        Mutant(
-            "one_level",
-            _one_level,
-            "Only one merge is taken apart. What it joins may be merges again: go on down to bytes.",
-        ),
-        Mutant(
-            "merges_dropped",
-            _merges_dropped,
-            "Tokens that merges made are left out. Token len(byte_of) + i is made of the pair merges[i].",
-        ),
-        Mutant(
-            "swapped",
-            _decoding(join=lambda a, b: b + a),
-            "The halves of each merge are exchanged. The pair's first id comes first.",
-        ),
-        Mutant(
-            "from_256",
-            _decoding(base=lambda byte_of: 256, missing=None),
-            "Merges are looked up from 256 on. The first one makes the id behind the bytes: len(byte_of).",
-        ),
-        Mutant(
-            "one_too_far",
-            _decoding(base=lambda byte_of: len(byte_of) + 1),
-            "Merges are one off. The ids 0 to len(byte_of) − 1 are bytes, and merge 0 makes len(byte_of).",
-        ),
-        Mutant(
-            "first_half",
-            _decoding(join=lambda a, b: a),
-            "Of each merge only the first half is written. A token is the bytes of both.",
-        ),
-        Mutant(
-            "second_half",
-            _decoding(join=lambda a, b: b),
-            "Of each merge only the second half is written. A token is the bytes of both.",
-        ),
-        Mutant(
-            "with_spaces",
-            _with_spaces,
-            "There are spaces between the tokens. Spaces are bytes like others and stand in the tokens already.",
-        ),
-        Mutant("as_bytes", _as_bytes, "These are bytes, not text. Decode them as UTF-8."),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+ids come as a list
+    d9866bf35e alternative decode_by_stack, call: list(ids) → its argument
+""",
 )

@@ -2,33 +2,9 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 from autograder.reference.language.generating import distribution
-
-from ._sampling_mistakes import (
-    UNNAMED,
-    before,
-    greedy_first,
-    k_of_all,
-    late_best,
-    late_ties,
-    not_renormalized,
-    order,
-    rank,
-    raw_p,
-    refusing,
-    sampling,
-    softmaxed_twice,
-    sorted_out,
-    strict_topk,
-    through,
-    tie_shared,
-    ties_kept,
-    unsorted,
-    without,
-)
-
-INF = float("inf")
 
 
 def row_by_row(logits, temperature=1.0, top_k=None, top_p=None):
@@ -97,13 +73,129 @@ def _below_one(g: Source) -> torch.Tensor:
 
 SHARES = (0.5, 0.25, 0.125, 0.125)
 
+
+MISTAKES = changes(
+    distribution,
+    """
+multiplied: logits / temperature → logits * temperature
+    The logits are multiplied by the temperature. Divide: a high temperature makes them alike.
+no_temperature: (logits / temperature) → logits
+    The temperature changes nothing. Divide the logits by it before everything else.
+temperature_after_softmax: logits / temperature → logits.softmax(-1) / temperature
+    The temperature divides probabilities, and a softmax follows. It divides the logits, before the only softmax.
+p_at_one: share = scaled.softmax(-1) → share = (scaled * temperature).softmax(-1)
+    Top-p is taken at temperature 1. The order is temperature, top-k, top-p: divide first.
+p_before_k: share = scaled.softmax(-1) → share = (logits / temperature).gather(-1, order).softmax(-1)
+    The sum for top-p counts tokens that top-k removes. First k, then p of the probabilities of what is left.
+crossing_lost: share.cumsum(-1) - share >= top_p → (share.cumsum(-1) > top_p) & (torch.arange(logits.shape[-1]) > 0)
+    The token with which the sum passes p is removed. It stays: cut those before which the sum has reached p.
+crossing_lost_all: share.cumsum(-1) - share >= top_p → share.cumsum(-1) > top_p
+    The token with which the sum passes p is removed, even if it is the first, and then nothing is left. It stays.
+one_further: >= top_p → > top_p
+    Where the sum reaches p exactly, one token more stays. Cut those before which it is p or more: >=.
+one_more_p: (share.cumsum(-1) - share → ((share.cumsum(-1) - share - share.roll(1, -1)
+; top_p, -torch.inf → top_p) & (torch.arange(logits.shape[-1]) > 1), -torch.inf
+    Top-p keeps one token too many. The one with which the sum reaches p is the last.
+unsorted: share = scaled.softmax(-1) → share = torch.zeros_like(logits).scatter(-1, order, scaled.softmax(-1))
+; share.cumsum(-1) - share >= top_p → (share.cumsum(-1) - share >= top_p).gather(-1, order)
+    The sum for top-p runs in the order of the ids. Sort first: it begins with the likeliest token.
+each_by_itself: share.cumsum(-1) - share >= top_p → (share < 1 - top_p) & (torch.arange(logits.shape[-1]) > 0)
+    Each token is compared with p by itself. Top-p adds probabilities from the largest on, until the sum reaches p.
+of_largest: share.cumsum(-1) - share >= top_p → share < top_p * share.amax(-1, keepdim=True)
+    Tokens are compared with a share of the largest probability (that is min-p). Top-p adds from the largest on,
+    until the sum reaches p.
+least_likely: scaled[..., top_k:] → scaled[..., :-top_k]
+    The least likely tokens stay. Sort in descending order.
+one_more: scaled[..., top_k:] → scaled[..., top_k + 1 :]
+    Top-k keeps k + 1 tokens. Ranks count from 0: cut those of rank k and more.
+one_fewer: scaled[..., top_k:] → scaled[..., max(1, top_k - 1) :]
+    Top-k keeps one token too few. k of them stay.
+ties_kept: scaled[..., top_k:] → scaled[scaled < scaled[..., :top_k][..., -1:]]
+    Tokens as likely as the k-th stay as well, so more than k do. Of equal ones the lower id comes first: cut by
+    place, not by value.
+late_ties: scaled[..., top_k:] → scaled[late.gather(-1, order) >= top_k]
+; order = → late = logits.argsort(dim=-1, stable=True).flip(-1).argsort(dim=-1); order =
+    Of equally likely tokens the one with the higher id stays. The lower one comes first: sort with stable=True.
+k_of_all: scaled[..., top_k:] → scaled[scaled < scaled.flatten().topk(min(top_k, scaled.numel())).values[-1]]
+    The k likeliest of all rows together stay. Each row has its own: work along the last axis.
+large_k_refused: scaled[..., top_k:] → scaled[scaled < scaled.topk(top_k).values[..., -1:]]
+    A k above the number of tokens is an error, or equal tokens all stay. Cut by place in the sorted order: then a
+    large k cuts nothing.
+cut_to_zero: top_k:] = -torch.inf → top_k:] = 0.0 ; top_p, -torch.inf → top_p, 0.0
+; share = → scaled, at = scaled.sort(dim=-1, descending=True, stable=True); order = order.gather(-1, at); share =
+    Logits that are cut are set to 0, which still has a probability. Set them to −∞.
+not_renormalized: .gather(-1, order) → .gather(-1, order); whole = scaled.softmax(-1)
+; order, scaled.softmax(-1) → order, whole * (scaled > -torch.inf)
+    What is left does not add up to 1. Take the softmax after the cuts, or divide by the sum.
+sorted_out: torch.zeros_like(logits).scatter(-1, order, scaled.softmax(-1)) → scaled.softmax(-1)
+; order[..., :1], 1.0 → 0 * order[..., :1], 1.0
+    The probabilities come back in sorted order. Put each one back at its token's id: scatter, or a mask.
+twice: order, scaled.softmax(-1) → order, scaled.softmax(-1).softmax(-1)
+    The softmax is taken twice. Cut logits, and take it once at the end.
+logits: order, scaled.softmax(-1) → order, scaled
+    These are logits, not probabilities. Take the softmax at the end.
+first_axis: order, scaled.softmax(-1)) → order, scaled).softmax(0)
+    The softmax runs over the rows. Tokens are the last axis: softmax(-1).
+in_float32: order, scaled.softmax(-1)) → order, scaled.softmax(-1)).float() ; 1.0) → 1.0).float()
+    The result is float32 whatever comes in. Keep the logits' dtype.
+divides_by_zero: temperature == 0 → False
+    At temperature 0 the division gives ∞ or NaN. That case is greedy: 1 for the likeliest token, 0 for all others.
+tie_shared: order[..., :1], 1.0 → order, best.gather(-1, order) / best.sum(-1, keepdim=True)
+; order = → best = (logits == logits.amax(-1, keepdim=True)).to(logits.dtype); order =
+    At temperature 0 equal tokens share. All goes to the one with the lowest id.
+tie_all: order[..., :1], 1.0 → order, best.gather(-1, order)
+; order = → best = (logits == logits.amax(-1, keepdim=True)).to(logits.dtype); order =
+    At temperature 0 every one of equal tokens gets 1. All goes to the one with the lowest id.
+late_best: order[..., :1] → logits.argsort(dim=-1, stable=True)[..., -1:]
+    At temperature 0 the last of equal tokens is taken. All goes to the one with the lowest id.
+greedy_as_one: torch.zeros_like(logits).scatter(-1, order[..., :1], 1.0) → logits.softmax(-1)
+    At temperature 0 the result is the softmax of the logits. The likeliest token gets 1, all others 0.
+greedy_id: torch.zeros_like(logits).scatter(-1, order[..., :1], 1.0) → logits.argmax(-1)
+    At temperature 0 the id of a token comes back. Return probabilities of the same shape: 1 at that id.
+zero_refused: temperature < 0 → temperature <= 0
+    Temperature 0 raises an error. It is allowed: the likeliest token gets 1.
+all_refused: top_p <= 1 → top_p < 1
+    top_p 1 raises an error. It is allowed and cuts nothing.
+unchecked: raise ValueError → str
+    The probabilities are right. Raise a ValueError for a negative temperature, top_k below 1 and top_p outside (0,
+    1].
+greedy_first: if temperature < 0 or → if temperature and (temperature < 0 or ; top_p <= 1): → top_p <= 1)):
+    At temperature 0 neither top_k nor top_p is checked. Raise the ValueErrors before anything is returned.
+temperature_unchecked: temperature < 0 or →
+    A negative temperature passes, and turns the order round. Raise a ValueError.
+k_unchecked: (top_k is not None and top_k < 1) or →
+    top_k 0 passes, and nothing is left. Raise a ValueError below 1.
+p_unchecked: or (top_p is not None and not 0 < top_p <= 1) →
+    top_p is not checked. Raise a ValueError unless 0 < top_p ≤ 1.
+large_p_unchecked: 0 < top_p <= 1 → 0 < top_p
+    A top_p above 1 passes. Raise a ValueError there, too: it is a share.
+small_p_unchecked: 0 < top_p <= 1 → top_p <= 1
+    A top_p of 0 passes, though no token would be left. Raise a ValueError there, too.
+argsort_unnamed_axis: argsort(dim=-1 → argsort(-1
+    argsort is given its axis without a name. Beside stable=True it takes arguments by name only: say which one the
+    −1 is.
+argsort_unnamed_axis_when_warm: (logits / → (logits.argsort(-1, descending=True, stable=True) /
+    Temperature 0 works; above it argsort is given its axis without a name. Beside stable=True it takes arguments by
+    name only: say which one the −1 is.
+argsort_unnamed_axis_in_cuts: scaled[..., top_k:] → scaled[scaled.argsort(-1, descending=True, stable=True) >= top_k]
+; share = scaled. → share = scaled.argsort(-1, descending=True, stable=True).
+    For the cuts argsort is given its axis without a name. Beside stable=True it takes arguments by name only: say
+    which one the −1 is.
+sort_unnamed_axis: argsort(dim=-1 → sort(-1
+    sort is given its axis without a name. Beside stable=True it takes arguments by name only: say which one the −1
+    is.
+sort_unnamed_axis_when_warm: (logits / → (logits.sort(-1, descending=True, stable=True) /
+    Temperature 0 works; above it sort is given its axis without a name. Beside stable=True it takes arguments by
+    name only: say which one the −1 is.
+""",
+)
+
 EXERCISE = Exercise(
     id="generate.distribution",
     title="Temperature, top-k, top-p",
     points=3,
     difficulty=3,
     minutes=11,
-    signature="distribution(logits, temperature=1.0, top_k=None, top_p=None)",
     reference=distribution,
     alternatives=[row_by_row],
     cases=[
@@ -180,222 +272,28 @@ EXERCISE = Exercise(
         ),
         Case("more than all", "top_p 1.5: ValueError", lambda g: call(_logits(g, 5), top_p=1.5), weight=0.25),
     ],
-    mutants=[
-        Mutant(
-            "multiplied",
-            sampling(scale=lambda x, t: x * t),
-            "The logits are multiplied by the temperature. Divide: a high temperature makes them alike.",
-        ),
-        Mutant(
-            "no_temperature",
-            sampling(scale=lambda x, t: x),
-            "The temperature changes nothing. Divide the logits by it before everything else.",
-        ),
-        Mutant(
-            "temperature_after_softmax",
-            sampling(scale=lambda x, t: x.softmax(-1) / t),
-            "The temperature divides probabilities, and a softmax follows. It divides the logits, before the only "
-            "softmax.",
-        ),
-        Mutant(
-            "p_at_one", raw_p, "Top-p is taken at temperature 1. The order is temperature, top-k, top-p: divide first."
-        ),
-        Mutant(
-            "p_before_k",
-            sampling(p_first=True),
-            "The sum for top-p counts tokens that top-k removes. First k, then p of the probabilities of what is left.",
-        ),
-        Mutant(
-            "crossing_lost",
-            sampling(cut_p=lambda x, p: x.masked_fill((through(x) > p) & (rank(x) > 0), -INF)),
-            "The token with which the sum passes p is removed. It stays: cut those before which the sum has reached p.",
-        ),
-        Mutant(
-            "crossing_lost_all",
-            sampling(cut_p=lambda x, p: x.masked_fill(through(x) > p, -INF)),
-            "The token with which the sum passes p is removed, even if it is the first, and then nothing is left. It "
-            "stays.",
-        ),
-        Mutant(
-            "one_further",
-            sampling(cut_p=lambda x, p: x.masked_fill(before(x) > p, -INF)),
-            "Where the sum reaches p exactly, one token more stays. Cut those before which it is p or more: >=.",
-        ),
-        Mutant(
-            "one_more_p",
-            sampling(
-                cut_p=lambda x, p: x.masked_fill(
-                    (before(x) - x.softmax(-1).gather(-1, order(x)).roll(1, -1).gather(-1, rank(x)) >= p)
-                    & (rank(x) > 1),
-                    -INF,
-                )
-            ),
-            "Top-p keeps one token too many. The one with which the sum reaches p is the last.",
-        ),
-        Mutant(
-            "unsorted",
-            sampling(cut_p=unsorted),
-            "The sum for top-p runs in the order of the ids. Sort first: it begins with the likeliest token.",
-        ),
-        Mutant(
-            "each_by_itself",
-            sampling(cut_p=lambda x, p: x.masked_fill((x.softmax(-1) < 1 - p) & (rank(x) > 0), -INF)),
-            "Each token is compared with p by itself. Top-p adds probabilities from the largest on, until the sum "
-            "reaches p.",
-        ),
-        Mutant(
-            "of_largest",
-            sampling(cut_p=lambda x, p: x.masked_fill(x.softmax(-1) < p * x.softmax(-1).amax(-1, keepdim=True), -INF)),
-            "Tokens are compared with a share of the largest probability (that is min-p). Top-p adds from the largest "
-            "on, until the sum reaches p.",
-        ),
-        Mutant(
-            "least_likely",
-            sampling(cut_k=lambda x, k: x.masked_fill(rank(-x) >= k, -INF)),
-            "The least likely tokens stay. Sort in descending order.",
-        ),
-        Mutant(
-            "one_more",
-            sampling(cut_k=lambda x, k: x.masked_fill(rank(x) > k, -INF)),
-            "Top-k keeps k + 1 tokens. Ranks count from 0: cut those of rank k and more.",
-        ),
-        Mutant(
-            "one_fewer",
-            sampling(cut_k=lambda x, k: x.masked_fill(rank(x) >= max(1, k - 1), -INF)),
-            "Top-k keeps one token too few. k of them stay.",
-        ),
-        Mutant(
-            "ties_kept",
-            sampling(cut_k=ties_kept),
-            "Tokens as likely as the k-th stay as well, so more than k do. Of equal ones the lower id comes first: "
-            "cut by place, not by value.",
-        ),
-        Mutant(
-            "late_ties",
-            sampling(cut_k=late_ties),
-            "Of equally likely tokens the one with the higher id stays. The lower one comes first: sort with "
-            "stable=True.",
-        ),
-        Mutant(
-            "k_of_all",
-            sampling(cut_k=k_of_all),
-            "The k likeliest of all rows together stay. Each row has its own: work along the last axis.",
-        ),
-        Mutant(
-            "large_k_refused",
-            sampling(cut_k=strict_topk),
-            "A k above the number of tokens is an error, or equal tokens all stay. Cut by place in the sorted order: "
-            "then a large k cuts nothing.",
-        ),
-        Mutant(
-            "cut_to_zero",
-            sampling(
-                cut_k=lambda x, k: x.masked_fill(rank(x) >= k, 0.0),
-                cut_p=lambda x, p: x.masked_fill(before(x) >= p, 0.0),
-            ),
-            "Logits that are cut are set to 0, which still has a probability. Set them to −∞.",
-        ),
-        Mutant(
-            "not_renormalized",
-            not_renormalized,
-            "What is left does not add up to 1. Take the softmax after the cuts, or divide by the sum.",
-        ),
-        Mutant(
-            "sorted_out",
-            sorted_out,
-            "The probabilities come back in sorted order. Put each one back at its token's id: scatter, or a mask.",
-        ),
-        Mutant("twice", softmaxed_twice, "The softmax is taken twice. Cut logits, and take it once at the end."),
-        Mutant(
-            "logits", sampling(finish=lambda x: x), "These are logits, not probabilities. Take the softmax at the end."
-        ),
-        Mutant(
-            "first_axis",
-            sampling(finish=lambda x: x.softmax(0)),
-            "The softmax runs over the rows. Tokens are the last axis: softmax(-1).",
-        ),
-        Mutant(
-            "in_float32",
-            lambda *a, **k: distribution(*a, **k).float(),
-            "The result is float32 whatever comes in. Keep the logits' dtype.",
-        ),
-        Mutant(
-            "divides_by_zero",
-            sampling(greedy=None),
-            "At temperature 0 the division gives ∞ or NaN. That case is greedy: 1 for the likeliest token, 0 for all "
-            "others.",
-        ),
-        Mutant(
-            "tie_shared",
-            sampling(greedy=tie_shared),
-            "At temperature 0 equal tokens share. All goes to the one with the lowest id.",
-        ),
-        Mutant(
-            "tie_all",
-            sampling(greedy=lambda x: (x == x.max(-1, keepdim=True).values).to(x.dtype)),
-            "At temperature 0 every one of equal tokens gets 1. All goes to the one with the lowest id.",
-        ),
-        Mutant(
-            "late_best",
-            sampling(greedy=late_best),
-            "At temperature 0 the last of equal tokens is taken. All goes to the one with the lowest id.",
-        ),
-        Mutant(
-            "greedy_as_one",
-            sampling(greedy=lambda x: x.softmax(-1)),
-            "At temperature 0 the result is the softmax of the logits. The likeliest token gets 1, all others 0.",
-        ),
-        Mutant(
-            "greedy_id",
-            sampling(greedy=lambda x: x.argmax(-1)),
-            "At temperature 0 the id of a token comes back. Return probabilities of the same shape: 1 at that id.",
-        ),
-        Mutant(
-            "zero_refused",
-            sampling(check=refusing(lambda t, k, p: t == 0)),
-            "Temperature 0 raises an error. It is allowed: the likeliest token gets 1.",
-        ),
-        Mutant(
-            "all_refused",
-            sampling(check=refusing(lambda t, k, p: p == 1)),
-            "top_p 1 raises an error. It is allowed and cuts nothing.",
-        ),
-        Mutant(
-            "unchecked",
-            sampling(check=lambda t, k, p: None),
-            "The probabilities are right. Raise a ValueError for a negative temperature, top_k below 1 and top_p "
-            "outside (0, 1].",
-        ),
-        Mutant(
-            "greedy_first",
-            greedy_first,
-            "At temperature 0 neither top_k nor top_p is checked. Raise the ValueErrors before anything is returned.",
-        ),
-        Mutant(
-            "temperature_unchecked",
-            sampling(check=without("temperature")),
-            "A negative temperature passes, and turns the order round. Raise a ValueError.",
-        ),
-        Mutant(
-            "k_unchecked",
-            sampling(check=without("_k")),
-            "top_k 0 passes, and nothing is left. Raise a ValueError below 1.",
-        ),
-        Mutant(
-            "p_unchecked",
-            sampling(check=without("_p")),
-            "top_p is not checked. Raise a ValueError unless 0 < top_p ≤ 1.",
-        ),
-        Mutant(
-            "large_p_unchecked",
-            sampling(check=without("large_p")),
-            "A top_p above 1 passes. Raise a ValueError there, too: it is a share.",
-        ),
-        Mutant(
-            "small_p_unchecked",
-            sampling(check=without("small_p")),
-            "A top_p of 0 passes, though no token would be left. Raise a ValueError there, too.",
-        ),
-        *UNNAMED,
-    ],
+    mutants=MISTAKES,
+    unasked="""
+tokens are drawn from it, and a draw has no gradient
+    gradient of distribution
+""",
+    equivalent="""
+tokens are drawn from it, and a draw has no gradient
+    d9d98ea7bd solution, result: return torch.zeros_like(logits).scatter(-1, order, scaled.softmax(-1)): result detach
+it is torch's default
+    f19547e70a solution, keyword: logits.argsort(dim=-1, descending=True, stable=True) without dim=-1
+torch sorts stably on a CPU, asked to or not; its documentation promises it only if asked
+    cc2e06b1ac solution, keyword: logits.argsort(dim=-1, descending=True, stable=True) without stable=True
+    3e5b616ec7 solution, flag: True → False in stable=True
+the order has every id once, so all zeros are written over
+    a6fce7842a solution, call: torch.zeros_like(logits) → its argument
+    7e628f83ed solution, name: zeros_like → ones_like in torch.zeros_like(logits)
+ids are part of the key, so no two are equal
+    607fe0b7cb alternative row_by_row, reversed: range(len(row)) reversed
+a row has one axis
+    0a1d1f9777 alternative row_by_row, constant: -1 → 0 in row[keep].softmax(-1)
+    d122d36866 alternative row_by_row, constant: -1 → 0 in row[keep].softmax(-1)
+numbers as floats have the same order
+    7b40d63c13 alternative row_by_row, result: lambda i: (-row[i].item(), i): result int_to_float
+""",
 )

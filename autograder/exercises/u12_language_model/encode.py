@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference.language.bpe import merged
 
@@ -37,37 +38,6 @@ def encode_recursively(ids, merges, base=256):
     return encode_recursively([*ids[:at], base + rank, *ids[at + 2 :]], merges, base)
 
 
-def _choosing(choose, new=lambda base, rank: base + rank, times=10**6, join=merged):
-    """One pair after the other; ``choose`` gets the (rank, place) of all pairs that can be merged."""
-
-    def wrong(ids, merges, base=256):
-        rank = {tuple(pair): i for i, pair in enumerate(merges)}
-        ids = list(ids)
-        for _ in range(times):
-            found = [(rank[p], i) for i, p in enumerate(zip(ids, ids[1:], strict=False)) if p in rank]
-            if not found:
-                break
-            r, _ = choose(found)
-            ids = join(ids, tuple(merges[r]), new(base, r))
-        return ids
-
-    return wrong
-
-
-def _single(choose):
-    """One place after the other; ``choose`` gets the places whose pairs can be merged."""
-
-    def wrong(ids, merges, base=256):
-        rank = {tuple(pair): i for i, pair in enumerate(merges)}
-        ids = list(ids)
-        while found := [i for i, p in enumerate(zip(ids, ids[1:], strict=False)) if p in rank]:
-            i = choose(found)
-            ids[i : i + 2] = [base + rank[ids[i], ids[i + 1]]]
-        return ids
-
-    return wrong
-
-
 def _one_pass(ids, merges, base=256):
     rank = {tuple(pair): i for i, pair in enumerate(merges)}
     out, i = [], 0
@@ -93,12 +63,6 @@ def _longest(ids, merges, base=256):
     return out
 
 
-def _backwards(ids, merges, base=256):
-    for rank, pair in reversed(list(enumerate(merges))):
-        ids = merged(ids, tuple(pair), base + rank)
-    return list(ids)
-
-
 def _stops_early(ids, merges, base=256):
     for rank, pair in enumerate(merges):
         longer, ids = len(ids), merged(ids, tuple(pair), base + rank)
@@ -115,15 +79,6 @@ def _first_pair_looked_at(ids, merges, base=256):
                 ids[i : i + 2] = [base + rank]
                 break
     return ids
-
-
-def _from_right(ids, pair, new):
-    return merged(list(ids)[::-1], pair[::-1], new)[::-1]
-
-
-def _by_ids(ids, merges, base=256):
-    merges = [tuple(pair) for pair in merges]
-    return _choosing(lambda found: min(found, key=lambda f: merges[f[0]]))(ids, merges, base)
 
 
 def _drawn(g: Source, base: int = 4, size: int = 12, n: int = 6) -> tuple[list[int], list[Pair]]:
@@ -146,13 +101,87 @@ def _in_a_row(g: Source) -> Program:
     return call([one] * (2 * g.integer(4, 30) + 1) + [other], [(one, one), (256, 256)])
 
 
+MISTAKES = [
+    *changes(
+        encode,
+        """
+from_left: rank.get(pair, len(rank)) → pair not in rank
+    The leftmost pair that can be merged goes first. The pair with the lowest rank does, wherever it stands.
+from_right: zip(ids, ids[1:], strict=False) → [*zip(ids, ids[1:], strict=False)][::-1]
+; rank.get(pair, len(rank)) → pair not in rank
+    The rightmost pair that can be merged goes first. The pair with the lowest rank does, wherever it stands.
+youngest_first: min( → max( ; rank.get(pair, len(rank)) → rank.get(pair, -1)
+    The pair that was learned last goes first. The oldest does: the lowest rank.
+""",
+    ),
+    *changes(
+        encode_in_order,
+        """
+backwards: enumerate(merges) → reversed(list(enumerate(merges)))
+    The merges are tried from the last to the first. Begin with the oldest; what it makes, later ones can join.
+""",
+    ),
+    Mutant(
+        "longest_token",
+        _longest,
+        "The longest token is taken from the left, as WordPiece does. BPE merges pairs, in the order in which "
+        "they were learned.",
+    ),
+    *changes(
+        encode,
+        """
+one_merge: rank[pair]) → rank[pair]); break
+    Only one merge is applied. Go on until no pair can be merged.
+""",
+    ),
+    Mutant("stops_early", _stops_early, "The loop ends at the first merge that does not occur. Go on to the next one."),
+    Mutant(
+        "first_pair_only",
+        _first_pair_looked_at,
+        "Of each merge only its first pair is replaced. Replace all of them.",
+    ),
+    *changes(
+        encode,
+        """
+joined_from_right: merged(ids, pair, → merged(ids[::-1], pair[::-1], ; rank[pair]) → rank[pair])[::-1]
+    Of 7 7 7 the last two are joined. merge goes from the left.
+base_ignored: base + rank[pair] → 256 + rank[pair]
+    New tokens start at 256 whatever base is. Merge i makes base + i.
+ranks: base + rank[pair] → rank[pair]
+    The rank itself stands for the pair. The new token is base + rank.
+one_too_large: base + rank[pair] → base + rank[pair] + 1
+    New ids are one too large. The first merge, of rank 0, makes base.
+pair_tokens: return list(ids) → return [tuple(merges[i - base]) if i >= base else i for i in ids]
+    Pairs stand among the ids. A merge of rank r is written as the id base + r.
+smallest_pair: rank.get(pair, len(rank)) → (pair not in rank, pair)
+    The pair with the smallest ids goes first. Its place in the list of merges decides, not its ids.
+""",
+    ),
+    *changes(
+        encode_recursively,
+        """
+single_from_left: min(found) → min(found, key=lambda f: f[1])
+    The ids are joined from left to right, whatever merge fits first. Several merges may fit at once: ask which of
+    them was learned first, wherever its pair stands.
+single_from_right: min(found) → max(found, key=lambda f: f[1])
+    The ids are joined from right to left, whatever merge fits first. Several merges may fit at once: ask which of
+    them was learned first, wherever its pair stands.
+""",
+    ),
+    Mutant(
+        "one_pass",
+        _one_pass,
+        "The ids are gone through once, and what a merge makes is not looked at again. Look anew after each merge, "
+        "and take the one that was learned first.",
+    ),
+]
+
 EXERCISE = Exercise(
     id="bpe.encode",
     title="The oldest merge first",
     points=2,
     difficulty=3,
     minutes=8,
-    signature="encode(ids, merges, base=256)",
     reference=encode,
     alternatives=[encode_in_order, encode_recursively],
     cases=[
@@ -188,92 +217,17 @@ EXERCISE = Exercise(
             weight=0,
         ),
     ],
-    mutants=[
-        Mutant(
-            "from_left",
-            _choosing(lambda found: min(found, key=lambda f: f[1])),
-            "The leftmost pair that can be merged goes first. The pair with the lowest rank does, wherever it stands.",
-        ),
-        Mutant(
-            "from_right",
-            _choosing(lambda found: max(found, key=lambda f: f[1])),
-            "The rightmost pair that can be merged goes first. The pair with the lowest rank does, wherever it stands.",
-        ),
-        Mutant(
-            "youngest_first",
-            _choosing(max),
-            "The pair that was learned last goes first. The oldest does: the lowest rank.",
-        ),
-        Mutant(
-            "backwards",
-            _backwards,
-            "The merges are tried from the last to the first. Begin with the oldest; what it makes, later ones can "
-            "join.",
-        ),
-        Mutant(
-            "longest_token",
-            _longest,
-            "The longest token is taken from the left, as WordPiece does. BPE merges pairs, in the order in which "
-            "they were learned.",
-        ),
-        Mutant("one_merge", _choosing(min, times=1), "Only one merge is applied. Go on until no pair can be merged."),
-        Mutant(
-            "stops_early", _stops_early, "The loop ends at the first merge that does not occur. Go on to the next one."
-        ),
-        Mutant(
-            "first_pair_only",
-            _first_pair_looked_at,
-            "Of each merge only its first pair is replaced. Replace all of them.",
-        ),
-        Mutant(
-            "joined_from_right",
-            _choosing(min, join=_from_right),
-            "Of 7 7 7 the last two are joined. merge goes from the left.",
-        ),
-        Mutant(
-            "base_ignored",
-            lambda ids, merges, base=256: encode(ids, merges),
-            "New tokens start at 256 whatever base is. Merge i makes base + i.",
-        ),
-        Mutant(
-            "ranks",
-            _choosing(min, new=lambda base, rank: rank),
-            "The rank itself stands for the pair. The new token is base + rank.",
-        ),
-        Mutant(
-            "one_too_large",
-            _choosing(min, new=lambda base, rank: base + rank + 1),
-            "New ids are one too large. The first merge, of rank 0, makes base.",
-        ),
-        Mutant(
-            "pair_tokens",
-            lambda ids, merges, base=256: [
-                tuple(merges[i - base]) if i >= base else i for i in encode(ids, merges, base)
-            ],
-            "Pairs stand among the ids. A merge of rank r is written as the id base + r.",
-        ),
-        Mutant(
-            "smallest_pair",
-            _by_ids,
-            "The pair with the smallest ids goes first. Its place in the list of merges decides, not its ids.",
-        ),
-        Mutant(
-            "single_from_left",
-            _single(min),
-            "The ids are joined from left to right, whatever merge fits first. Several merges may fit at once: ask "
-            "which of them was learned first, wherever its pair stands.",
-        ),
-        Mutant(
-            "single_from_right",
-            _single(max),
-            "The ids are joined from right to left, whatever merge fits first. Several merges may fit at once: ask "
-            "which of them was learned first, wherever its pair stands.",
-        ),
-        Mutant(
-            "one_pass",
-            _one_pass,
-            "The ids are gone through once, and what a merge makes is not looked at again. Look anew after each merge, "
-            "and take the one that was learned first.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+words come as lists
+    c4dde2cbc0 solution, call: list(ids) → its argument
+    d3d787eee8 alternative encode_in_order, call: list(ids) → its argument
+    e188b523cf alternative encode_recursively, call: list(ids) → its argument
+pairs come as tuples; the call serves lists from a file
+    4b45203fde solution, call: tuple(pair) → its argument
+ranks as floats have the same order
+    af32452653 solution, result: lambda pair: rank.get(pair, len(rank)): result int_to_float
+it is Python's default
+    efe880fc03 alternative encode_recursively, keyword: zip(ids, ids[1:], strict=False) without strict=False
+""",
 )

@@ -3,10 +3,9 @@
 import torch
 from torch import Tensor
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, call
 from autograder.reference.language.generating import generate
-
-from ._writing_mistakes import MISTAKES
 
 PLAIN, ROUNDING = Fn("toy_decoder"), Fn("toy_rounding_decoder")
 LARGEST, SMALLEST, ABOVE_ONE = Fn("largest"), Fn("smallest"), Fn("above_one")
@@ -31,76 +30,6 @@ def generate_by_columns(model, ids, steps, pick, real=None, stop=None, pad=0):
     return torch.cat([ids, *[c.unsqueeze(1) for c in columns]], 1)
 
 
-def _loop(
-    feed=lambda ids, new, past, prompt: (new, past),
-    real_of=lambda real, first, T: real,
-    grow=lambda real: torch.cat([real, torch.ones_like(real[:, :1])], 1),
-    last=lambda logits, real: logits[:, -1],
-    write=lambda token, done, stop, pad: torch.where(done, pad, token),
-    ended=lambda done, token, stop: done | (token == stop),
-    ends=lambda done: done.all(),
-    start=lambda ids, stop: torch.zeros(len(ids), dtype=torch.bool),
-    keep_past=lambda old, new: new,
-    out=lambda ids, T: ids,
-    steps_of=lambda steps: steps,
-    pick_of=lambda pick: pick,
-):
-    """The loop in steps, each of which a mistake can replace."""
-
-    def wrong(model, ids, steps, pick, real=None, stop=None, pad=0):
-        prompt, new, past = ids, ids, None
-        done = torch.zeros(len(ids), dtype=torch.bool) if stop is None else start(ids, stop)
-        for step in range(steps_of(steps)):
-            if ends(done):
-                break
-            tokens, given = feed(ids, new, past, prompt)
-            mask = None if real is None else real_of(real, step == 0, tokens.shape[1])
-            logits, now = model(tokens, mask, given)
-            past = keep_past(past, now)
-            token = write(pick_of(pick)(last(logits, real)), done, stop, pad)
-            if stop is not None:
-                done = ended(done, token, stop)
-            new, ids = token[:, None], torch.cat([ids, token[:, None]], 1)
-            real = None if real is None else grow(real)
-        return out(ids, prompt.shape[1])
-
-    return wrong
-
-
-def _at_length(logits, real):
-    if real is None or logits.shape[1] == 1:
-        return logits[:, -1]
-    return logits[torch.arange(len(logits)), real.sum(1) - 1]
-
-
-def _stop_left_out(token, done, stop, pad):
-    return torch.where(done | (token == stop), pad, token) if stop is not None else token
-
-
-def _stop_replaced(model, ids, steps, pick, real=None, stop=None, pad=0):
-    whole = generate(model, ids, steps, pick, real, stop, pad)
-    if stop is not None:
-        new = whole[:, ids.shape[1] :]
-        new[new == stop] = pad
-    return whole
-
-
-def _repeating(model, ids, steps, pick, real=None, stop=None, pad=0):
-    return generate(model, ids, steps, pick, real, stop, 0 if stop is None else stop)
-
-
-def _always_full(model, ids, steps, pick, real=None, stop=None, pad=0):
-    whole = generate(model, ids, steps, pick, real, stop, pad)
-    missing = ids.shape[1] + steps - whole.shape[1]
-    return torch.cat([whole, torch.full((len(ids), missing), pad)], 1)
-
-
-def _one_late(model, ids, steps, pick, real=None, stop=None, pad=0):
-    whole = generate(model, ids, steps, pick, real, stop, pad)
-    missing = min(1, ids.shape[1] + steps - whole.shape[1])
-    return torch.cat([whole, torch.full((len(ids), missing), pad)], 1)
-
-
 def _padding_gone(model, ids, steps, pick, real=None, stop=None, pad=0):
     if real is None:
         return generate(model, ids, steps, pick, real, stop, pad)
@@ -109,11 +38,6 @@ def _padding_gone(model, ids, steps, pick, real=None, stop=None, pad=0):
     ]
     size = max(map(len, rows))
     return torch.stack([torch.cat([row, torch.full((size - len(row),), pad)]) for row in rows])
-
-
-def _row_by_row(model, ids, steps, pick, real=None, stop=None, pad=0):
-    """Each row for itself: rows that stopped early are never filled up, so only the first is returned."""
-    return generate(model, ids[:1], steps, pick, None if real is None else real[:1], stop, pad)
 
 
 def _prompt(g: Source, B: int, T: int, padding: tuple[int, ...] = ()) -> tuple[Tensor, Tensor]:
@@ -174,13 +98,105 @@ def _both(g: Source) -> Program:
     return call(PLAIN, ids, 5, LARGEST, real=real, stop=stop, pad=pad)
 
 
+MISTAKES = [
+    *changes(
+        generate,
+        """
+whole_text: model(new, real, past) → model(ids, real, None)
+    The whole text is read anew for every token. Hand the past back, and feed only the newest token: each is read
+    once.
+whole_text_with_past: model(new, real, past) → model(ids, None, past)
+    The whole text is fed on top of the past, so the model reads it twice. With a past feed only the newest token.
+past_lost: model(new, real, past) → model(new, real if past is None else None, None)
+    The newest token is fed without a past, so the model has forgotten the text. Hand over the past of the call
+    before.
+first_past: logits, past = → logits, now =
+; (new, real, past) → (new, real if past is None else None, past); past = past or now
+    Every step gets the past of the prompt. Keep the one that the last call returned: it holds the new tokens too.
+first_past_fitted: logits, past = model(new, real, past) → logits, now = model(new, real, past); past = past or now
+; if real is not None: → if real is not None and past is now:
+    The past of the prompt is used at every step, so tokens written since are forgotten. Keep the past that each
+    call returns.
+real_forgotten: model(new, real, past) → model(new, None, past)
+    Padding is read like text: real is never handed to the model. Pass it at every call.
+real_once: model(new, real, past) → model(new, real if past is None else None, past)
+    real is handed over with the prompt only. Its False columns are in the past at every later step: pass it each
+    time.
+real_as_it_was: real = torch.cat([real, torch.ones_like(real[:, :1])], dim=1) → pass
+    From the second step on real is too short: it needs a column for each token of the past and each new one. Add a
+    column of True per step.
+written_not_real: ones_like → zeros_like
+    Tokens that were written are marked as padding. The new column of real is True.
+real_in_front: [real, torch.ones_like(real[:, :1])] → [torch.ones_like(real[:, :1]), real]
+    The new column of real stands in front, so every row's padding moves. Put it behind.
+first_logits: logits[:, -1] → logits[:, 0]
+    The logits of the prompt's first token are used. The next token follows from those of the last: logits[:, -1].
+at_length: logits[:, -1] → logits[torch.arange(len(ids)), -1 if real is None or new.shape[1] == 1 else real.sum(1) - 1]
+    A short row's logits are taken at the number of its tokens. With padding on the left the last token of each row
+    is at −1.
+""",
+    ),
+    Mutant(
+        "padding_removed",
+        _padding_gone,
+        "The padding is missing in the result. Prompts come back as they were given, with the new tokens behind.",
+    ),
+    *changes(
+        generate,
+        """
+new_only: new, past, done = ids → prompt, new, past, done = ids.shape[1], ids ; return ids → return ids[:, prompt:]
+    Only the new tokens come back. Return prompt and new tokens together.
+first_row: new, past, done = ids → ids, real = ids[:1], real if real is None else real[:1]; new, past, done = ids
+    Only the first row comes back. Write for all rows at once.
+picks_largest: pick(logits[:, -1]) → logits[:, -1].argmax(-1)
+    The largest logit is taken whatever pick says. Call pick(logits) for the next tokens.
+picks_from_probabilities: pick(logits[:, -1]) → pick(logits[:, -1].softmax(-1))
+    pick gets probabilities, and the largest of them hides it. Hand over the logits as the model gave them.
+axis_kept: pick(logits[:, -1]) → pick(logits[:, -1:])[:, 0]
+    pick gets logits (B, 1, V). It takes (B, V): index the last token with −1, not with the slice −1:.
+axis_lost: pick(logits[:, -1]) → pick(logits[:, -1].squeeze(0)).reshape(-1)
+    With a single prompt pick gets logits (V). It takes (B, V) for every B, so leave an axis of size 1 alone.
+one_too_many: range(steps) → range(steps + 1 if steps else 0)
+    One token too many is written. steps counts the new tokens.
+one_too_few: range(steps) → range(steps - 1)
+    One token is missing. The prompt's own logits give the first of the steps.
+never_stops: done = done | (new[:, 0] == stop) → pass
+    The stop token changes nothing. A row that has written it gets pad from then on.
+goes_on: torch.where(done, pad, pick(logits[:, -1])) → pick(logits[:, -1])
+    A row goes on writing after its stop token, until all have stopped. Give it pad instead.
+wakes_up: done | (new[:, 0] == stop) → new[:, 0] == stop
+    A row that has stopped writes again two tokens later: only the newest token is looked at. Remember who has
+    finished: done = done | (new == stop).
+stop_replaced: [ids, new] → [ids, new if stop is None else new.masked_fill(new == stop, pad)]
+    The stop token itself is replaced by pad. It is written; what follows it is pad.
+repeats_stop: done, pad → done, pad if stop is None else stop
+    A finished row repeats the stop token. What follows it is pad.
+pads_with_zero: done, pad → done, 0
+    A finished row gets 0 whatever pad is. Use the argument.
+ends_with_first: done.all() → done.any()
+    Everything ends as soon as one row has stopped. Go on until all have.
+ends_with_row_zero: done.all() → done[0]
+    Everything ends as soon as row 0 has stopped. Go on until all have.
+always_full: done.all() → False
+    All steps are made although every row has stopped: columns of pad follow. End the loop when all have.
+one_late: done.all() → done.all() and (new == pad).all()
+    The loop ends one step late, with a column of pad alone. Look whether all have stopped before the next token is
+    picked.
+stop_in_prompt: device=ids.device) → device=ids.device) | (ids == (-1 if stop is None else stop)).any(1)
+    A row counts as finished because its prompt holds the stop token. Only what is written now counts.
+stop_anywhere: done | (new[:, 0] == stop) → (ids == stop).any(1)
+    The whole text is searched for the stop token, so one in the prompt ends the row after its first new token.
+    Search what is written now.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="generate.generate",
     title="The loop that writes",
     points=4,
     difficulty=4,
     minutes=15,
-    signature="generate(model, ids, steps, pick, real=None, stop=None, pad=0)",
     reference=generate,
     alternatives=[generate_by_columns],
     cases=[
@@ -238,179 +254,21 @@ EXERCISE = Exercise(
             weight=0,
         ),
     ],
-    mutants=[
-        Mutant(
-            "whole_text",
-            _loop(feed=lambda ids, new, past, prompt: (ids, None)),
-            "The whole text is read anew for every token. Hand the past back, and feed only the newest token: each is "
-            "read once.",
-        ),
-        Mutant(
-            "whole_text_with_past",
-            _loop(feed=lambda ids, new, past, prompt: (ids, past), real_of=lambda real, first, T: None),
-            "The whole text is fed on top of the past, so the model reads it twice. With a past feed only the newest "
-            "token.",
-        ),
-        Mutant(
-            "past_lost",
-            _loop(
-                feed=lambda ids, new, past, prompt: (new, None), real_of=lambda real, first, T: real if first else None
-            ),
-            "The newest token is fed without a past, so the model has forgotten the text. Hand over the past of the "
-            "call before.",
-        ),
-        Mutant(
-            "first_past",
-            _loop(keep_past=lambda old, new: old or new, real_of=lambda real, first, T: real if first else None),
-            "Every step gets the past of the prompt. Keep the one that the last call returned: it holds the new "
-            "tokens too.",
-        ),
-        Mutant(
-            "first_past_fitted",
-            _loop(
-                keep_past=lambda old, new: old or new,
-                grow=lambda real: real,
-                real_of=lambda real, first, T: real if first else torch.cat([real, real.new_ones(len(real), 1)], 1),
-            ),
-            "The past of the prompt is used at every step, so tokens written since are forgotten. Keep the past that "
-            "each call returns.",
-        ),
-        Mutant(
-            "real_forgotten",
-            _loop(real_of=lambda real, first, T: None),
-            "Padding is read like text: real is never handed to the model. Pass it at every call.",
-        ),
-        Mutant(
-            "real_once",
-            _loop(real_of=lambda real, first, T: real if first else None),
-            "real is handed over with the prompt only. Its False columns are in the past at every later step: pass it "
-            "each time.",
-        ),
-        Mutant(
-            "real_as_it_was",
-            _loop(grow=lambda real: real),
-            "From the second step on real is too short: it needs a column for each token of the past and each new "
-            "one. Add a column of True per step.",
-        ),
-        Mutant(
-            "written_not_real",
-            _loop(grow=lambda real: torch.cat([real, torch.zeros_like(real[:, :1])], 1)),
-            "Tokens that were written are marked as padding. The new column of real is True.",
-        ),
-        Mutant(
-            "real_in_front",
-            _loop(grow=lambda real: torch.cat([torch.ones_like(real[:, :1]), real], 1)),
-            "The new column of real stands in front, so every row's padding moves. Put it behind.",
-        ),
-        Mutant(
-            "first_logits",
-            _loop(last=lambda logits, real: logits[:, 0]),
-            "The logits of the prompt's first token are used. The next token follows from those of the last: "
-            "logits[:, -1].",
-        ),
-        Mutant(
-            "at_length",
-            _loop(last=_at_length),
-            "A short row's logits are taken at the number of its tokens. With padding on the left the last token of "
-            "each row is at −1.",
-        ),
-        Mutant(
-            "padding_removed",
-            _padding_gone,
-            "The padding is missing in the result. Prompts come back as they were given, with the new tokens behind.",
-        ),
-        Mutant(
-            "new_only",
-            _loop(out=lambda ids, T: ids[:, T:]),
-            "Only the new tokens come back. Return prompt and new tokens together.",
-        ),
-        Mutant("first_row", _row_by_row, "Only the first row comes back. Write for all rows at once."),
-        Mutant(
-            "picks_largest",
-            _loop(pick_of=lambda pick: lambda logits: logits.argmax(-1)),
-            "The largest logit is taken whatever pick says. Call pick(logits) for the next tokens.",
-        ),
-        Mutant(
-            "picks_from_probabilities",
-            _loop(pick_of=lambda pick: lambda logits: pick(logits.softmax(-1))),
-            "pick gets probabilities, and the largest of them hides it. Hand over the logits as the model gave them.",
-        ),
-        Mutant(
-            "axis_kept",
-            _loop(last=lambda logits, real: logits[:, -1:], pick_of=lambda pick: lambda logits: pick(logits)[:, 0]),
-            "pick gets logits (B, 1, V). It takes (B, V): index the last token with −1, not with the slice −1:.",
-        ),
-        Mutant(
-            "axis_lost",
-            _loop(
-                last=lambda logits, real: logits[:, -1].squeeze(0),
-                pick_of=lambda pick: lambda logits: pick(logits).reshape(-1),
-            ),
-            "With a single prompt pick gets logits (V). It takes (B, V) for every B, so leave an axis of size 1 alone.",
-        ),
-        Mutant(
-            "one_too_many",
-            _loop(steps_of=lambda steps: steps + 1 if steps else 0),
-            "One token too many is written. steps counts the new tokens.",
-        ),
-        Mutant(
-            "one_too_few",
-            _loop(steps_of=lambda steps: steps - 1),
-            "One token is missing. The prompt's own logits give the first of the steps.",
-        ),
-        Mutant(
-            "never_stops",
-            _loop(ended=lambda done, token, stop: done),
-            "The stop token changes nothing. A row that has written it gets pad from then on.",
-        ),
-        Mutant(
-            "goes_on",
-            _loop(write=lambda token, done, stop, pad: token),
-            "A row goes on writing after its stop token, until all have stopped. Give it pad instead.",
-        ),
-        Mutant(
-            "wakes_up",
-            _loop(ended=lambda done, token, stop: token == stop),
-            "A row that has stopped writes again two tokens later: only the newest token is looked at. Remember who "
-            "has finished: done = done | (new == stop).",
-        ),
-        Mutant(
-            "stop_replaced",
-            _stop_replaced,
-            "The stop token itself is replaced by pad. It is written; what follows it is pad.",
-        ),
-        Mutant("repeats_stop", _repeating, "A finished row repeats the stop token. What follows it is pad."),
-        Mutant(
-            "pads_with_zero",
-            _loop(write=lambda token, done, stop, pad: torch.where(done, 0, token)),
-            "A finished row gets 0 whatever pad is. Use the argument.",
-        ),
-        Mutant(
-            "ends_with_first",
-            _loop(ends=lambda done: done.any()),
-            "Everything ends as soon as one row has stopped. Go on until all have.",
-        ),
-        Mutant(
-            "ends_with_row_zero",
-            _loop(ends=lambda done: done[0]),
-            "Everything ends as soon as row 0 has stopped. Go on until all have.",
-        ),
-        Mutant(
-            "always_full",
-            _always_full,
-            "All steps are made although every row has stopped: columns of pad follow. End the loop when all have.",
-        ),
-        Mutant(
-            "one_late",
-            _one_late,
-            "The loop ends one step late, with a column of pad alone. Look whether all have stopped before the next "
-            "token is picked.",
-        ),
-        Mutant(
-            "stop_in_prompt",
-            _loop(start=lambda ids, stop: (ids == stop).any(1)),
-            "A row counts as finished because its prompt holds the stop token. Only what is written now counts.",
-        ),
-        *MISTAKES,
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+only how many steps there are counts, the number of each is not used
+    c9ae6e25c0 solution, reversed: range(steps) reversed
+no token equals None, so nobody is done
+    05f1b081a7 solution, if: if stop is not None always
+there is one column
+    3feb69a0d7 solution, constant: 0 → -1 in (:, 0)
+one more call of the model, whose result is not used
+    2cd8c07298 alternative generate_by_columns, branch: model(ids, seen) if steps else (None, None) → model(ids, seen)
+one more call of the model behind the last token, whose result is not used
+    9e56d4511d alternative generate_by_columns, if: if len(columns) < steps always
+    296762a373 alternative generate_by_columns, compare: len(columns) < steps → len(columns) <= steps
+    458d17a3a6 alternative generate_by_columns, window: steps + 1 in len(columns) < steps
+nothing writes into it
+    520356bc4e alternative generate_by_columns, call: real.clone() → real
+""",
 )

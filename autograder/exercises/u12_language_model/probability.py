@@ -3,10 +3,9 @@
 import math
 from collections import Counter, defaultdict
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, Target, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
 from autograder.reference.language.counting import bits_per_byte, count_contexts, probability
-
-from ._counting_mistakes import bits, counting, ends, known_only, longest_known, mixing, of_mean, unchecked, whole
 
 
 def count_by_length(text, order):
@@ -79,20 +78,126 @@ def _shorter(g: Source) -> Program:
     return program
 
 
-_C, _P, _B = count_contexts, probability, bits_per_byte
+def _prob(mistake: Mutant) -> Mutant:
+    """A mistake in ``probability`` alone: changed in one text with it, ``bits_per_byte`` would call the changed one."""
+    assert not isinstance(mistake.fn, tuple)
+    return Mutant(mistake.name, (count_contexts, mistake.fn, bits_per_byte), mistake.message, mistake.change)
 
 
-def _count(name: str, fn: Target, message: str) -> Mutant:
-    return Mutant(name, (fn, _P, _B), message)
-
-
-def _prob(name: str, fn: Target, message: str) -> Mutant:
-    return Mutant(name, (_C, fn, _B), message)
-
-
-def _bit(name: str, fn: Target, message: str) -> Mutant:
-    return Mutant(name, (_C, _P, fn), message)
-
+MISTAKES = [
+    *changes(
+        (count_contexts, probability, bits_per_byte),
+        r"""
+one_too_long: order - 1) + 1 → order) + 1
+    The contexts go up to order characters. An order of 3 looks at groups of 3, so the context has 2: order − 1.
+one_too_short: range(min(i, order - 1) + 1) → range(min(i + 1, max(1, order - 1)))
+    The longest contexts are missing. range(order) ends at order − 1, and contexts of that length count too.
+no_empty: range(min(i, order - 1) + 1) → range(1, min(i, order - 1) + 1)
+    The empty context is missing. It counts how often each character comes at all: start at length 0.
+longest_only: range(min(i, order - 1) + 1) → range(order - 1, min(i, order - 1) + 1)
+    Only contexts of full length are counted. The mixture needs all lengths from 0 to order − 1.
+full_windows: range(min(i, order - 1) + 1) → range(order if i >= order - 1 else 0)
+    The first characters of the text are left out. They have short contexts: count those that fit.
+with_itself: text[i - k : i] → text[i - k : i + 1]
+    The context includes the character that it should foretell. It ends before it: text[i - k:i].
+last_left_out: enumerate(text): → enumerate(text[:-1]):
+    The last character of the text is not counted. Let the loop run over all of them.
+seen_once: seen.get(char, 0) + 1 → 1
+    Each character is counted once at most. Add 1 every time it comes behind the context.
+starts_at_zero: seen.get(char, 0) + 1 → seen.get(char, -1) + 1
+    The first time is counted as 0. A character that came once has the count 1.
+wraps: range(min(i, order - 1) + 1) → range(order)
+    For the first characters the slice starts below 0, which Python reads from the end of the text. Skip contexts
+    longer than what stands before.
+from_start: text[i - k : i] → text[:k]
+    The contexts are taken from the start of the text. They end right before the character: text[i - k:i].
+lower_case: counts: Counts = {} → text, counts = text.lower(), {}
+    Capitals are counted as small letters. A and a are two characters: take the text as it is.
+line_ends_replaced: counts: Counts = {} → text, counts = text.replace("\n", " "), {}
+    Line ends are counted as spaces. A line end is a character of its own: take the text as it is.
+stripped: counts: Counts = {} → text, counts = text.strip(), {}
+    Spaces at the ends of the text are not counted. They are characters like others: take the text as it is.
+unchecked: raise ValueError(f"the order is at least 1, got {order}") → pass
+    The counts are right. Raise a ValueError for an order below 1.
+""",
+    ),
+    *map(
+        _prob,
+        changes(
+            probability,
+            """
+starts_at_nothing: 1 / 256 → 0.0
+    The mixture starts from 0, so a character that was never seen is impossible, and its bits are infinite. Start
+    from 1/256.
+starts_at_one: 1 / 256 → 1.0
+    The mixture starts from 1. Before anything is counted each of 256 bytes has 1/256.
+starts_among_seen: 1 / 256 → 1 / max(1, len(counts.get("", {})))
+    The mixture starts from one over the number of characters seen. Any of the 256 bytes may come: start from 1/256.
+no_empty_end: range(len(context) + 1) → range(1, len(context) + 1)
+    The empty context is skipped. Start with it: how often a character comes at all is the first thing that is mixed
+    in.
+minus_zero: context[len(context) - k :] → context[-k:]
+    For k = 0, context[-0:] is the whole context, not the empty one. Write context[len(context) - k:].
+front: context[len(context) - k :] → context[:k]
+    The first characters of the context are used. Those next to the new character tell most: take its ends.
+long_first: context[len(context) - k :] → context[k:]
+    Long contexts are mixed in first, so the empty one weighs most. Begin with the empty context and end with the
+    longest.
+longest_not_asked: range(len(context) + 1) → range(max(1, len(context)))
+    The longest context is never asked. The lengths go from 0 to len(context), which range reaches with + 1.
+empty_only: range(len(context) + 1) → range(1)
+    Only the empty context is asked, so the text before makes no difference. Go on with longer ends of it.
+longest_known: u * p → u / 256
+    Only the longest known context is mixed with 1/256. Each context mixes with the probability of the one shorter
+    by a character.
+counts_alone: (seen.get(char, 0) + u * p) / (n + u) → seen.get(char, 0) / n
+    Counts alone decide: a character that did not come behind this context gets 0. Give the shorter context its
+    share: + u·p.
+add_one: u * p) / (n + u) → p) / (n + 1)
+    The shorter context gets the share of one count. In Witten and Bell's way it gets u: as many as there are
+    different characters.
+not_divided: u * p) / (n + u) → u * p) / n
+    The probabilities add up to more than 1: divide by n + u, since u shares were added.
+shares_of_n: u * p) / (n + u) → n * p) / (2 * n)
+    The shorter context gets n shares, as many as characters were counted. It gets u, the number of different ones.
+product: u * p) / (n + u) → u) / (n + u) * p
+    The contexts are multiplied. They are mixed: (count + u·p) / (n + u).
+known_only: seen is None → seen is None or char not in seen
+    The loop ends where the character was not seen. Not coming tells something too: its count is 0 there, and the
+    mixture goes on.
+nothing_for_unknown: break → return 0.0
+    A context that was never seen gives 0. It knows nothing, so the probability of the shorter one stands.
+anything_for_unknown: break → return 1 / 256
+    A context that was never seen gives 1/256. Keep what the shorter contexts said.
+""",
+        ),
+    ),
+    *changes(
+        (count_contexts, probability, bits_per_byte),
+        """
+nats: math.log2 → math.log
+    This is in nats. A bit is a logarithm to base 2: math.log2.
+sign: -math.log2 → math.log2
+    The bits are negative. A probability is below 1, so its logarithm is: take the minus of it.
+sum: sum(bits) / len(bits) → sum(bits)
+    This is the sum over the text. Divide by its length: bits per byte.
+mean_of_probabilities: [-math.log2(probability → [(probability
+; sum(bits) / len(bits) → -math.log2(sum(bits) / len(bits))
+    The probabilities are averaged, then the logarithm is taken. Average the bits: a surprise counts by its
+    logarithm.
+context_too_long: order + 1) → order)
+    The context has order characters. It has order − 1, the next one makes it a group of order.
+context_too_short: order + 1) → max(0, order - 2))
+    The context is one character too short. It has order − 1.
+no_context: text[max(0, i - order + 1) : i] → ""
+    Every character is asked for without a context. Hand over the order − 1 characters before it.
+whole_context: text[max(0, i - order + 1) : i] → text[:i]
+    The whole text before is handed over, however small the order. Take the last order − 1 characters.
+first_skipped: enumerate(text)] → [*enumerate(text)][order - 1 :]]
+    The first characters are left out. They count too, with the shorter context that they have.
+""",
+    ),
+]
 
 EXERCISE = Exercise(
     id="ngram.probability",
@@ -100,9 +205,7 @@ EXERCISE = Exercise(
     points=3,
     difficulty=3,
     minutes=12,
-    signature="count_contexts(text, order)",
-    targets=("count_contexts", "probability", "bits_per_byte"),
-    reference=(_C, _P, _B),
+    reference=(count_contexts, probability, bits_per_byte),
     alternatives=[(count_by_length, probability_from_behind, bits_of_product)],
     cases=[
         Case(
@@ -138,216 +241,15 @@ EXERCISE = Exercise(
         ),
         Case("shorter", "bits of orders 2 and 1 under counts of order 4: longer contexts are not used", _shorter),
     ],
-    mutants=[
-        _count(
-            "one_too_long",
-            counting(lambda i, order, n: [(i - k, i) for k in range(min(i, order) + 1)]),
-            "The contexts go up to order characters. An order of 3 looks at groups of 3, so the context has 2: order "
-            "− 1.",
-        ),
-        _count(
-            "one_too_short",
-            counting(lambda i, order, n: [(i - k, i) for k in range(min(i + 1, max(1, order - 1)))]),
-            "The longest contexts are missing. range(order) ends at order − 1, and contexts of that length count too.",
-        ),
-        _count(
-            "no_empty",
-            counting(lambda i, order, n: ends(i, order, n)[1:]),
-            "The empty context is missing. It counts how often each character comes at all: start at length 0.",
-        ),
-        _count(
-            "longest_only",
-            counting(lambda i, order, n: [(i - order + 1, i)] if i >= order - 1 else []),
-            "Only contexts of full length are counted. The mixture needs all lengths from 0 to order − 1.",
-        ),
-        _count(
-            "full_windows",
-            counting(lambda i, order, n: ends(i, order, n) if i >= order - 1 else []),
-            "The first characters of the text are left out. They have short contexts: count those that fit.",
-        ),
-        _count(
-            "with_itself",
-            counting(lambda i, order, n: [(a, b + 1) for a, b in ends(i, order, n)]),
-            "The context includes the character that it should foretell. It ends before it: text[i - k:i].",
-        ),
-        _count(
-            "last_left_out",
-            counting(lambda i, order, n: ends(i, order, n) if i + 1 < n else []),
-            "The last character of the text is not counted. Let the loop run over all of them.",
-        ),
-        _count(
-            "seen_once",
-            counting(ends, lambda seen, char: 1),
-            "Each character is counted once at most. Add 1 every time it comes behind the context.",
-        ),
-        _count(
-            "starts_at_zero",
-            counting(ends, lambda seen, char: seen.get(char, -1) + 1),
-            "The first time is counted as 0. A character that came once has the count 1.",
-        ),
-        _count(
-            "wraps",
-            counting(lambda i, order, n: [(i - k, i) for k in range(order)]),
-            "For the first characters the slice starts below 0, which Python reads from the end of the text. Skip "
-            "contexts longer than what stands before.",
-        ),
-        _count(
-            "from_start",
-            counting(lambda i, order, n: [(0, k) for k in range(min(i, order - 1) + 1)]),
-            "The contexts are taken from the start of the text. They end right before the character: text[i - k:i].",
-        ),
-        _count(
-            "lower_case",
-            lambda text, order: _C(text.lower(), order),
-            "Capitals are counted as small letters. A and a are two characters: take the text as it is.",
-        ),
-        _count(
-            "line_ends_replaced",
-            lambda text, order: _C(text.replace("\n", " "), order),
-            "Line ends are counted as spaces. A line end is a character of its own: take the text as it is.",
-        ),
-        _count(
-            "stripped",
-            lambda text, order: _C(text.strip(), order),
-            "Spaces at the ends of the text are not counted. They are characters like others: take the text as it is.",
-        ),
-        _count("unchecked", unchecked, "The counts are right. Raise a ValueError for an order below 1."),
-        _prob(
-            "starts_at_nothing",
-            mixing(start=lambda c: 0.0),
-            "The mixture starts from 0, so a character that was never seen is impossible, and its bits are infinite. "
-            "Start from 1/256.",
-        ),
-        _prob(
-            "starts_at_one",
-            mixing(start=lambda c: 1.0),
-            "The mixture starts from 1. Before anything is counted each of 256 bytes has 1/256.",
-        ),
-        _prob(
-            "starts_among_seen",
-            mixing(start=lambda c: 1 / max(1, len(c.get("", {})))),
-            "The mixture starts from one over the number of characters seen. Any of the 256 bytes may come: start "
-            "from 1/256.",
-        ),
-        _prob(
-            "no_empty_end",
-            mixing(ends=lambda c: [c[len(c) - k :] for k in range(1, len(c) + 1)]),
-            "The empty context is skipped. Start with it: how often a character comes at all is the first thing that "
-            "is mixed in.",
-        ),
-        _prob(
-            "minus_zero",
-            mixing(ends=lambda c: [c[-k:] for k in range(len(c) + 1)]),
-            "For k = 0, context[-0:] is the whole context, not the empty one. Write context[len(context) - k:].",
-        ),
-        _prob(
-            "front",
-            mixing(ends=lambda c: [c[:k] for k in range(len(c) + 1)]),
-            "The first characters of the context are used. Those next to the new character tell most: take its ends.",
-        ),
-        _prob(
-            "long_first",
-            mixing(ends=lambda c: [c[k:] for k in range(len(c) + 1)]),
-            "Long contexts are mixed in first, so the empty one weighs most. Begin with the empty context and end with "
-            "the longest.",
-        ),
-        _prob(
-            "longest_not_asked",
-            mixing(ends=lambda c: [c[len(c) - k :] for k in range(max(1, len(c)))]),
-            "The longest context is never asked. The lengths go from 0 to len(context), which range reaches with + 1.",
-        ),
-        _prob(
-            "empty_only",
-            mixing(ends=lambda c: [""]),
-            "Only the empty context is asked, so the text before makes no difference. Go on with longer ends of it.",
-        ),
-        _prob(
-            "longest_known",
-            longest_known,
-            "Only the longest known context is mixed with 1/256. Each context mixes with the probability of the one "
-            "shorter by a character.",
-        ),
-        _prob(
-            "counts_alone",
-            mixing(mix=lambda c, n, u, p: c / n),
-            "Counts alone decide: a character that did not come behind this context gets 0. Give the shorter context "
-            "its share: + u·p.",
-        ),
-        _prob(
-            "add_one",
-            mixing(mix=lambda c, n, u, p: (c + p) / (n + 1)),
-            "The shorter context gets the share of one count. In Witten and Bell's way it gets u: as many as there "
-            "are different characters.",
-        ),
-        _prob(
-            "not_divided",
-            mixing(mix=lambda c, n, u, p: (c + u * p) / n),
-            "The probabilities add up to more than 1: divide by n + u, since u shares were added.",
-        ),
-        _prob(
-            "shares_of_n",
-            mixing(mix=lambda c, n, u, p: (c + n * p) / (2 * n)),
-            "The shorter context gets n shares, as many as characters were counted. It gets u, the number of "
-            "different ones.",
-        ),
-        _prob(
-            "product",
-            mixing(mix=lambda c, n, u, p: (c + u) / (n + u) * p),
-            "The contexts are multiplied. They are mixed: (count + u·p) / (n + u).",
-        ),
-        _prob(
-            "known_only",
-            known_only,
-            "The loop ends where the character was not seen. Not coming tells something too: its count is 0 there, "
-            "and the mixture goes on.",
-        ),
-        _prob(
-            "nothing_for_unknown",
-            mixing(unknown=lambda p: 0.0),
-            "A context that was never seen gives 0. It knows nothing, so the probability of the shorter one stands.",
-        ),
-        _prob(
-            "anything_for_unknown",
-            mixing(unknown=lambda p: 1 / 256),
-            "A context that was never seen gives 1/256. Keep what the shorter contexts said.",
-        ),
-        _bit("nats", bits(of=lambda p: -math.log(p)), "This is in nats. A bit is a logarithm to base 2: math.log2."),
-        _bit(
-            "sign",
-            bits(of=lambda p: math.log2(p)),
-            "The bits are negative. A probability is below 1, so its logarithm is: take the minus of it.",
-        ),
-        _bit("sum", bits(mean=sum), "This is the sum over the text. Divide by its length: bits per byte."),
-        _bit(
-            "mean_of_probabilities",
-            of_mean,
-            "The probabilities are averaged, then the logarithm is taken. Average the bits: a surprise counts by its "
-            "logarithm.",
-        ),
-        _bit(
-            "context_too_long",
-            bits(before=lambda order: order),
-            "The context has order characters. It has order − 1, the next one makes it a group of order.",
-        ),
-        _bit(
-            "context_too_short",
-            bits(before=lambda order: max(0, order - 2)),
-            "The context is one character too short. It has order − 1.",
-        ),
-        _bit(
-            "no_context",
-            bits(before=lambda order: 0),
-            "Every character is asked for without a context. Hand over the order − 1 characters before it.",
-        ),
-        _bit(
-            "whole_context",
-            whole,
-            "The whole text before is handed over, however small the order. Take the last order − 1 characters.",
-        ),
-        _bit(
-            "first_skipped",
-            bits(skip=1),
-            "The first characters are left out. They count too, with the shorter context that they have.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+counts are the same, in whatever order places and lengths are visited
+    d650022368 solution, reversed: range(min(i, order - 1) + 1) reversed
+    6fba451a4c alternative (count_by_length, probability_from_behind, bits_of_product), reversed: range(order) reversed
+    951a207cac alternative (count_by_length, probability_from_behind, bits_of_product), reversed: range(k, len(text)) …
+a Counter is a dict
+    fadd001c5e alternative (count_by_length, probability_from_behind, bits_of_product), call: dict(seen) → its argument
+a sum in another order
+    d6233228df alternative (count_by_length, probability_from_behind, bits_of_product), reversed: range(len(text)) rev…
+""",
 )

@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference import scaling
 
 
@@ -34,106 +35,24 @@ def fit_by_sums(x, y):
     return 10 ** ((sv - slope * su) / n), slope
 
 
+def fit_by_means(x, y):
+    """Through the mean of both logarithms."""
+    u, v = x.double().log(), y.double().log()
+    du, dv = u - u.mean(), v - v.mean()
+    slope = (du * dv).sum() / (du * du).sum()
+    intercept = v.mean() - slope * u.mean()
+    return math.exp(intercept), slope.item()
+
+
+def allocate_what_is_left(flops, coefficient, exponent):
+    """Parameters by the law, and the tokens that the budget leaves for them."""
+    parameters = coefficient * flops**exponent
+    return parameters, flops / (6 * parameters)
+
+
 def allocate_by_tokens(flops, coefficient, exponent):
     """Tokens by the exponent that is left over."""
     return coefficient * flops**exponent, flops ** (1 - exponent) / coefficient / 6
-
-
-def _line(u, v):
-    slope = ((u - u.mean()) * (v - v.mean())).sum() / ((u - u.mean()) ** 2).sum()
-    return (v.mean() - slope * u.mean()).item(), slope.item()
-
-
-def _fit(result):
-    """``result`` gets intercept and slope of the right line."""
-
-    def wrong(x, y):
-        return result(*_line(x.double().log(), y.double().log()))
-
-    return wrong, AL
-
-
-def not_logs(x, y):
-    intercept, slope = _line(x.double(), y.double())
-    return intercept, slope
-
-
-def half_logs(x, y):
-    intercept, slope = _line(x.double(), y.double().log())
-    return math.exp(intercept), slope
-
-
-def ends_only(x, y):
-    u, v = x.double().log(), y.double().log()
-    slope = ((v[-1] - v[0]) / (u[-1] - u[0])).item()
-    return math.exp((v[0] - slope * u[0]).item()), slope
-
-
-def slope_of_ends(x, y):
-    u, v = x.double().log(), y.double().log()
-    slope = (v[-1] - v[0]) / (u[-1] - u[0])
-    return math.exp((v.mean() - slope * u.mean()).item()), slope.item()
-
-
-def over_spread_of_y(x, y):
-    u, v = x.double().log(), y.double().log()
-    du, dv = u - u.mean(), v - v.mean()
-    slope = (du * dv).sum() / (dv * dv).sum()
-    return math.exp((v.mean() - slope * u.mean()).item()), slope.item()
-
-
-def through_origin(x, y):
-    u, v = x.double().log(), y.double().log()
-    return 1.0, ((u * v).sum() / (u * u).sum()).item()
-
-
-def as_given(x, y):
-    intercept, slope = _line(x.log(), y.log())
-    return math.exp(intercept), slope
-
-
-def x_of_y(x, y):
-    intercept, slope = _line(y.double().log(), x.double().log())
-    return math.exp(intercept), slope
-
-
-def inverse_slope(x, y):
-    u, v = x.double().log(), y.double().log()
-    _, slope = _line(v, u)
-    return math.exp((v.mean() - u.mean() / slope).item()), 1 / slope
-
-
-def from_first(x, y):
-    u, v = x.double().log(), y.double().log()
-    _, slope = _line(u, v)
-    return math.exp((v[0] - slope * u[0]).item()), slope
-
-
-def ten_and_e(x, y):
-    intercept, slope = _line(x.double().log10(), y.double().log10())
-    return math.exp(intercept), slope
-
-
-def mean_of_ratios(x, y):
-    u, v = x.double().log(), y.double().log()
-    return 1.0, (v / u).mean().item()
-
-
-FP, AL = fit_power_law, allocate
-
-
-def _split(parameters=lambda C, c, e: c * C**e, tokens=lambda C, N, c, e: C / (6 * N)):
-    """A wrong division of a budget; the fit is right."""
-
-    def wrong(flops, coefficient, exponent):
-        n = parameters(flops, coefficient, exponent)
-        return n, tokens(flops, n, coefficient, exponent)
-
-    return FP, wrong
-
-
-def tokens_first(flops, coefficient, exponent):
-    return allocate(flops, coefficient, exponent)[::-1]
 
 
 def _points(g: Source, n: int = 7) -> tuple[Tensor, Tensor]:
@@ -158,15 +77,68 @@ def _exact(g: Source) -> Program:
     return call(x, 3 * x.sqrt())
 
 
+MISTAKES = changes(
+    (fit_by_means, allocate_what_is_left),
+    """
+not_logs: x.double().log(), y.double().log() → x.double(), y.double() ; math.exp(intercept) → intercept.item()
+    A straight line is fitted to x and y as they are. A power law is straight in the logarithms of both.
+half_logs: x.double().log() → x.double()
+    Only y is taken as a logarithm: that fits an exponential. Take both logs.
+log_coefficient: math.exp(intercept) → intercept.item()
+    The coefficient is still a logarithm. Take the exponential of the intercept.
+ten_and_e: x.double().log(), y.double().log() → x.double().log10(), y.double().log10()
+    Logarithms to base 10 come back with exp. Use one base: log10 and 10**, or log and exp.
+ten_of_ln: math.exp(intercept) → 10 ** intercept.item()
+    Natural logarithms come back with powers of 10. Use one base: log and exp, or log10 and 10**.
+exchanged: math.exp(intercept), slope.item() → slope.item(), math.exp(intercept)
+    The two results are exchanged: (coefficient, exponent).
+ends_only: (du * dv).sum() / (du * du).sum() → (v[-1] - v[0]) / (u[-1] - u[0])
+; v.mean() - slope * u.mean() → v[0] - slope * u[0]
+    The line goes through the first and the last point. Use all of them: least squares.
+slope_of_ends: (du * dv).sum() / (du * du).sum() → (v[-1] - v[0]) / (u[-1] - u[0])
+    The exponent comes from the first and the last point alone. Least squares takes all of them.
+over_spread_of_y: (du * du) → (dv * dv)
+    The exponent is divided by the spread of log y. The line is y over x: divide by the squares of log x less its
+    mean.
+through_origin: u - u.mean(), v - v.mean() → u, v ; math.exp(intercept) → 1.0
+    The line is forced through the origin, as if the coefficient were 1. Fit the intercept, too.
+mean_of_ratios: (du * dv).sum() / (du * du).sum() → (v / u).mean() ; math.exp(intercept) → 1.0
+    The exponent is the mean of log y / log x, as if the coefficient were 1. Fit slope and intercept.
+as_given: x.double().log(), y.double().log() → x.log(), y.log()
+    Right in float64, but these numbers come in float32, and so do your logarithms. Of seven digits the difference
+    to the mean takes most away. Convert first: x.double().log().
+x_of_y: u, v = → v, u =
+    x is fitted as a law of y. Exchange the two: y is what follows.
+inverse_slope: (du * dv).sum() / (du * du).sum() → (dv * dv).sum() / (du * dv).sum()
+    The slope is that of x over y, turned round: it minimizes errors of x. Minimize those of log y.
+from_first: v.mean() - slope * u.mean() → v[0] - slope * u[0]
+    The intercept makes the line meet the first point. It should meet the means of both logarithms.
+all_tokens: flops / (6 * parameters) → flops / parameters
+    The factor 6 is missing from the tokens: D = C / (6N).
+six_times: flops / (6 * parameters) → 6 * flops / parameters
+    The tokens are multiplied by 6. From C = 6ND follows D = C / (6N).
+twenty: flops / (6 * parameters) → 20 * parameters
+    The tokens are 20 times the parameters, whatever the law. Take what the budget leaves: D = C / (6N).
+same_law: flops / (6 * parameters) → coefficient * flops ** (1 - exponent)
+    The tokens use the parameters' coefficient. What the budget leaves decides: D = C / (6N).
+sixth_first: flops**exponent → (flops / 6) ** exponent
+    The budget is divided by 6 before the law is used. The law is one of C, not of C / 6.
+exponent_times: flops**exponent → flops * exponent
+    The budget is multiplied by the exponent. Raise it to that power: **.
+power_of_both: coefficient * flops**exponent → (coefficient * flops) ** exponent
+    The coefficient is raised to the power, too. Only the budget is: coefficient · C^exponent.
+tokens_first: parameters, flops / (6 * parameters) → flops / (6 * parameters), parameters
+    Parameters and tokens are exchanged. Return (parameters, tokens).
+""",
+)
+
 EXERCISE = Exercise(
     id="scale.allocation",
     title="A budget divided",
     points=2,
     difficulty=2,
     minutes=11,
-    signature="fit_power_law(x, y)",
-    targets=("fit_power_law", "allocate"),
-    reference=(FP, AL),
+    reference=(fit_power_law, allocate),
     alternatives=[(fit_by_lstsq, allocate_by_tokens), (fit_by_sums, allocate_by_tokens)],
     cases=[
         Case("exact law", "3, 6, 12, 24 at 1, 4, 16, 64: 3 times the root", _exact, rtol=1e-6),
@@ -201,115 +173,20 @@ EXERCISE = Exercise(
             weight=2,
         ),
     ],
-    mutants=[
-        Mutant(
-            "not_logs",
-            (not_logs, AL),
-            "A straight line is fitted to x and y as they are. A power law is straight in the logarithms of both.",
-        ),
-        Mutant(
-            "half_logs", (half_logs, AL), "Only y is taken as a logarithm: that fits an exponential. Take both logs."
-        ),
-        Mutant(
-            "log_coefficient",
-            _fit(lambda a, b: (a, b)),
-            "The coefficient is still a logarithm. Take the exponential of the intercept.",
-        ),
-        Mutant(
-            "ten_and_e",
-            (ten_and_e, AL),
-            "Logarithms to base 10 come back with exp. Use one base: log10 and 10**, or log and exp.",
-        ),
-        Mutant(
-            "ten_of_ln",
-            _fit(lambda a, b: (10**a, b)),
-            "Natural logarithms come back with powers of 10. Use one base: log and exp, or log10 and 10**.",
-        ),
-        Mutant(
-            "exchanged", _fit(lambda a, b: (b, math.exp(a))), "The two results are exchanged: (coefficient, exponent)."
-        ),
-        Mutant(
-            "ends_only",
-            (ends_only, AL),
-            "The line goes through the first and the last point. Use all of them: least squares.",
-        ),
-        Mutant(
-            "slope_of_ends",
-            (slope_of_ends, AL),
-            "The exponent comes from the first and the last point alone. Least squares takes all of them.",
-        ),
-        Mutant(
-            "over_spread_of_y",
-            (over_spread_of_y, AL),
-            "The exponent is divided by the spread of log y. The line is y over x: divide by the squares of log x "
-            "less its mean.",
-        ),
-        Mutant(
-            "through_origin",
-            (through_origin, AL),
-            "The line is forced through the origin, as if the coefficient were 1. Fit the intercept, too.",
-        ),
-        Mutant(
-            "mean_of_ratios",
-            (mean_of_ratios, AL),
-            "The exponent is the mean of log y / log x, as if the coefficient were 1. Fit slope and intercept.",
-        ),
-        Mutant(
-            "as_given",
-            (as_given, AL),
-            "Right in float64, but these numbers come in float32, and so do your logarithms. Of seven digits the "
-            "difference to the mean takes most away. Convert first: x.double().log().",
-        ),
-        Mutant("x_of_y", (x_of_y, AL), "x is fitted as a law of y. Exchange the two: y is what follows."),
-        Mutant(
-            "inverse_slope",
-            (inverse_slope, AL),
-            "The slope is that of x over y, turned round: it minimizes errors of x. Minimize those of log y.",
-        ),
-        Mutant(
-            "from_first",
-            (from_first, AL),
-            "The intercept makes the line meet the first point. It should meet the means of both logarithms.",
-        ),
-        Mutant(
-            "all_tokens",
-            _split(tokens=lambda C, N, c, e: C / N),
-            "The factor 6 is missing from the tokens: D = C / (6N).",
-        ),
-        Mutant(
-            "six_times",
-            _split(tokens=lambda C, N, c, e: 6 * C / N),
-            "The tokens are multiplied by 6. From C = 6ND follows D = C / (6N).",
-        ),
-        Mutant(
-            "twenty",
-            _split(tokens=lambda C, N, c, e: 20 * N),
-            "The tokens are 20 times the parameters, whatever the law. Take what the budget leaves: D = C / (6N).",
-        ),
-        Mutant(
-            "same_law",
-            _split(tokens=lambda C, N, c, e: c * C ** (1 - e)),
-            "The tokens use the parameters' coefficient. What the budget leaves decides: D = C / (6N).",
-        ),
-        Mutant(
-            "sixth_first",
-            _split(lambda C, c, e: c * (C / 6) ** e),
-            "The budget is divided by 6 before the law is used. The law is one of C, not of C / 6.",
-        ),
-        Mutant(
-            "exponent_times",
-            _split(lambda C, c, e: c * C * e),
-            "The budget is multiplied by the exponent. Raise it to that power: **.",
-        ),
-        Mutant(
-            "power_of_both",
-            _split(lambda C, c, e: (c * C) ** e),
-            "The coefficient is raised to the power, too. Only the budget is: coefficient · C^exponent.",
-        ),
-        Mutant(
-            "tokens_first",
-            (FP, tokens_first),
-            "Parameters and tokens are exchanged. Return (parameters, tokens).",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+the deviations of u sum to 0, so any constant may be taken from v
+    0d83ad997d solution, arithmetic: v - v.mean() → v + v.mean()
+    bdb2d36ab5 solution, operand: v - v.mean() → v
+    701b23a2d3 solution, name: mean → sum in v.mean()
+    c4a98fce4e solution, unbiased: v.mean() over n − 1
+math.log10 takes the entries of a tensor as well
+    3a9f970a2f alternative (fit_by_sums, allocate_by_tokens), call: x.tolist() → x
+    7c84d96b79 alternative (fit_by_sums, allocate_by_tokens), call: y.tolist() → y
+both lists have the length of the given tensors
+    665653f00c alternative (fit_by_sums, allocate_by_tokens), keyword: zip(u, v, strict=True) without strict=True
+    9946448bf0 alternative (fit_by_sums, allocate_by_tokens), flag: True → False in strict=True
+a product does not depend on its order
+    be3c4acb36 alternative (fit_by_sums, allocate_by_tokens), argument: zip(u, v, strict=True): arguments 1 and 2 swap…
+""",
 )

@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference import serving
 
 from .shared import device, draw_model, served
@@ -19,51 +20,20 @@ def _times(model, users, tokens, bandwidth, peak, itemsize):
     return moved / bandwidth, flops / peak
 
 
+def by_difference(model, tokens, bandwidth, peak, itemsize=2):
+    """What a user computes longer than fetching has to make up for the weights."""
+    weights, _ = _times(model, 0, tokens, bandwidth, peak, itemsize)
+    fetching, computing = _times(model, 1, tokens, bandwidth, peak, itemsize)
+    gained = computing - (fetching - weights)
+    return max(1, math.ceil(weights / gained)) if gained > 0 else None
+
+
 def by_shares(model, tokens, bandwidth, peak, itemsize=2):
     """Which share of the weights' fetching does one user make up for?"""
     flops, moved = serving.step_cost(served(model), 1, tokens, itemsize)
     weights = itemsize * model["weights"]
     share = (flops * bandwidth - (moved - weights) * peak) / (weights * peak)
     return math.ceil(1 / share) if share > 0 else None
-
-
-def _solve(users):
-    """``users`` gets the seconds to fetch the weights, and those that one user adds, to compute and to fetch."""
-
-    def wrong(model, tokens, bandwidth, peak, itemsize=2):
-        weights, _ = _times(model, 0, tokens, bandwidth, peak, itemsize)
-        fetching, computing = _times(model, 1, tokens, bandwidth, peak, itemsize)
-        return users(weights, computing, fetching - weights)
-
-    return wrong
-
-
-def _right(weights, computing, fetching):
-    gained = computing - fetching
-    return max(1, math.ceil(weights / gained)) if gained > 0 else None
-
-
-def ridge_only(model, tokens, bandwidth, peak, itemsize=2):
-    return math.ceil(itemsize * peak / (2 * bandwidth))
-
-
-def two_bytes(model, tokens, bandwidth, peak, itemsize=2):
-    return compute_bound_users(model, tokens, bandwidth, peak)
-
-
-def rates_exchanged(model, tokens, bandwidth, peak, itemsize=2):
-    return compute_bound_users(model, tokens, peak, bandwidth, itemsize)
-
-
-def one_by_one(limit):
-    def users(model, tokens, bandwidth, peak, itemsize=2):
-        for n in range(1, limit):
-            fetching, computing = _times(model, n, tokens, bandwidth, peak, itemsize)
-            if computing >= fetching:
-                return n
-        return None
-
-    return users
 
 
 def _crossing(g: Source, program: Program, tokens: int, **more: Any) -> None:
@@ -100,13 +70,49 @@ def _mixed(g: Source) -> Program:
 
 SMALL = {"weights": 100, "n_layers": 1, "n_heads": 2, "n_kv_heads": 1, "head_dim": 5}
 
+
+MISTAKES = changes(
+    by_difference,
+    """
+one_more_where_exact: max(1, math.ceil(weights / gained)) → math.floor(weights / gained) + 1
+    Where a whole number of users is exactly enough, one more is asked for: floor and + 1. Round up.
+rounded_down: math.ceil → math.floor
+    The number is rounded down: one user less than it takes. Round up.
+not_rounded: math.ceil(weights / gained) → weights / gained
+    The number is no whole one. Round up: half a user computes nothing.
+one_more: max(1, math.ceil(weights / gained)) → math.floor(weights / gained) + 2
+    The number is one too large. Take the smallest that is enough.
+caches_forgotten: computing - (fetching - weights) → computing
+    Only the weights are fetched here. Every user brings a cache, which is fetched, too.
+ridge_only: max(1, math.ceil(weights / gained)) if gained > 0 else None → math.ceil(itemsize * peak / (2 * bandwidth))
+    That is the answer without caches, itemsize · peak / (2 · bandwidth). A user's cache is fetched, too.
+caches_added: computing - (fetching - weights) → computing + (fetching - weights)
+    A user's fetching is added to their computing. The difference of the two must make up for the weights.
+negative: max(1, math.ceil(weights / gained)) if gained > 0 else None → math.ceil(weights / gained)
+    A negative number comes back where a user adds more fetching than computing: None belongs there.
+size_of_difference: weights / gained)) if gained > 0 else None → weights / abs(gained)))
+    A number comes back although a user adds more fetching than computing. None belongs there.
+infinite: else None → else math.inf
+    Infinity comes back where no number is enough. The text asks for None.
+zero: else None → else 0
+    0 comes back where no number is enough. The text asks for None.
+a_few: if gained > 0 → if gained > 0 and weights / gained <= 999
+    Only the first thousand numbers are tried. Solve for the number instead.
+two_bytes: weights, _ = → itemsize = 2; weights, _ =
+    Every number has 2 bytes here. Use itemsize.
+rates_exchanged: weights, _ = → bandwidth, peak = peak, bandwidth; weights, _ =
+    The rates are exchanged: bytes belong to bandwidth, FLOPs to peak.
+never: max(1, math.ceil(weights / gained)) if gained > 0 else None → None
+    None comes back each time. It is right only where a user adds more fetching than computing.
+""",
+)
+
 EXERCISE = Exercise(
     id="serve.compute_bound",
     title="Enough users to compute",
     points=2,
     difficulty=3,
     minutes=10,
-    signature="compute_bound_users(model, tokens, bandwidth, peak, itemsize=2)",
     reference=compute_bound_users,
     alternatives=[by_shares],
     cases=[
@@ -141,71 +147,9 @@ EXERCISE = Exercise(
         ),
         Case("either", "short and long texts by turns: whole numbers and None", _mixed, weight=2),
     ],
-    mutants=[
-        Mutant(
-            "one_more_where_exact",
-            _solve(lambda w, c, f: math.floor(w / (c - f)) + 1 if c > f else None),
-            "Where a whole number of users is exactly enough, one more is asked for: floor and + 1. Round up.",
-        ),
-        Mutant(
-            "rounded_down",
-            _solve(lambda w, c, f: max(1, math.floor(w / (c - f))) if c > f else None),
-            "The number is rounded down: one user less than it takes. Round up.",
-        ),
-        Mutant(
-            "not_rounded",
-            _solve(lambda w, c, f: max(1, w / (c - f)) if c > f else None),
-            "The number is no whole one. Round up: half a user computes nothing.",
-        ),
-        Mutant(
-            "one_more",
-            _solve(lambda w, c, f: math.floor(w / (c - f)) + 2 if c > f else None),
-            "The number is one too large. Take the smallest that is enough.",
-        ),
-        Mutant(
-            "caches_forgotten",
-            _solve(lambda w, c, f: max(1, math.ceil(w / c))),
-            "Only the weights are fetched here. Every user brings a cache, which is fetched, too.",
-        ),
-        Mutant(
-            "ridge_only",
-            ridge_only,
-            "That is the answer without caches, itemsize · peak / (2 · bandwidth). A user's cache is fetched, too.",
-        ),
-        Mutant(
-            "caches_added",
-            _solve(lambda w, c, f: max(1, math.ceil(w / (c + f)))),
-            "A user's fetching is added to their computing. The difference of the two must make up for the weights.",
-        ),
-        Mutant(
-            "negative",
-            _solve(lambda w, c, f: math.ceil(w / (c - f))),
-            "A negative number comes back where a user adds more fetching than computing: None belongs there.",
-        ),
-        Mutant(
-            "size_of_difference",
-            _solve(lambda w, c, f: max(1, math.ceil(w / abs(c - f)))),
-            "A number comes back although a user adds more fetching than computing. None belongs there.",
-        ),
-        Mutant(
-            "infinite",
-            _solve(lambda w, c, f: max(1, math.ceil(w / (c - f))) if c > f else math.inf),
-            "Infinity comes back where no number is enough. The text asks for None.",
-        ),
-        Mutant(
-            "zero",
-            _solve(lambda w, c, f: max(1, math.ceil(w / (c - f))) if c > f else 0),
-            "0 comes back where no number is enough. The text asks for None.",
-        ),
-        Mutant("a_few", one_by_one(1000), "Only the first thousand numbers are tried. Solve for the number instead."),
-        Mutant("two_bytes", two_bytes, "Every number has 2 bytes here. Use itemsize."),
-        Mutant(
-            "rates_exchanged", rates_exchanged, "The rates are exchanged: bytes belong to bandwidth, FLOPs to peak."
-        ),
-        Mutant(
-            "never",
-            lambda model, tokens, bandwidth, peak, itemsize=2: None,
-            "None comes back each time. It is right only where a user adds more fetching than computing.",
-        ),
-    ],
+    mutants=MISTAKES,
+    equivalent="""
+nothing is cached without users, nor without tokens: either way only the weights are fetched
+    8b47dfd43a solution, argument: step_cost(model, 0, tokens, itemsize): arguments 2 and 3 swapped
+""",
 )

@@ -1,6 +1,7 @@
 """Experts: parameters that work, and those that a batch fetches."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call, several
 from autograder.reference import serving
 
 
@@ -24,21 +25,53 @@ def read_by_misses(n_experts, n_active, users):
     return n_experts - (n_experts - n_active) ** users / n_experts ** (users - 1)
 
 
-EP, ER = expert_parameters, experts_read
-
-
-def _parameters(count):
-    return lambda shared, expert, n_experts, n_active: count(shared, expert, n_experts, n_active), ER
-
-
-def _read(count):
-    return EP, lambda n_experts, n_active, users: count(n_experts, n_active, users)
-
-
 def _mixture(g: Source) -> tuple[int, int]:
     n = 2 ** g.integer(3, 8)
     return n, g.integer(2, n // 2)
 
+
+MISTAKES = changes(
+    (serving.expert_parameters, serving.experts_read),
+    """
+no_shared: shared + n_experts * expert, shared + n_active * expert → n_experts * expert, n_active * expert
+    The shared parameters are missing.
+shared_in_each: shared + n_experts * expert → n_experts * (shared + expert)
+; shared + n_active * expert → n_active * (shared + expert)
+    The shared parameters are counted for every expert. They exist once.
+shared_once_used: shared + n_active * expert → n_active * expert
+    Among what a token uses the shared parameters are missing: attention and embeddings work for all.
+one_expert: shared + n_active * expert → shared + expert
+    A token uses one expert here. It uses n_active.
+all_active: shared + n_active * expert → shared + n_experts * expert
+    All experts work for each token here. Only n_active do.
+added: shared + n_active * expert → shared + (n_experts + n_active) * expert
+    The active experts are counted beside all others. They are some of them.
+exchanged: n_experts * expert, shared + n_active * expert → n_active * expert, shared + n_experts * expert
+    The two results are exchanged: (all, active).
+share: shared + n_active * expert → (shared + n_experts * expert) * n_active / n_experts
+    The active part is a share of everything. The shared parameters work in full.
+whole_experts: return n_experts → return float(round(n_experts ; ** users) → ** users)))
+    The number is rounded to whole experts. It is an expectation: leave what stands behind the point.
+per_user: n_experts * (1 - (1 - n_active / n_experts) ** users) → users * n_active
+    Every user fetches experts of their own here. Several tokens may choose the same one.
+cut_off: n_experts * (1 - (1 - n_active / n_experts) ** users) → min(n_experts, users * n_active)
+    Users avoid each other's experts here until all are taken. They choose for themselves and meet.
+one_choice: n_active / n_experts → 1 / n_experts
+    Each user chooses one expert here. They choose n_active.
+independent_choices: (1 - n_active / n_experts) ** users → (1 - 1 / n_experts) ** (users * n_active)
+    A user may choose one expert twice here. Those of one token are different: they miss with 1 − k/E.
+probability: n_experts * (1 - (1 - n_active / n_experts) ** users) → 1 - (1 - n_active / n_experts) ** users
+    The chance of one expert comes back. Multiply by their number.
+missed: n_experts * (1 - (1 - n_active / n_experts) ** users) → n_experts * (1 - n_active / n_experts) ** users
+    The experts that nobody chooses are counted. Subtract from all.
+same_experts: n_experts * (1 - (1 - n_active / n_experts) ** users) → n_active
+    All users use the same experts here. Each chooses for themselves.
+all_read: n_experts * (1 - (1 - n_active / n_experts) ** users) → n_experts
+    All experts are fetched here, whoever asks. A small batch leaves some.
+divided: (1 - n_active / n_experts) ** users → (1 - n_active / n_experts) / max(users, 1)
+    The chance to be missed by all users is a power, not a quotient: (1 − k/E)^B.
+""",
+)
 
 EXERCISE = Exercise(
     id="serve.experts",
@@ -47,9 +80,7 @@ EXERCISE = Exercise(
     difficulty=3,
     minutes=10,
     extension=True,
-    signature="expert_parameters(shared, expert, n_experts, n_active)",
-    targets=("expert_parameters", "experts_read"),
-    reference=(EP, ER),
+    reference=(expert_parameters, experts_read),
     alternatives=[(parameters_by_sum, read_by_misses)],
     cases=[
         Case("by hand", "10 shared, four experts of 5, two of them active: 30 and 20", lambda g: call(10, 5, 4, 2)),
@@ -78,92 +109,5 @@ EXERCISE = Exercise(
         ),
         Case("nobody", "without users nothing is fetched", lambda g: call(8, 2, 0, fn="experts_read"), weight=0),
     ],
-    mutants=[
-        Mutant("no_shared", _parameters(lambda s, e, n, k: (n * e, k * e)), "The shared parameters are missing."),
-        Mutant(
-            "shared_in_each",
-            _parameters(lambda s, e, n, k: (n * (s + e), k * (s + e))),
-            "The shared parameters are counted for every expert. They exist once.",
-        ),
-        Mutant(
-            "shared_once_used",
-            _parameters(lambda s, e, n, k: (s + n * e, k * e)),
-            "Among what a token uses the shared parameters are missing: attention and embeddings work for all.",
-        ),
-        Mutant(
-            "one_expert",
-            _parameters(lambda s, e, n, k: (s + n * e, s + e)),
-            "A token uses one expert here. It uses n_active.",
-        ),
-        Mutant(
-            "all_active",
-            _parameters(lambda s, e, n, k: (s + n * e, s + n * e)),
-            "All experts work for each token here. Only n_active do.",
-        ),
-        Mutant(
-            "added",
-            _parameters(lambda s, e, n, k: (s + n * e, s + (n + k) * e)),
-            "The active experts are counted beside all others. They are some of them.",
-        ),
-        Mutant(
-            "exchanged",
-            _parameters(lambda s, e, n, k: (s + k * e, s + n * e)),
-            "The two results are exchanged: (all, active).",
-        ),
-        Mutant(
-            "share",
-            _parameters(lambda s, e, n, k: (s + n * e, (s + n * e) * k / n)),
-            "The active part is a share of everything. The shared parameters work in full.",
-        ),
-        Mutant(
-            "whole_experts",
-            _read(lambda n, k, B: float(round(n * (1 - (1 - k / n) ** B)))),
-            "The number is rounded to whole experts. It is an expectation: leave what stands behind the point.",
-        ),
-        Mutant(
-            "per_user",
-            _read(lambda n, k, B: B * k),
-            "Every user fetches experts of their own here. Several tokens may choose the same one.",
-        ),
-        Mutant(
-            "cut_off",
-            _read(lambda n, k, B: min(n, B * k)),
-            "Users avoid each other's experts here until all are taken. They choose for themselves and meet.",
-        ),
-        Mutant(
-            "one_choice",
-            _read(lambda n, k, B: n * (1 - (1 - 1 / n) ** B)),
-            "Each user chooses one expert here. They choose n_active.",
-        ),
-        Mutant(
-            "independent_choices",
-            _read(lambda n, k, B: n * (1 - (1 - 1 / n) ** (B * k))),
-            "A user may choose one expert twice here. Those of one token are different: they miss with 1 − k/E.",
-        ),
-        Mutant(
-            "probability",
-            _read(lambda n, k, B: 1 - (1 - k / n) ** B),
-            "The chance of one expert comes back. Multiply by their number.",
-        ),
-        Mutant(
-            "missed",
-            _read(lambda n, k, B: n * (1 - k / n) ** B),
-            "The experts that nobody chooses are counted. Subtract from all.",
-        ),
-        Mutant(
-            "same_experts",
-            _read(lambda n, k, B: k),
-            "All users use the same experts here. Each chooses for themselves.",
-        ),
-        Mutant(
-            "all_read",
-            _read(lambda n, k, B: n),
-            "All experts are fetched here, whoever asks. A small batch leaves some.",
-        ),
-        Mutant(
-            "divided",
-            _read(lambda n, k, B: n * (1 - (1 - k / n) / max(B, 1))),
-            "The chance to be missed by all users is a power, not a quotient: (1 − k/E)^B.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -1,6 +1,7 @@
 """FLOPs of a training run, and the days that it takes."""
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call, several
 from autograder.reference import scaling
 
 
@@ -26,17 +27,6 @@ def days_by_seconds(flops, devices, achieved):
     return seconds / 3600 / 24
 
 
-def _flops(plain, again):
-    return lambda parameters, tokens, recompute=False: (again if recompute else plain) * parameters * tokens, TD
-
-
-def _days(days):
-    return TF, lambda flops, devices, achieved: days(flops, devices, achieved)
-
-
-TF, TD = training_flops, training_days
-
-
 def _run(g: Source) -> tuple[float, float]:
     return g.number(0.1, 500, 1) * 1e9, g.number(0.1, 20) * 1e12
 
@@ -45,15 +35,50 @@ def _cluster(g: Source) -> tuple[float, int, float]:
     return g.number(1, 9) * 1e23, g.integer(100, 5000), g.number(50, 600, 1) * 1e12
 
 
+MISTAKES = changes(
+    (scaling.training_flops, scaling.training_days),
+    """
+forward_only: 8 if recompute else 6 → 4 if recompute else 2
+    Only the forward pass is counted. Backward takes twice as much again.
+backward_only: 8 if recompute else 6 → 6 if recompute else 4
+    A part of the passes is missing: 2 per parameter and token forward, 4 backward.
+backward_as_forward: (8 if recompute else 6) → 4
+    Backward is counted like forward. It makes two products for each of forward's: one for the weight's gradient,
+    one for the input's.
+half: 8 if recompute else 6 → 4 if recompute else 3
+    A multiplication and an addition are two FLOPs, not one.
+ignored: (8 if recompute else 6) → 6
+    recompute changes nothing. With it the forward pass runs a second time: 2 more per parameter and token.
+all_twice: 8 if recompute else 6 → 12 if recompute else 6
+    With recompute everything is doubled. Only the forward pass runs twice.
+backward_twice: 8 if recompute else 6 → 10 if recompute else 6
+    With recompute the backward pass is doubled. The forward pass runs twice.
+inverted: 8 if recompute else 6 → 6 if recompute else 8
+    recompute works the wrong way round: with it there is more to compute, not less.
+seconds: flops / (devices * achieved_flops) / 86400 → flops / (devices * achieved_flops)
+    Seconds come back. A day has 86,400 of them.
+hours: 86400 → 3600
+    Hours come back. Divide by 24 for days.
+minutes: 86400 → 1440
+    The seconds are divided by the minutes of a day, 1,440. A day has 86,400 seconds.
+one_device: (devices * achieved_flops) → achieved_flops
+    One device does all the work. Divide by the number of devices.
+more_is_slower: flops / (devices * achieved_flops) → flops / achieved_flops * devices
+    More devices take longer. Divide by their number, do not multiply.
+whole_days: flops / (devices * achieved_flops) / 86400 → flops // (devices * achieved_flops * 86400)
+    The days are rounded down. Divide with /.
+upside_down: flops / (devices * achieved_flops) / 86400 → devices * achieved_flops * 86400 / flops
+    The quotient is upside down: work divided by what is done in a day.
+""",
+)
+
 EXERCISE = Exercise(
     id="scale.flops",
     title="FLOPs and days of a training",
     points=1,
     difficulty=1,
     minutes=6,
-    signature="training_flops(parameters, tokens, recompute=False)",
-    targets=("training_flops", "training_days"),
-    reference=(TF, TD),
+    reference=(training_flops, training_days),
     alternatives=[(flops_by_passes, days_by_seconds)],
     cases=[
         Case("by hand", "10 parameters, 5 tokens: 100 FLOPs forward, 200 backward", lambda g: call(10, 5)),
@@ -84,66 +109,5 @@ EXERCISE = Exercise(
             weight=2,
         ),
     ],
-    mutants=[
-        Mutant("forward_only", _flops(2, 4), "Only the forward pass is counted. Backward takes twice as much again."),
-        Mutant(
-            "backward_only",
-            _flops(4, 6),
-            "A part of the passes is missing: 2 per parameter and token forward, 4 backward.",
-        ),
-        Mutant(
-            "backward_as_forward",
-            _flops(4, 4),
-            "Backward is counted like forward. It makes two products for each of forward's: one for the weight's "
-            "gradient, one for the input's.",
-        ),
-        Mutant("half", _flops(3, 4), "A multiplication and an addition are two FLOPs, not one."),
-        Mutant(
-            "ignored",
-            _flops(6, 6),
-            "recompute changes nothing. With it the forward pass runs a second time: 2 more per parameter and token.",
-        ),
-        Mutant("all_twice", _flops(6, 12), "With recompute everything is doubled. Only the forward pass runs twice."),
-        Mutant(
-            "backward_twice", _flops(6, 10), "With recompute the backward pass is doubled. The forward pass runs twice."
-        ),
-        Mutant(
-            "inverted", _flops(8, 6), "recompute works the wrong way round: with it there is more to compute, not less."
-        ),
-        Mutant(
-            "seconds",
-            _days(lambda flops, devices, achieved: flops / (devices * achieved)),
-            "Seconds come back. A day has 86,400 of them.",
-        ),
-        Mutant(
-            "hours",
-            _days(lambda flops, devices, achieved: flops / (devices * achieved) / 3600),
-            "Hours come back. Divide by 24 for days.",
-        ),
-        Mutant(
-            "minutes",
-            _days(lambda flops, devices, achieved: flops / (devices * achieved) / 1440),
-            "The seconds are divided by the minutes of a day, 1,440. A day has 86,400 seconds.",
-        ),
-        Mutant(
-            "one_device",
-            _days(lambda flops, devices, achieved: flops / achieved / 86400),
-            "One device does all the work. Divide by the number of devices.",
-        ),
-        Mutant(
-            "more_is_slower",
-            _days(lambda flops, devices, achieved: flops / achieved * devices / 86400),
-            "More devices take longer. Divide by their number, do not multiply.",
-        ),
-        Mutant(
-            "whole_days",
-            _days(lambda flops, devices, achieved: flops // (devices * achieved * 86400)),
-            "The days are rounded down. Divide with /.",
-        ),
-        Mutant(
-            "upside_down",
-            _days(lambda flops, devices, achieved: devices * achieved * 86400 / flops),
-            "The quotient is upside down: work divided by what is done in a day.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

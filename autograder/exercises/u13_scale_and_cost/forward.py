@@ -1,12 +1,11 @@
 """A frozen layer and a low-rank difference beside it."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from autograder.judge.spec import Case, Exercise, Fn, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Fn, Program, Source, call
 from autograder.reference import lora
 
 
@@ -50,60 +49,17 @@ def whole_matrix(x, A, B, alpha):
 
 
 class _Simple(nn.Module):
-    """Correct, in steps that a mistake can replace."""
+    """Correct, in few lines."""
 
     def __init__(self, d_in, d_out, r, alpha):
         super().__init__()
-        self.base = nn.Linear(d_in, d_out)
-        self.A, self.B = (nn.Parameter(t) for t in self.start(d_in, d_out, r))
+        self.base = nn.Linear(d_in, d_out).requires_grad_(False)
+        self.A = nn.Parameter(torch.rand(r, d_in))
+        self.B = nn.Parameter(torch.zeros(d_out, r))
         self.alpha = alpha
-        self.freeze()
-
-    def start(self, d_in, d_out, r):
-        return torch.rand(r, d_in), torch.zeros(d_out, r)
-
-    def freeze(self):
-        self.base.requires_grad_(False)
 
     def forward(self, x):
         return self.base(x) + low_rank(x, self.A, self.B, self.alpha)
-
-
-def _layer(**methods):
-    return low_rank, type("LoRALinear", (_Simple,), methods)
-
-
-def _rank(function):
-    """A wrong low_rank, which the layer uses."""
-    return function, type(
-        "LoRALinear",
-        (_Simple,),
-        {"forward": lambda self, x: self.base(x) + function(x, self.A, self.B, self.alpha)},
-    )
-
-
-def _no_grad(self, x):
-    with torch.no_grad():
-        return self.base(x) + low_rank(x, self.A, self.B, self.alpha)
-
-
-def _base_cut_off(self, x):
-    with torch.no_grad():
-        frozen = self.base(x)
-    return frozen + low_rank(x, self.A, self.B, self.alpha)
-
-
-def _freezing(self, x):
-    self.base.requires_grad_(False)
-    return self.base(x) + low_rank(x, self.A, self.B, self.alpha)
-
-
-def _freeze_all(self):
-    self.requires_grad_(False)
-
-
-def _freeze_weight(self):
-    self.base.weight.requires_grad_(False)
 
 
 def _case(g: Source, *shape: int, d_out: int = 5, r: int = 2, dtype: torch.dtype = torch.float32) -> Program:
@@ -158,14 +114,66 @@ def _wide(g: Source) -> Program:
     return _case(g, 2, d, d_out=d, r=1)
 
 
+MISTAKES = changes(
+    (low_rank, _Simple),
+    """
+whole_matrix: alpha / A.shape[0] * F.linear(F.linear(x, A), B) → F.linear(x, alpha / A.shape[0] * (B @ A))
+    The product B·A is formed, a matrix as large as the weight. Map x by A first, and the r numbers by B.
+no_alpha: alpha / A.shape[0] * F.linear(F.linear(x, A), B) → F.linear(F.linear(x, A), B)
+    The factor α/r is missing.
+alpha: alpha / A.shape[0] → alpha
+    The factor is α. Divide it by the rank: α/r.
+over_width: alpha / A.shape[0] → alpha / x.shape[-1]
+    The factor is α/d_in. The rank is the number of rows of A.
+over_root: alpha / A.shape[0] → alpha / A.shape[0] ** 0.5
+    The factor is α/√r. That is another method (rsLoRA); here it is α/r.
+rank_over_alpha: alpha / A.shape[0] → A.shape[0] / alpha
+    The factor is upside down, r/α.
+over_outputs: alpha / A.shape[0] → alpha / B.shape[0]
+    The factor is α/d_out. The rank is the number of columns of B.
+twice: alpha / A.shape[0] → (alpha / A.shape[0]) ** 2
+    The factor α/r is used twice.
+detached: F.linear(F.linear(x, A), B) → F.linear(F.linear(x, A.detach()), B.detach())
+    A and B are cut off from training. Use them as they are, without detach.
+from_base: self.base(x) + low_rank(x, self.A, self.B, self.alpha) → low_rank(x, self.A, self.B, self.alpha)
+    The layer forgets its base. Add what the frozen layer gives.
+base_alone: self.base(x) + low_rank(x, self.A, self.B, self.alpha) → self.base(x)
+    The layer gives what its base gives. Add the low-rank difference.
+subtracted: self.base(x) + low_rank → self.base(x) - low_rank
+    The difference is subtracted. Add it.
+layer_alpha: low_rank(x, self.A, self.B, self.alpha) → low_rank(x, self.A, self.B, 1)
+    The layer does not use its alpha. Keep it in the constructor, and hand it to low_rank.
+layer_factor: low_rank(x, self.A, self.B, self.alpha) → low_rank(x, self.A, self.B, self.alpha / len(self.A))
+    The layer divides by the rank a second time. low_rank does that already.
+not_frozen: .requires_grad_(False) →
+    The base is trained, too. Freeze its weight and bias: requires_grad_(False).
+frozen_late: .requires_grad_(False) → ; return self.base(x) → self.base.requires_grad_(False); return self.base(x)
+    The base is frozen only when the layer is called. An optimizer may be made before: freeze in the constructor.
+starts_exchanged: torch.rand(r, d_in) → torch.zeros(r, d_in) ; torch.zeros(d_out, r) → torch.rand(d_out, r)
+    The starts are exchanged: A is 0, and B is random. B starts at 0 and A random, as the given lines say.
+both_at_zero: torch.rand(r, d_in) → torch.zeros(r, d_in)
+    A and B both start at 0, so neither gets a gradient, ever. Leave A random, as the given line makes it.
+both_random: torch.zeros(d_out, r) → torch.rand(d_out, r)
+    B starts random, so that a new layer is not the given model. Leave it at 0, as the given line makes it.
+bias_trained: .requires_grad_(False) →
+; self.alpha = alpha → self.alpha = alpha; self.base.weight.requires_grad_(False)
+    The bias of the base is trained. Freeze the whole base, weight and bias.
+all_frozen: self.alpha = alpha → self.alpha = alpha; self.requires_grad_(False)
+    Nothing is trained. Freeze the base alone: A and B want gradients.
+no_grad: return self.base(x) → with torch.no_grad(): return self.base(x)
+    The layer runs without gradients. Freeze the base's parameters instead.
+base_cut_off: self.base(x) → self.base(x).detach()
+    The base runs without gradients, so that none reaches x through it. Freezing its parameters is enough: what lies
+    below must still learn.
+""",
+)
+
 EXERCISE = Exercise(
     id="lora.forward",
     title="A low-rank difference",
     points=3,
     difficulty=2,
     minutes=12,
-    signature="low_rank(x, A, B, alpha)",
-    targets=("low_rank", "LoRALinear"),
     reference=(low_rank, LoRALinear),
     alternatives=[(by_einsum, ByProducts), (low_rank, _Simple)],
     cases=[
@@ -199,119 +207,5 @@ EXERCISE = Exercise(
             weight=3,
         ),
     ],
-    mutants=[
-        Mutant(
-            "whole_matrix",
-            _rank(whole_matrix),
-            "The product B·A is formed, a matrix as large as the weight. Map x by A first, and the r numbers by B.",
-        ),
-        Mutant("no_alpha", _rank(lambda x, A, B, alpha: F.linear(F.linear(x, A), B)), "The factor α/r is missing."),
-        Mutant(
-            "alpha",
-            _rank(lambda x, A, B, alpha: alpha * F.linear(F.linear(x, A), B)),
-            "The factor is α. Divide it by the rank: α/r.",
-        ),
-        Mutant(
-            "over_width",
-            _rank(lambda x, A, B, alpha: alpha / x.shape[-1] * F.linear(F.linear(x, A), B)),
-            "The factor is α/d_in. The rank is the number of rows of A.",
-        ),
-        Mutant(
-            "over_root",
-            _rank(lambda x, A, B, alpha: alpha / math.sqrt(A.shape[0]) * F.linear(F.linear(x, A), B)),
-            "The factor is α/√r. That is another method (rsLoRA); here it is α/r.",
-        ),
-        Mutant(
-            "rank_over_alpha",
-            _rank(lambda x, A, B, alpha: A.shape[0] / alpha * F.linear(F.linear(x, A), B)),
-            "The factor is upside down, r/α.",
-        ),
-        Mutant(
-            "over_outputs",
-            _rank(lambda x, A, B, alpha: alpha / B.shape[0] * F.linear(F.linear(x, A), B)),
-            "The factor is α/d_out. The rank is the number of columns of B.",
-        ),
-        Mutant(
-            "twice",
-            _rank(lambda x, A, B, alpha: (alpha / A.shape[0]) ** 2 * F.linear(F.linear(x, A), B)),
-            "The factor α/r is used twice.",
-        ),
-        Mutant(
-            "detached",
-            _rank(lambda x, A, B, alpha: alpha / A.shape[0] * F.linear(F.linear(x, A.detach()), B.detach())),
-            "A and B are cut off from training. Use them as they are, without detach.",
-        ),
-        Mutant(
-            "from_base",
-            _layer(forward=lambda self, x: low_rank(x, self.A, self.B, self.alpha)),
-            "The layer forgets its base. Add what the frozen layer gives.",
-        ),
-        Mutant(
-            "base_alone",
-            _layer(forward=lambda self, x: self.base(x)),
-            "The layer gives what its base gives. Add the low-rank difference.",
-        ),
-        Mutant(
-            "subtracted",
-            _layer(forward=lambda self, x: self.base(x) - low_rank(x, self.A, self.B, self.alpha)),
-            "The difference is subtracted. Add it.",
-        ),
-        Mutant(
-            "layer_alpha",
-            _layer(forward=lambda self, x: self.base(x) + low_rank(x, self.A, self.B, 1)),
-            "The layer does not use its alpha. Keep it in the constructor, and hand it to low_rank.",
-        ),
-        Mutant(
-            "layer_factor",
-            _layer(forward=lambda self, x: self.base(x) + low_rank(x, self.A, self.B, self.alpha / len(self.A))),
-            "The layer divides by the rank a second time. low_rank does that already.",
-        ),
-        Mutant(
-            "not_frozen",
-            _layer(freeze=lambda self: None),
-            "The base is trained, too. Freeze its weight and bias: requires_grad_(False).",
-        ),
-        Mutant(
-            "frozen_late",
-            _layer(freeze=lambda self: None, forward=_freezing),
-            "The base is frozen only when the layer is called. An optimizer may be made before: freeze in the "
-            "constructor.",
-        ),
-        Mutant(
-            "starts_exchanged",
-            _layer(start=lambda self, d_in, d_out, r: (torch.zeros(r, d_in), torch.rand(d_out, r))),
-            "The starts are exchanged: A is 0, and B is random. B starts at 0 and A random, as the given lines say.",
-        ),
-        Mutant(
-            "both_at_zero",
-            _layer(start=lambda self, d_in, d_out, r: (torch.zeros(r, d_in), torch.zeros(d_out, r))),
-            "A and B both start at 0, so neither gets a gradient, ever. Leave A random, as the given line makes it.",
-        ),
-        Mutant(
-            "both_random",
-            _layer(start=lambda self, d_in, d_out, r: (torch.rand(r, d_in), torch.rand(d_out, r))),
-            "B starts random, so that a new layer is not the given model. Leave it at 0, as the given line makes it.",
-        ),
-        Mutant(
-            "bias_trained",
-            _layer(freeze=_freeze_weight),
-            "The bias of the base is trained. Freeze the whole base, weight and bias.",
-        ),
-        Mutant(
-            "all_frozen",
-            _layer(freeze=_freeze_all),
-            "Nothing is trained. Freeze the base alone: A and B want gradients.",
-        ),
-        Mutant(
-            "no_grad",
-            _layer(forward=_no_grad),
-            "The layer runs without gradients. Freeze the base's parameters instead.",
-        ),
-        Mutant(
-            "base_cut_off",
-            _layer(forward=_base_cut_off),
-            "The base runs without gradients, so that none reaches x through it. Freezing its parameters is enough: "
-            "what lies below must still learn.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

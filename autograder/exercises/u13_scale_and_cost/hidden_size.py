@@ -2,7 +2,8 @@
 
 import math
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference import scaling
 from autograder.reference.models.gpt2 import GPTConfig
 
@@ -27,27 +28,8 @@ def count_by_parts(d_model, n_layers, vocab, positions):
 def width_by_square(parameters, n_layers, vocab, positions, multiple=64):
     """The square completed, and half a multiple added before what is over is cut off."""
     tables = 13 * n_layers + vocab + positions + 2
-    d = ((48 * n_layers * parameters + tables**2) ** 0.5 - tables) / (24 * n_layers)
-    return int(d / multiple + 0.5) * multiple
-
-
-def _count(count):
-    """A wrong count; hidden_size is right."""
-    return count, hidden_size
-
-
-def _width(solve):
-    """A right count; ``solve`` gets a, b, the parameters and the multiple."""
-
-    def wrong(parameters, n_layers, vocab, positions, multiple=64):
-        a, b = 12 * n_layers, vocab + positions + 13 * n_layers + 2
-        return solve(a, b, parameters, multiple)
-
-    return gpt_parameters, wrong
-
-
-def _root(a, b, c):
-    return (math.sqrt(b * b + 4 * a * c) - b) / (2 * a)
+    d = (math.sqrt(48 * n_layers * parameters + tables**2) - tables) / (24 * n_layers)
+    return math.floor(d / multiple + 0.5) * multiple
 
 
 def _published(g: Source, program: Program) -> None:
@@ -87,14 +69,58 @@ def _counts(g: Source, program: Program) -> None:
     program.call(8 * g.integer(20, 900), g.integer(2, 90), g.integer(1000, 130_000), 2 ** g.integer(8, 13))
 
 
+MISTAKES = changes(
+    (count_by_parts, width_by_square),
+    """
+no_positions: + positions * d_model →
+    The table of positions is missing from the count: positions · d_model.
+no_embedding: + vocab * d_model →
+    The table of words is missing from the count: vocab · d_model. The head uses the same table.
+own_head: + vocab * d_model → + 2 * vocab * d_model
+    The table of words is counted twice. The head is tied: it uses the same numbers.
+no_final_norm: positions * d_model + 2 * d_model → positions * d_model
+    The last norm is missing from the count: gain and bias, 2 · d_model.
+matrices_only: (matrices + vectors) → matrices
+    The biases and norms of the layers are missing from the count: 13 · d_model in each.
+attention_only: + 2 * d_model * 4 * d_model →
+    The feed-forward matrices are missing from the count: d_model × 4·d_model and back, 8 · d_model² in each layer.
+ffn_only: 4 * d_model * d_model + →
+    The attention matrices are missing from the count: q, k, v and the output, 4 · d_model² in each layer.
+one_layer: n_layers * (matrices + vectors) → matrices + vectors
+    One layer is counted. Multiply its part by n_layers.
+norm_in_each: 2 * 2 * d_model → 3 * 2 * d_model ; positions * d_model + 2 * d_model → positions * d_model
+    The last norm is counted in every layer. The two norms of a layer are in the 13 · d_model; the last one comes
+    once.
+vectors_once: n_layers * (matrices + vectors) → n_layers * matrices + vectors
+    The biases and norms of one layer are counted. Each layer has its own 13 · d_model.
+tables_forgotten: + vocab + positions →
+    On the way back the two tables are forgotten. (vocab + positions) · d_model is part of the linear term.
+ffn_width: return math.floor → return 4 * math.floor
+    The width of the feed-forward layer comes back. hidden_size wants d_model, a quarter of it.
+rounded_down: math.floor(d / multiple + 0.5) → math.floor(d / multiple)
+    The width is rounded down. Published counts are rounded both ways: take the nearest multiple.
+rounded_up: math.floor(d / multiple + 0.5) → math.ceil(d / multiple)
+    The width is rounded up. Published counts are rounded both ways: take the nearest multiple.
+not_rounded: math.floor(d / multiple + 0.5) * multiple → round(d)
+    The width is no multiple of `multiple`. Divide by it, round, multiply.
+always_64: math.floor(d / multiple + 0.5) * multiple → math.floor(d / 64 + 0.5) * 64
+    The width is rounded to multiples of 64, whatever was asked for. Use the argument.
+layers_alone: 13 * n_layers + vocab + positions + 2 → 0
+    hidden_size takes all parameters for matrices of the layers. Words, positions and biases have their part: the
+    linear term.
+other_root: (math.sqrt → (-math.sqrt
+    hidden_size takes the negative root. The width is the other one: (−b + √…) / (2a).
+sign: - tables) → + tables)
+    b has the wrong sign in hidden_size. The root is (−b + √(b² + 4a·parameters)) / (2a).
+""",
+)
+
 EXERCISE = Exercise(
     id="scale.hidden_size",
     title="A width read off a count",
     points=2,
     difficulty=2,
     minutes=10,
-    signature="gpt_parameters(d_model, n_layers, vocab, positions)",
-    targets=("gpt_parameters", "hidden_size"),
     reference=(gpt_parameters, hidden_size),
     alternatives=[(count_by_parts, width_by_square)],
     cases=[
@@ -128,144 +154,5 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_positions",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * (12 * d_model**2 + 13 * d_model) + (vocab + 2) * d_model
-                )
-            ),
-            "The table of positions is missing from the count: positions · d_model.",
-        ),
-        Mutant(
-            "no_embedding",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * (12 * d_model**2 + 13 * d_model) + (positions + 2) * d_model
-                )
-            ),
-            "The table of words is missing from the count: vocab · d_model. The head uses the same table.",
-        ),
-        Mutant(
-            "own_head",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * (12 * d_model**2 + 13 * d_model) + (2 * vocab + positions + 2) * d_model
-                )
-            ),
-            "The table of words is counted twice. The head is tied: it uses the same numbers.",
-        ),
-        Mutant(
-            "no_final_norm",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * (12 * d_model**2 + 13 * d_model) + (vocab + positions) * d_model
-                )
-            ),
-            "The last norm is missing from the count: gain and bias, 2 · d_model.",
-        ),
-        Mutant(
-            "matrices_only",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * 12 * d_model**2 + (vocab + positions + 2) * d_model
-                )
-            ),
-            "The biases and norms of the layers are missing from the count: 13 · d_model in each.",
-        ),
-        Mutant(
-            "attention_only",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * (4 * d_model**2 + 13 * d_model) + (vocab + positions + 2) * d_model
-                )
-            ),
-            "The feed-forward matrices are missing from the count: d_model × 4·d_model and back, 8 · d_model² in each "
-            "layer.",
-        ),
-        Mutant(
-            "ffn_only",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * (8 * d_model**2 + 13 * d_model) + (vocab + positions + 2) * d_model
-                )
-            ),
-            "The attention matrices are missing from the count: q, k, v and the output, 4 · d_model² in each layer.",
-        ),
-        Mutant(
-            "one_layer",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    12 * d_model**2 + 13 * d_model + (vocab + positions + 2) * d_model
-                )
-            ),
-            "One layer is counted. Multiply its part by n_layers.",
-        ),
-        Mutant(
-            "norm_in_each",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * (12 * d_model**2 + 15 * d_model) + (vocab + positions) * d_model
-                )
-            ),
-            "The last norm is counted in every layer. The two norms of a layer are in the 13 · d_model; the last one "
-            "comes once.",
-        ),
-        Mutant(
-            "vectors_once",
-            _count(
-                lambda d_model, n_layers, vocab, positions: (
-                    n_layers * 12 * d_model**2 + 15 * d_model + (vocab + positions) * d_model
-                )
-            ),
-            "The biases and norms of one layer are counted. Each layer has its own 13 · d_model.",
-        ),
-        Mutant(
-            "tables_forgotten",
-            _width(lambda a, b, n, m: m * round(_root(a, 13 * a / 12 + 2, n) / m)),
-            "On the way back the two tables are forgotten. (vocab + positions) · d_model is part of the linear term.",
-        ),
-        Mutant(
-            "ffn_width",
-            _width(lambda a, b, n, m: 4 * m * round(_root(a, b, n) / m)),
-            "The width of the feed-forward layer comes back. hidden_size wants d_model, a quarter of it.",
-        ),
-        Mutant(
-            "rounded_down",
-            _width(lambda a, b, n, m: m * math.floor(_root(a, b, n) / m)),
-            "The width is rounded down. Published counts are rounded both ways: take the nearest multiple.",
-        ),
-        Mutant(
-            "rounded_up",
-            _width(lambda a, b, n, m: m * math.ceil(_root(a, b, n) / m)),
-            "The width is rounded up. Published counts are rounded both ways: take the nearest multiple.",
-        ),
-        Mutant(
-            "not_rounded",
-            _width(lambda a, b, n, m: round(_root(a, b, n))),
-            "The width is no multiple of `multiple`. Divide by it, round, multiply.",
-        ),
-        Mutant(
-            "always_64",
-            _width(lambda a, b, n, m: 64 * round(_root(a, b, n) / 64)),
-            "The width is rounded to multiples of 64, whatever was asked for. Use the argument.",
-        ),
-        Mutant(
-            "layers_alone",
-            _width(lambda a, b, n, m: m * round(math.sqrt(n / a) / m)),
-            "hidden_size takes all parameters for matrices of the layers. Words, positions and biases have their "
-            "part: the linear term.",
-        ),
-        Mutant(
-            "other_root",
-            _width(lambda a, b, n, m: m * round((-math.sqrt(b * b + 4 * a * n) - b) / (2 * a) / m)),
-            "hidden_size takes the negative root. The width is the other one: (−b + √…) / (2a).",
-        ),
-        Mutant(
-            "sign",
-            _width(lambda a, b, n, m: m * round((math.sqrt(b * b + 4 * a * n) + b) / (2 * a) / m)),
-            "b has the wrong sign in hidden_size. The root is (−b + √(b² + 4a·parameters)) / (2a).",
-        ),
-    ],
+    mutants=MISTAKES,
 )

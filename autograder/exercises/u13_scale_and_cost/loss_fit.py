@@ -2,7 +2,8 @@
 
 import math
 
-from autograder.judge.spec import Case, Exercise, Mutant, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Source, call, several
 from autograder.reference import scaling
 
 
@@ -22,31 +23,58 @@ def loss_by_terms(parameters, tokens, fit):
     return sum((E, A * parameters**-alpha, B * tokens**-beta))
 
 
+def size_by_powers(flops, fit):
+    """Where the slopes of both terms are equal."""
+    _, A, alpha, B, beta = fit
+    G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
+    return G * (flops / 6) ** (beta / (alpha + beta))
+
+
 def size_by_logs(flops, fit):
     """The equation of the slopes in logarithms, where it is linear."""
     _, A, alpha, B, beta = fit
     return math.exp((math.log(alpha * A / (beta * B)) + beta * math.log(flops / 6)) / (alpha + beta))
 
 
-def _best(size):
-    """A wrong best_size; ``size`` gets the budget and the fit's four numbers but E."""
-    return predicted_loss, lambda flops, fit: size(flops, *fit[1:])
-
-
-def _g(A, a, B, b):
-    return (a * A / (b * B)) ** (1 / (a + b))
-
-
-PL, BS = predicted_loss, best_size
-
-
-def _loss(loss):
-    return (lambda parameters, tokens, fit: loss(parameters, tokens, *fit)), best_size
-
-
 def _fit(g: Source) -> tuple[float, ...]:
     return g.number(1, 2), g.number(200, 600, 1), g.number(0.25, 0.45), g.number(300, 2500, 1), g.number(0.25, 0.45)
 
+
+MISTAKES = changes(
+    (loss_by_terms, size_by_powers),
+    """
+no_floor: (E, A → (A
+    E, what no model gets below, is missing.
+exponents_exchanged: parameters**-alpha, B * tokens**-beta → parameters**-beta, B * tokens**-alpha
+    alpha and beta are exchanged in the loss. The fit is (E, A, alpha, B, beta): A and alpha belong to the
+    parameters.
+sizes_exchanged: parameters**-alpha, B * tokens**-beta → tokens**-alpha, B * parameters**-beta
+    Parameters and tokens are exchanged in the loss.
+growing: parameters**-alpha, B * tokens**-beta → parameters**alpha, B * tokens**beta
+    The loss grows with the sizes. Divide A by N^alpha and B by D^beta.
+no_tokens: , B * tokens**-beta →
+    The tokens' term is missing from the loss.
+no_parameters: A * parameters**-alpha, →
+    The parameters' term is missing from the loss.
+no_six: (flops / 6) → flops
+    The factor 6 is missing: N · D = C / 6.
+own_exponent: (beta / (alpha + beta)) → (alpha / (alpha + beta))
+    The exponent of N is that of D. The faster the tokens' term falls, the more is left for parameters: beta /
+    (alpha + beta).
+equal_terms: alpha * A / (beta * B) → A / B
+    The two terms are made equal. At the minimum their slopes are: alpha · A / N^alpha = beta · B / D^beta.
+upside_down: G * (flops / 6) ** (beta / (alpha + beta)) → (flops / 6) ** (beta / (alpha + beta)) / G
+    The constant is upside down: a larger A asks for more parameters.
+tokens: G * (flops / 6) ** (beta / (alpha + beta)) → (flops / 6) ** (alpha / (alpha + beta)) / G
+    The tokens come back. Return the parameters, C / (6D).
+no_root: ** (1 / (alpha + beta)) →
+    The constant lacks its root: the power 1 / (alpha + beta).
+half: (flops / 6) ** (beta / (alpha + beta)) → math.sqrt(flops / 6)
+    The budget's exponent is 1/2, whatever the fit. It is beta / (alpha + beta).
+twenty: G * (flops / 6) ** (beta / (alpha + beta)) → math.sqrt(flops / 120)
+    20 tokens per parameter, whatever the fit. Find where the slopes of both terms are equal.
+""",
+)
 
 EXERCISE = Exercise(
     id="scale.loss_fit",
@@ -55,9 +83,7 @@ EXERCISE = Exercise(
     difficulty=4,
     minutes=15,
     extension=True,
-    signature="predicted_loss(parameters, tokens, fit)",
-    targets=("predicted_loss", "best_size"),
-    reference=(PL, BS),
+    reference=(predicted_loss, best_size),
     alternatives=[(loss_by_terms, size_by_logs)],
     cases=[
         Case(
@@ -90,76 +116,5 @@ EXERCISE = Exercise(
             rtol=1e-6,
         ),
     ],
-    mutants=[
-        Mutant(
-            "no_floor",
-            _loss(lambda n, d, E, A, a, B, b: A / n**a + B / d**b),
-            "E, what no model gets below, is missing.",
-        ),
-        Mutant(
-            "exponents_exchanged",
-            _loss(lambda n, d, E, A, a, B, b: E + A / n**b + B / d**a),
-            "alpha and beta are exchanged in the loss. The fit is (E, A, alpha, B, beta): A and alpha belong to the "
-            "parameters.",
-        ),
-        Mutant(
-            "sizes_exchanged",
-            _loss(lambda n, d, E, A, a, B, b: E + A / d**a + B / n**b),
-            "Parameters and tokens are exchanged in the loss.",
-        ),
-        Mutant(
-            "growing",
-            _loss(lambda n, d, E, A, a, B, b: E + A * n**a + B * d**b),
-            "The loss grows with the sizes. Divide A by N^alpha and B by D^beta.",
-        ),
-        Mutant(
-            "no_tokens", _loss(lambda n, d, E, A, a, B, b: E + A / n**a), "The tokens' term is missing from the loss."
-        ),
-        Mutant(
-            "no_parameters",
-            _loss(lambda n, d, E, A, a, B, b: E + B / d**b),
-            "The parameters' term is missing from the loss.",
-        ),
-        Mutant(
-            "no_six",
-            _best(lambda C, A, a, B, b: _g(A, a, B, b) * C ** (b / (a + b))),
-            "The factor 6 is missing: N · D = C / 6.",
-        ),
-        Mutant(
-            "own_exponent",
-            _best(lambda C, A, a, B, b: _g(A, a, B, b) * (C / 6) ** (a / (a + b))),
-            "The exponent of N is that of D. The faster the tokens' term falls, the more is left for parameters: "
-            "beta / (alpha + beta).",
-        ),
-        Mutant(
-            "equal_terms",
-            _best(lambda C, A, a, B, b: (A / B) ** (1 / (a + b)) * (C / 6) ** (b / (a + b))),
-            "The two terms are made equal. At the minimum their slopes are: alpha · A / N^alpha = beta · B / D^beta.",
-        ),
-        Mutant(
-            "upside_down",
-            _best(lambda C, A, a, B, b: (C / 6) ** (b / (a + b)) / _g(A, a, B, b)),
-            "The constant is upside down: a larger A asks for more parameters.",
-        ),
-        Mutant(
-            "tokens",
-            _best(lambda C, A, a, B, b: (C / 6) ** (a / (a + b)) / _g(A, a, B, b)),
-            "The tokens come back. Return the parameters, C / (6D).",
-        ),
-        Mutant(
-            "no_root",
-            _best(lambda C, A, a, B, b: a * A / (b * B) * (C / 6) ** (b / (a + b))),
-            "The constant lacks its root: the power 1 / (alpha + beta).",
-        ),
-        Mutant(
-            "half",
-            _best(lambda C, A, a, B, b: _g(A, a, B, b) * math.sqrt(C / 6)),
-            "The budget's exponent is 1/2, whatever the fit. It is beta / (alpha + beta).",
-        ),
-        Mutant(
-            "twenty",
-            _best(lambda C, A, a, B, b: math.sqrt(C / 120)),
-            "20 tokens per parameter, whatever the fit. Find where the slopes of both terms are equal.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

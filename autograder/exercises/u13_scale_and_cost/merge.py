@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call, several
 from autograder.reference import lora
 
 
@@ -26,30 +27,6 @@ def count_by_matrices(d_in, d_out, r):
     return d_in * r + r * d_out
 
 
-def _merge(difference, base=lambda w: w):
-    def wrong(weight, A, B, alpha):
-        return (base(weight).to(A.dtype) + difference(A, B, alpha)).to(weight.dtype)
-
-    return wrong, lora_parameters
-
-
-def in_place(weight, A, B, alpha):
-    weight += alpha / A.shape[0] * (B @ A)
-    return weight
-
-
-def rounded_first(weight, A, B, alpha):
-    return weight + (alpha / A.shape[0] * (B @ A)).to(weight.dtype)
-
-
-def promoted(weight, A, B, alpha):
-    return weight + alpha / A.shape[0] * (B @ A)
-
-
-def _count(count):
-    return merge, count
-
-
 def _case(g: Source, d_in: int, d_out: int, r: int, dtype: torch.dtype = torch.float32) -> Program:
     draw = lambda *s: g.randn(*s, dtype=dtype)
     return call(draw(d_out, d_in), draw(r, d_in), draw(d_out, r), g.number(0.5, 20, 1))
@@ -69,14 +46,52 @@ def _undone(g: Source) -> Program:
     return call(weight, A, B, alpha)
 
 
+MISTAKES = changes(
+    (merge, count_by_matrices),
+    """
+difference_alone: weight.to(A.dtype) + →
+    The weight itself is missing: return the sum.
+subtracted: weight.to(A.dtype) + → weight.to(A.dtype) -
+    The difference is subtracted.
+no_alpha: alpha / A.shape[0] * (B @ A) → B @ A
+    The factor α/r is missing.
+alpha: alpha / A.shape[0] → alpha
+    The factor is α. Divide it by the rank: α/r.
+over_width: alpha / A.shape[0] → alpha / A.shape[1]
+    The factor is α/d_in. The rank is the number of rows of A.
+over_output: alpha / A.shape[0] → alpha / B.shape[0]
+    α is divided by the width of the output. The rank is the number of rows of A, and of columns of B.
+transposed: (B @ A) → (B @ A).T.reshape(B.shape[0], A.shape[1])
+    The product is transposed. A weight has shape (d_out, d_in), and so has B @ A.
+in_place: return (weight.to(A.dtype) + → weight += ( ; .to(weight.dtype) →; return weight
+    The given weight is changed. Return a new tensor: other adapters need the base as it was.
+promoted: .to(weight.dtype) →
+    A bfloat16 weight comes back as float32. Give the sum the weight's dtype.
+rounded_first: (weight.to(A.dtype) + alpha → weight + (alpha
+    The difference is rounded to bfloat16 before it is added. Add in float32, then round the sum.
+whole: d_in * r + r * d_out → d_in * d_out
+    That is the whole matrix. Count A and B.
+one: d_in * r + r * d_out → d_in * r
+    B is missing from the count: d_out · r numbers.
+other: d_in * r + r * d_out → r * d_out
+    A is missing from the count: r · d_in numbers.
+one_twice: d_in * r + r * d_out → 2 * d_in * r
+    A is counted twice. B has other sizes: d_out · r numbers.
+product: d_in * r + r * d_out → d_in * r * d_out
+    The three sizes are multiplied. A has r · d_in numbers and B d_out · r: add them.
+rank_once: d_in * r + r * d_out → d_in * r + d_out
+    The brackets are missing: r · (d_in + d_out).
+with_weight: d_in * r + r * d_out → d_in * d_out + d_in * r + r * d_out
+    The frozen weight is counted, too. Count what is trained: A and B.
+""",
+)
+
 EXERCISE = Exercise(
     id="lora.merge",
     title="Merge, and count",
     points=2,
     difficulty=2,
     minutes=8,
-    signature="merge(weight, A, B, alpha)",
-    targets=("merge", "lora_parameters"),
     reference=(merge, lora_parameters),
     alternatives=[(merge_by_einsum, count_by_matrices)],
     cases=[
@@ -107,69 +122,14 @@ EXERCISE = Exercise(
             weight=2,
         ),
     ],
-    mutants=[
-        Mutant(
-            "difference_alone",
-            _merge(lambda A, B, alpha: alpha / A.shape[0] * (B @ A), lambda w: 0 * w),
-            "The weight itself is missing: return the sum.",
-        ),
-        Mutant(
-            "subtracted", _merge(lambda A, B, alpha: -alpha / A.shape[0] * (B @ A)), "The difference is subtracted."
-        ),
-        Mutant("no_alpha", _merge(lambda A, B, alpha: B @ A), "The factor α/r is missing."),
-        Mutant("alpha", _merge(lambda A, B, alpha: alpha * (B @ A)), "The factor is α. Divide it by the rank: α/r."),
-        Mutant(
-            "over_width",
-            _merge(lambda A, B, alpha: alpha / A.shape[1] * (B @ A)),
-            "The factor is α/d_in. The rank is the number of rows of A.",
-        ),
-        Mutant(
-            "over_output",
-            _merge(lambda A, B, alpha: alpha / B.shape[0] * (B @ A)),
-            "α is divided by the width of the output. The rank is the number of rows of A, and of columns of B.",
-        ),
-        Mutant(
-            "transposed",
-            _merge(lambda A, B, alpha: alpha / A.shape[0] * (B @ A).T.reshape(B.shape[0], A.shape[1])),
-            "The product is transposed. A weight has shape (d_out, d_in), and so has B @ A.",
-        ),
-        Mutant(
-            "in_place",
-            (in_place, lora_parameters),
-            "The given weight is changed. Return a new tensor: other adapters need the base as it was.",
-        ),
-        Mutant(
-            "promoted",
-            (promoted, lora_parameters),
-            "A bfloat16 weight comes back as float32. Give the sum the weight's dtype.",
-        ),
-        Mutant(
-            "rounded_first",
-            (rounded_first, lora_parameters),
-            "The difference is rounded to bfloat16 before it is added. Add in float32, then round the sum.",
-        ),
-        Mutant("whole", _count(lambda d_in, d_out, r: d_in * d_out), "That is the whole matrix. Count A and B."),
-        Mutant("one", _count(lambda d_in, d_out, r: r * d_in), "B is missing from the count: d_out · r numbers."),
-        Mutant("other", _count(lambda d_in, d_out, r: r * d_out), "A is missing from the count: r · d_in numbers."),
-        Mutant(
-            "one_twice",
-            _count(lambda d_in, d_out, r: 2 * r * d_in),
-            "A is counted twice. B has other sizes: d_out · r numbers.",
-        ),
-        Mutant(
-            "product",
-            _count(lambda d_in, d_out, r: r * d_in * d_out),
-            "The three sizes are multiplied. A has r · d_in numbers and B d_out · r: add them.",
-        ),
-        Mutant(
-            "rank_once",
-            _count(lambda d_in, d_out, r: r * d_in + d_out),
-            "The brackets are missing: r · (d_in + d_out).",
-        ),
-        Mutant(
-            "with_weight",
-            _count(lambda d_in, d_out, r: d_in * d_out + r * (d_in + d_out)),
-            "The frozen weight is counted, too. Count what is trained: A and B.",
-        ),
-    ],
+    mutants=MISTAKES,
+    unasked="""
+weights are merged when training is over, for a model that only serves
+    gradient of merge
+""",
+    equivalent="""
+weights are merged when training is over; whoever returns them detached is right
+    9fa51eae8a solution, result: return (weight + alpha / A.shape[0] * (B @ A)).to(weight.dtype): result detach
+    f36221d110 alternative (merge_by_einsum, count_by_matrices), result: return weight.add(…).type_as(weight): result …
+""",
 )

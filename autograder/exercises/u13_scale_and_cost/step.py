@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call, several
 from autograder.reference import serving
 
@@ -34,52 +35,6 @@ def seconds_by_difference(model, users, tokens, bandwidth, peak, itemsize=2):
     return (fetching + computing + abs(fetching - computing)) / 2
 
 
-def _cost(
-    flops=lambda W, N, H, G, D, B, S: B * (2 * W + 4 * N * H * D * S),
-    numbers=lambda W, N, H, G, D, B, S: W + B * S * 2 * N * G * D,
-    size=lambda i: i,
-):
-    def wrong(model, users, tokens, itemsize=2):
-        sizes = (*(model[k] for k in ("weights", "n_layers", "n_heads", "n_kv_heads", "head_dim")), users, tokens)
-        return flops(*sizes), size(itemsize) * numbers(*sizes)
-
-    return wrong, _follows(wrong)
-
-
-def _follows(cost, combine=lambda fetching, computing: max(fetching, computing)):
-    def seconds(model, users, tokens, bandwidth, peak, itemsize=2):
-        flops, moved = cost(model, users, tokens, itemsize)
-        return combine(moved / bandwidth, flops / peak)
-
-    return seconds
-
-
-def exchanged(model, users, tokens, itemsize=2):
-    return step_cost(model, users, tokens, itemsize)[::-1]
-
-
-def rates_exchanged(model, users, tokens, bandwidth, peak, itemsize=2):
-    flops, moved = step_cost(model, users, tokens, itemsize)
-    return max(moved / peak, flops / bandwidth)
-
-
-def two_bytes(model, users, tokens, bandwidth, peak, itemsize=2):
-    flops, moved = step_cost(model, users, tokens)
-    return max(moved / bandwidth, flops / peak)
-
-
-def part_in_bytes(model, users, tokens, itemsize=2):
-    flops, _ = step_cost(model, users, tokens, itemsize)
-    cache = users * tokens * 2 * model["n_layers"] * model["n_kv_heads"] * model["head_dim"]
-    return flops, model["weights"] + cache * itemsize
-
-
-def weights_in_bytes(model, users, tokens, itemsize=2):
-    flops, _ = step_cost(model, users, tokens, itemsize)
-    cache = users * tokens * 2 * model["n_layers"] * model["n_kv_heads"] * model["head_dim"]
-    return flops, model["weights"] * itemsize + cache
-
-
 def _kept():
     """A dictionary of results that forgets to ask which model it was."""
     known = {}
@@ -93,7 +48,6 @@ def _kept():
     return seconds
 
 
-SC, SS = step_cost, step_seconds
 SMALL = {"weights": 100, "n_layers": 1, "n_heads": 2, "n_kv_heads": 1, "head_dim": 4}
 
 
@@ -113,15 +67,85 @@ def _two_models(g: Source) -> Program:
     return program
 
 
+MISTAKES = [
+    *changes(
+        (cost_by_parts, seconds_by_difference),
+        """
+half_flops: return flops → return flops // 2
+    Half of the FLOPs are missing: a multiplication and an addition count 2.
+one_user_flops: return flops → return flops // users
+    The FLOPs are those of one user. The weights are fetched once, but every user's token is multiplied by them.
+matrices_only: + 2 * stored * H * D + 2 * stored * H * D →
+    The FLOPs of attention are missing: 4 · n_heads · head_dim per layer and cached token.
+attention_only: 2 * model["weights"] * users + →
+    The FLOPs of the matrices are missing: 2 per weight and user.
+scores_only: 2 * stored * H * D + 2 * stored * H * D → 2 * stored * H * D
+    Attention makes two products, scores and weighted sum; one of them is missing from the FLOPs.
+grouped_flops: 2 * stored * H * D + 2 * stored * H * D → 4 * stored * G * D
+    Attention's FLOPs are counted for n_kv_heads. All n_heads compute: sharing keys saves bytes, not FLOPs.
+one_layer_flops: 2 * stored * H * D + 2 * stored * H * D → 4 * users * tokens * H * D
+    Attention's FLOPs are those of one layer. Multiply by n_layers.
+weights_per_user: numbers = model["weights"] → numbers = users * model["weights"]
+    The weights are fetched anew for each user. They are fetched once a step, for all.
+one_cache: stored * G * D + stored * G * D → 2 * N * tokens * G * D
+    One user's cache is fetched. Each user has one of their own.
+no_cache: + stored * G * D + stored * G * D →
+    The caches are missing from the bytes. A step reads all keys and values of every user.
+no_weights: model["weights"] + stored * G * D + stored * G * D → stored * G * D + stored * G * D
+    The weights are missing from the bytes.
+all_heads: stored * G * D + stored * G * D → 2 * stored * H * D
+    The cache is counted with n_heads. Only n_kv_heads are stored.
+keys_only: stored * G * D + stored * G * D → stored * G * D
+    Keys or values are missing from the bytes: both are read.
+one_layer_cache: stored * G * D + stored * G * D → 2 * users * tokens * G * D
+    The cache is that of one layer. Multiply by n_layers.
+new_token_only: stored * G * D + stored * G * D → 2 * users * N * G * D
+    Only one token's keys and values are fetched. A step reads those of all `tokens`.
+numbers: numbers * itemsize → numbers
+    Numbers come back, not bytes. Multiply by itemsize.
+always_two: numbers * itemsize → numbers * 2
+    Every number has 2 bytes here. Use itemsize.
+cache_in_bytes: numbers * itemsize → model["weights"] + 2 * stored * G * D * itemsize
+    Only the caches are multiplied by itemsize: brackets are missing around the sum.
+weights_in_bytes: numbers * itemsize → model["weights"] * itemsize + 2 * stored * G * D
+    Only the weights are multiplied by itemsize: brackets are missing around the sum.
+exchanged: return flops, numbers * itemsize → return numbers * itemsize, flops ; flops, moved = → moved, flops =
+    The two results are exchanged: (FLOPs, bytes).
+sum: (fetching + computing + abs(fetching - computing)) / 2 → fetching + computing
+    The two times are added. Fetching and computing overlap: the slower one decides.
+fastest: (fetching + computing + abs(fetching - computing)) / 2 → min(fetching, computing)
+    The faster of the two times comes back. A step is done when both are: max.
+fetching_alone: (fetching + computing + abs(fetching - computing)) / 2 → fetching
+    Only fetching takes time here. With many users computing takes longer.
+computing_alone: (fetching + computing + abs(fetching - computing)) / 2 → computing
+    Only computing takes time here. With few users fetching takes longer.
+rates_exchanged: moved / bandwidth, flops / peak → moved / peak, flops / bandwidth
+    The rates are exchanged: bytes belong to bandwidth, FLOPs to peak.
+itemsize_dropped: cost_by_parts(model, users, tokens, itemsize) → cost_by_parts(model, users, tokens)
+    step_seconds drops itemsize. Hand it on to step_cost.
+""",
+    ),
+    Mutant(
+        "kept_without_model",
+        (step_cost, _kept()),
+        "A second model gets the seconds of the first: results are kept, and found again without looking at the model.",
+    ),
+    *changes(
+        (cost_by_parts, seconds_by_difference),
+        """
+milliseconds: return (fetching → return 1e3 * (fetching
+    Milliseconds come back. The name says seconds.
+""",
+    ),
+]
+
 EXERCISE = Exercise(
     id="serve.step_seconds",
     title="A decoding step of a whole model",
     points=3,
     difficulty=3,
     minutes=12,
-    signature="step_cost(model, users, tokens, itemsize=2)",
-    targets=("step_cost", "step_seconds"),
-    reference=(SC, SS),
+    reference=(step_cost, step_seconds),
     alternatives=[(cost_by_parts, seconds_by_difference)],
     cases=[
         Case(
@@ -159,136 +183,5 @@ EXERCISE = Exercise(
             _two_models,
         ),
     ],
-    mutants=[
-        Mutant(
-            "half_flops",
-            _cost(flops=lambda W, N, H, G, D, B, S: B * (W + 2 * N * H * D * S)),
-            "Half of the FLOPs are missing: a multiplication and an addition count 2.",
-        ),
-        Mutant(
-            "one_user_flops",
-            _cost(flops=lambda W, N, H, G, D, B, S: 2 * W + 4 * N * H * D * S),
-            "The FLOPs are those of one user. The weights are fetched once, but every user's token is multiplied by "
-            "them.",
-        ),
-        Mutant(
-            "matrices_only",
-            _cost(flops=lambda W, N, H, G, D, B, S: 2 * B * W),
-            "The FLOPs of attention are missing: 4 · n_heads · head_dim per layer and cached token.",
-        ),
-        Mutant(
-            "attention_only",
-            _cost(flops=lambda W, N, H, G, D, B, S: 4 * B * N * H * D * S),
-            "The FLOPs of the matrices are missing: 2 per weight and user.",
-        ),
-        Mutant(
-            "scores_only",
-            _cost(flops=lambda W, N, H, G, D, B, S: B * (2 * W + 2 * N * H * D * S)),
-            "Attention makes two products, scores and weighted sum; one of them is missing from the FLOPs.",
-        ),
-        Mutant(
-            "grouped_flops",
-            _cost(flops=lambda W, N, H, G, D, B, S: B * (2 * W + 4 * N * G * D * S)),
-            "Attention's FLOPs are counted for n_kv_heads. All n_heads compute: sharing keys saves bytes, not FLOPs.",
-        ),
-        Mutant(
-            "one_layer_flops",
-            _cost(flops=lambda W, N, H, G, D, B, S: B * (2 * W + 4 * H * D * S)),
-            "Attention's FLOPs are those of one layer. Multiply by n_layers.",
-        ),
-        Mutant(
-            "weights_per_user",
-            _cost(numbers=lambda W, N, H, G, D, B, S: B * (W + S * 2 * N * G * D)),
-            "The weights are fetched anew for each user. They are fetched once a step, for all.",
-        ),
-        Mutant(
-            "one_cache",
-            _cost(numbers=lambda W, N, H, G, D, B, S: W + S * 2 * N * G * D),
-            "One user's cache is fetched. Each user has one of their own.",
-        ),
-        Mutant(
-            "no_cache",
-            _cost(numbers=lambda W, N, H, G, D, B, S: W),
-            "The caches are missing from the bytes. A step reads all keys and values of every user.",
-        ),
-        Mutant(
-            "no_weights",
-            _cost(numbers=lambda W, N, H, G, D, B, S: B * S * 2 * N * G * D),
-            "The weights are missing from the bytes.",
-        ),
-        Mutant(
-            "all_heads",
-            _cost(numbers=lambda W, N, H, G, D, B, S: W + B * S * 2 * N * H * D),
-            "The cache is counted with n_heads. Only n_kv_heads are stored.",
-        ),
-        Mutant(
-            "keys_only",
-            _cost(numbers=lambda W, N, H, G, D, B, S: W + B * S * N * G * D),
-            "Keys or values are missing from the bytes: both are read.",
-        ),
-        Mutant(
-            "one_layer_cache",
-            _cost(numbers=lambda W, N, H, G, D, B, S: W + B * S * 2 * G * D),
-            "The cache is that of one layer. Multiply by n_layers.",
-        ),
-        Mutant(
-            "new_token_only",
-            _cost(numbers=lambda W, N, H, G, D, B, S: W + B * 2 * N * G * D),
-            "Only one token's keys and values are fetched. A step reads those of all `tokens`.",
-        ),
-        Mutant("numbers", _cost(size=lambda i: 1), "Numbers come back, not bytes. Multiply by itemsize."),
-        Mutant("always_two", _cost(size=lambda i: 2), "Every number has 2 bytes here. Use itemsize."),
-        Mutant(
-            "cache_in_bytes",
-            (part_in_bytes, _follows(part_in_bytes)),
-            "Only the caches are multiplied by itemsize: brackets are missing around the sum.",
-        ),
-        Mutant(
-            "weights_in_bytes",
-            (weights_in_bytes, _follows(weights_in_bytes)),
-            "Only the weights are multiplied by itemsize: brackets are missing around the sum.",
-        ),
-        Mutant("exchanged", (exchanged, SS), "The two results are exchanged: (FLOPs, bytes)."),
-        Mutant(
-            "sum",
-            (SC, _follows(step_cost, lambda a, b: a + b)),
-            "The two times are added. Fetching and computing overlap: the slower one decides.",
-        ),
-        Mutant(
-            "fastest",
-            (SC, _follows(step_cost, lambda a, b: min(a, b))),
-            "The faster of the two times comes back. A step is done when both are: max.",
-        ),
-        Mutant(
-            "fetching_alone",
-            (SC, _follows(step_cost, lambda a, b: a)),
-            "Only fetching takes time here. With many users computing takes longer.",
-        ),
-        Mutant(
-            "computing_alone",
-            (SC, _follows(step_cost, lambda a, b: b)),
-            "Only computing takes time here. With few users fetching takes longer.",
-        ),
-        Mutant(
-            "rates_exchanged",
-            (SC, rates_exchanged),
-            "The rates are exchanged: bytes belong to bandwidth, FLOPs to peak.",
-        ),
-        Mutant(
-            "itemsize_dropped",
-            (SC, two_bytes),
-            "step_seconds drops itemsize. Hand it on to step_cost.",
-        ),
-        Mutant(
-            "kept_without_model",
-            (SC, _kept()),
-            "A second model gets the seconds of the first: results are kept, and found again without looking at the "
-            "model.",
-        ),
-        Mutant(
-            "milliseconds",
-            (SC, _follows(step_cost, lambda a, b: 1e3 * max(a, b))),
-            "Milliseconds come back. The name says seconds.",
-        ),
-    ],
+    mutants=MISTAKES,
 )

@@ -27,8 +27,6 @@ from .naming import expects_error, functions_of
 from .verdict import Mistake, Verdict
 
 SECONDS = 0.15  # of processor time, for all calls together: on a busy machine too
-# (exercise, argument) that no right answer depends on: the number of heads changes no count.
-FREE = {("attention.families", "H")}
 _NUMBERS = ("partly", "values", "order", "nearly", "slices", "unchanged", "shifted", "offset", "factor", "relation")
 
 Change = Callable[[Any], Any]  # of a tensor or a number; None where it does not apply
@@ -74,7 +72,7 @@ def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool]
     for case in cases:
         plain = None
         for argument in given[id(case)]:
-            if found.get(argument.name) is False or (record.id, argument.name) in FREE:
+            if found.get(argument.name) is False or argument.name in record.idle:
                 continue
             others = [
                 v for c in cases if c is not case for a in given[id(c)] if a.name == argument.name for v in a.values

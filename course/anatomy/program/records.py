@@ -51,6 +51,7 @@ class ExerciseRecord:
     """Everything that is needed to judge an exercise's public cases.
 
     extension: its points count extra. edits: the file with what single changes of a right answer give (``edits``).
+    idle: arguments whose values change no result of the right answer.
     """
 
     id: str
@@ -65,6 +66,7 @@ class ExerciseRecord:
     cases: list[CaseRecord] = field(default_factory=list)
     extension: bool = False
     edits: Path | None = None
+    idle: list[str] = field(default_factory=list)
 
 
 @cache

@@ -2,16 +2,13 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, call
 
 
 def hard_swish(x):
     """x · min(max(x + 3, 0), 6) / 6, elementwise, any shape (arXiv:1905.02244)."""
     return x * (x + 3).clamp(0, 6) / 6
-
-
-def gate(x, shift=3.0, width=6.0):
-    return (x + shift).clamp(0, width) / width
 
 
 EXERCISE = Exercise(
@@ -21,7 +18,6 @@ EXERCISE = Exercise(
     difficulty=1,
     minutes=6,
     extension=True,
-    signature="hard_swish(x)",
     reference=hard_swish,
     alternatives=[
         lambda x: x * ((x + 3).clamp(min=0) - (x - 3).clamp(min=0)) / 6,
@@ -45,22 +41,17 @@ EXERCISE = Exercise(
             lambda g: call(g.randn(4, 5, scale=4.0, dtype=torch.float64), grad=[0]),
         ),
     ],
-    mutants=[
-        Mutant("gate_alone", gate, "This is the gate alone, between 0 and 1. Multiply it by x."),
-        Mutant(
-            "no_upper_corner",
-            lambda x: x * (x + 3).clamp(min=0) / 6,
-            "Your gate grows beyond 1 right of x = 3: cut x + 3 off at 6 as well as at 0.",
-        ),
-        Mutant(
-            "not_divided",
-            lambda x: x * (x + 3).clamp(0, 6),
-            "Your gate reaches 6. Divide by 6, so that large inputs pass as they are.",
-        ),
-        Mutant(
-            "not_shifted",
-            lambda x: x * gate(x, shift=0.0),
-            "Your gate is 0 at x = 0. It should be ½ there, as that of Swish is: add 3 before you cut off.",
-        ),
-    ],
+    mutants=changes(
+        hard_swish,
+        """
+gate_alone: x * (x + 3) → (x + 3)
+    This is the gate alone, between 0 and 1. Multiply it by x.
+no_upper_corner: clamp(0, 6) → clamp(min=0)
+    Your gate grows beyond 1 right of x = 3: cut x + 3 off at 6 as well as at 0.
+not_divided: .clamp(0, 6) / 6 → .clamp(0, 6)
+    Your gate reaches 6. Divide by 6, so that large inputs pass as they are.
+not_shifted: (x + 3) → x
+    Your gate is 0 at x = 0. It should be ½ there, as that of Swish is: add 3 before you cut off.
+""",
+    ),
 )

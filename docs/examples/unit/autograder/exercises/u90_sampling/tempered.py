@@ -2,7 +2,8 @@
 
 import torch
 
-from autograder.judge.spec import Case, Exercise, Mutant, Program, Source, call
+from autograder.judge.changes import changes
+from autograder.judge.spec import Case, Exercise, Program, Source, call
 
 
 def tempered(scores, temperature=1.0):
@@ -19,17 +20,6 @@ def by_exponentials(scores, temperature=1.0):
     return e / e.sum(-1, keepdim=True)
 
 
-def instead(change):
-    """The right answer with another last line, so that each mistake is wrong in one thing alone."""
-
-    def wrong(scores, temperature=1.0):
-        if temperature <= 0:
-            raise ValueError("temperature must be positive")
-        return change(scores, temperature)
-
-    return wrong
-
-
 def large(g: Source) -> Program:
     """The two largest scores of a row lie near each other: else no temperature would change anything."""
     scores = 3000 * g.randn(3, 5)
@@ -42,7 +32,6 @@ EXERCISE = Exercise(
     points=1,
     difficulty=1,
     minutes=10,
-    signature="tempered(scores, temperature=1.0)",
     reference=tempered,
     alternatives=[by_exponentials],
     cases=[
@@ -85,33 +74,19 @@ EXERCISE = Exercise(
             weight=0.5,
         ),
     ],
-    mutants=[
-        Mutant(
-            "multiplied",
-            instead(lambda scores, temperature: torch.softmax(scores * temperature, -1)),
-            "The scores are multiplied by the temperature. Divide them: a low temperature sharpens.",
-        ),
-        Mutant(
-            "probabilities_divided",
-            instead(lambda scores, temperature: torch.softmax(scores, -1) / temperature),
-            "The probabilities are divided, so they no longer sum to 1. Divide the scores, before softmax.",
-        ),
-        Mutant(
-            "wrong_axis",
-            instead(lambda scores, temperature: torch.softmax(scores / temperature, 0)),
-            "Softmax runs over the first axis. The tokens lie along the last one: dim=-1.",
-        ),
-        Mutant(
-            "overflow",
-            instead(
-                lambda s, temperature: torch.exp(s / temperature) / torch.exp(s / temperature).sum(-1, keepdim=True)
-            ),
-            "Large scores overflow in exp and give NaN. Subtract each row's maximum first, or use torch.softmax.",
-        ),
-        Mutant(
-            "no_error",
-            lambda scores, temperature=1.0: torch.softmax(scores / temperature, -1),
-            "Temperature 0 divides by zero in silence. Raise ValueError for 0 or less.",
-        ),
-    ],
+    mutants=changes(
+        tempered,
+        """
+multiplied: scores / temperature → scores * temperature
+    The scores are multiplied by the temperature. Divide them: a low temperature sharpens.
+probabilities_divided: softmax(scores / temperature, -1) → softmax(scores, -1) / temperature
+    The probabilities are divided, so they no longer sum to 1. Divide the scores, before softmax.
+wrong_axis: -1 → 0
+    Softmax runs over the first axis. The tokens lie along the last one: dim=-1.
+overflow: torch.softmax(scores / temperature, -1) → (e := torch.exp(scores / temperature)) / e.sum(-1, keepdim=True)
+    Large scores overflow in exp and give NaN. Subtract each row's maximum first, or use torch.softmax.
+no_error: temperature <= 0 → False
+    Temperature 0 divides by zero in silence. Raise ValueError for 0 or less.
+""",
+    ),
 )

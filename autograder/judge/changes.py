@@ -1,0 +1,105 @@
+"""Known mistakes as changes of a right answer, as a teacher writes them beside a line::
+
+    MISTAKES = changes(layer_norm, '''
+    eps_outside: sqrt(variance + eps) → sqrt(variance).add(eps)
+        ε is added to the standard deviation. It stands inside the root: √(variance + ε).
+    ''')
+
+A block begins with the mistake's name; what stands left of an arrow is replaced by what stands right of it (nothing: it
+is taken out). Several changes are separated by `` ; ``, and a line that begins with ``;`` goes on with them. The
+indented lines are the message.
+"""
+
+import inspect
+import linecache
+import re
+import sys
+import textwrap
+from functools import cache, cached_property
+from typing import Any
+
+from .spec import Implementation, Mutant
+
+_BLOCK = re.compile(r"\n(?=[^\s;])")
+Parts = tuple[Any, ...]  # functions and classes
+
+
+class BadChange(ValueError):
+    """A block that cannot be made into a mistake; the message names the mistake and says why."""
+
+
+class Change(Mutant):
+    """A known mistake that is made when it is first asked for: there are thousands."""
+
+    def __init__(self, parts: Parts, several: bool, name: str, message: str, change: str) -> None:
+        self.parts, self.several = parts, several
+        self.name, self.message, self.change = name, message, change
+
+    @cached_property
+    def fn(self) -> Implementation:  # type: ignore[override]
+        """The wrong function or class. Raises BadChange."""
+        made = _made(self.parts, self.name, _changed(_source(self.parts), self.name, self.change))
+        return made if self.several else made[0]
+
+
+def changes(answer: Implementation, text: str) -> list[Mutant]:
+    """The mistakes that a text describes.
+
+    Args:
+        answer: the right function or class that is changed; a tuple of them for an exercise with several targets. Each
+            is defined at the top of a module and by a statement of its own.
+        text: blocks as above.
+
+    Raises BadChange where a block has no arrow or no message; a mistake raises it when it is made, where what it
+    replaces does not stand in the answer exactly once.
+    """
+    several = isinstance(answer, tuple)
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    found = list[Mutant]()
+    for block in _BLOCK.split(textwrap.dedent(text).strip()):
+        head, _, message = re.sub(r"\n;", " ;", block).partition("\n")
+        name, colon, change = head.partition(": ")
+        if not (colon and name.isidentifier() and "→" in change and message.strip()):
+            raise BadChange(f"{name}: a block is 'name: old → new', and its message below, indented")
+        found.append(Change(parts, several, name, " ".join(message.split()), change))
+    return found
+
+
+def problem(mistake: Mutant) -> str | None:
+    """Why the change that a mistake is cannot be made, in a sentence."""
+    try:
+        mistake.fn  # noqa: B018  # it is made here
+    except BadChange as error:
+        return str(error)
+    return None
+
+
+@cache
+def _source(parts: Parts) -> str:
+    return "\n\n".join(textwrap.dedent(inspect.getsource(part)).rstrip() for part in parts) + "\n"
+
+
+def _changed(source: str, name: str, change: str) -> str:
+    for edit in change.split(" ; "):
+        old, _, new = (part.strip() for part in edit.partition("→"))
+        if (count := source.count(old)) != 1:
+            raise BadChange(f"{name}: {old!r} stands {count} times in the answer; it has to be exactly once")
+        source = source.replace(old, new)
+    return source
+
+
+def _made(parts: Parts, name: str, source: str) -> Parts:
+    """The functions of a changed source; it sees what the module of the answer sees."""
+    module = sys.modules[parts[0].__module__]
+    file = f"<{module.__name__}, {parts[0].__name__}, {name}>"
+    # Where a traceback, or whoever asks for the source of a function, looks for the text.
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    space = dict(vars(module))
+    try:
+        exec(compile(source, file, "exec"), space)
+    except SyntaxError as error:
+        raise BadChange(f"{name}: the changed answer is no Python: {error.msg}") from None
+    lost = [part.__name__ for part in parts if space.get(part.__name__) is getattr(module, part.__name__, None)]
+    if lost:
+        raise BadChange(f"{name}: the changed answer no longer has {lost[0]}")
+    return tuple(space[part.__name__] for part in parts)
