@@ -1,7 +1,7 @@
-"""``python -m autograder.course_table``: all units side by side, so that what is uneven is seen.
+"""``python -m autograder.course_table``: all units side by side, so that imbalances show.
 
-Minutes of the core path and of extensions, exercises and how hard they are, points, minutes for a point, words, code
-cells and their median, widgets, predictions, questions, claims, and the units that each needs.
+The columns: minutes of the core path and of the extensions, exercises and their difficulty, points, minutes per point,
+words, code cells and their median length, widgets, predictions, questions, claims, and the units that each one needs.
 """
 
 import ast
@@ -18,7 +18,7 @@ from autograder.notebooks import facts
 
 @dataclass(frozen=True)
 class Row:
-    """One unit in numbers; hard: how many exercises have difficulty 1, 2, 3, 4 and 5; needs: numbers of units."""
+    """One unit in numbers. hard: number of exercises of difficulty 1, 2, 3, 4 and 5. needs: numbers of other units."""
 
     name: str
     core: int

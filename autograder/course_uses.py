@@ -1,7 +1,7 @@
-"""Which earlier units a unit really uses: by the exercises that its code names, by what its text refers to, by words.
+"""Finds the earlier units that a unit really uses, from exercise ids in its code, references in its text, and terms.
 
-``uses(unit)`` looks at the first two, which prove a need; ``vocabulary(unit)`` counts the glossary's terms of each
-earlier unit, which shows that a need that is stated is one.
+``uses(unit)`` looks at exercise ids and references, which prove a prerequisite. ``vocabulary(unit)`` counts the
+glossary terms of each earlier unit, which confirms a prerequisite that is stated.
 """
 
 import re
@@ -16,7 +16,7 @@ REFERENCE = re.compile(r"\b[Uu]nits? ((?:\d\d)(?:(?:, | and | to )\d\d)*)")
 
 @dataclass(frozen=True)
 class Use:
-    """An earlier unit that a cell uses: in an extension or on the core path, and the words that say so."""
+    """An earlier unit that a cell uses. extension: False on the core path. words: the text that shows the use."""
 
     unit: str
     extension: bool
@@ -45,14 +45,17 @@ def _named(numbers: str) -> list[str]:
 
 
 def closure(name: str, extensions: bool = False) -> set[str]:
-    """All units that come before one by its line of prerequisites, and by those of the units that it names."""
+    """All units that a unit needs, directly or through its prerequisites.
+
+    extensions: also count what the unit's own extensions need.
+    """
     needs = facts.unit(name).needs
     direct = {*needs.core, *(needs.extensions if extensions else ())}
     return direct.union(*(closure(n) for n in direct))
 
 
 def vocabulary(name: str) -> Counter[str]:
-    """Earlier unit → how many of the glossary's terms that are built there this unit uses on its core path."""
+    """Earlier unit → number of the glossary terms introduced there that this unit uses on its core path."""
     unit = facts.unit(name)
     aside = set(unit.text["extension_cells"])
     text = "\n".join(c.source for c in unit.cells if c.id not in aside)

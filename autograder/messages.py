@@ -1,8 +1,8 @@
-"""What a learner reads: the messages for stubs, known mistakes and generic wrong answers of a unit, for its author.
+"""Shows a unit's author the messages that learners get for stubs, known mistakes and generic wrong answers.
 
-``python -m autograder.messages --unit 01-attention`` prints them for each exercise, the same message once, with the
-change that makes a known mistake of a right answer. ``--examples`` prints the whole verdicts on the hand-written wrong
-answers in ``tests/course/wrong_answers/``.
+``python -m autograder.messages --unit 01-attention`` prints each exercise's messages, each of them once, with the
+change that turns a right answer into the known mistake. ``--examples`` prints the whole verdicts on the hand-written
+wrong answers in ``tests/course/wrong_answers/``.
 """
 
 import argparse
@@ -27,13 +27,16 @@ from autograder.judge.spec import Exercise
 from autograder.notebooks.cells import read_cells
 from autograder.notebooks.source import source_path
 
-# What becomes of a function's result (it is told the arguments too), and of its arguments before it is called.
+# A Change maps (result, arguments) to another result; a Before maps the arguments to those that the function gets.
 Change = Callable[[Any, tuple], Any]
 Before = Callable[[tuple, dict[str, Any]], Any]
 
 
 def verdict_on(exercise_id: str, functions: Sequence[Any]) -> Verdict:
-    """The instant check's Verdict on some functions, with nothing shown or kept. functions: in the text's order."""
+    """The instant check's Verdict on some functions, without output or side effects.
+
+    functions: in the order of the exercise's text.
+    """
     with speaking(ENGLISH):  # ``kind_of`` looks at the words
         return _verdict_on(records.load(exercise_id), functions)
 
@@ -55,7 +58,7 @@ def _verdict_on(record: records.ExerciseRecord, functions: Sequence[Any]) -> Ver
 
 
 def wrong_versions(exercise: Exercise) -> Iterator[tuple[str, tuple]]:
-    """(title, functions) of the wrong answers that are made from the reference by machine."""
+    """(title, functions) of the wrong answers that are generated from the reference."""
     right = list(exercise.functions(exercise.reference).values())
 
     def every(change: Change) -> tuple:
@@ -101,7 +104,7 @@ def _stub(exercise_id):
 
 
 def _tensors(f):
-    """A change of every tensor and number in a result; whatever else there is stays."""
+    """A Change that applies ``f`` to every tensor and number in a result, and keeps everything else."""
 
     def change(value, args):
         if isinstance(value, torch.Tensor):
@@ -121,7 +124,7 @@ def _arithmetic(f):
 
 
 def _only(condition, change):
-    """The change where ``condition(args)`` holds."""
+    """A Change that is applied only where ``condition`` holds for the tensors among the arguments."""
     return lambda value, args: (
         change(value, args) if condition([a for a in args if isinstance(a, torch.Tensor)]) else value
     )
@@ -192,7 +195,7 @@ BEFORE = {
 
 
 def of_exercise(exercise: Exercise) -> list[tuple[list[str], Verdict]]:
-    """[(titles, Verdict)] for all wrong versions of one exercise; those with the same message stand together."""
+    """[(titles, Verdict)] for all wrong versions of one exercise, grouped by message."""
     answers = list(wrong_versions(exercise))
     answers[1:1] = [(f"mistake {m.name}", tuple(exercise.functions(m.fn).values())) for m in exercise.mutants]
     found: dict[str, tuple[list[str], Verdict]] = {}
@@ -205,9 +208,9 @@ def of_exercise(exercise: Exercise) -> list[tuple[list[str], Verdict]]:
 
 
 def kind_of(verdict: Verdict) -> str:
-    """``named``, ``specific`` or ``generic``: how much a verdict says of this answer.
+    """``named``, ``specific`` or ``generic``: how much a verdict says about this answer.
 
-    That numbers are wrong, in which function and at which entries, tells nobody what to mend.
+    It is generic if it says only that numbers are wrong, in which function and where: that doesn't help to fix them.
     """
     first = verdict.mistakes[0]
     if not first.name.startswith("generic."):
@@ -249,7 +252,7 @@ def verdict_on_source(exercise_id: str, source: str) -> Verdict:
 
 
 def _define_given(exercise: Exercise, space: dict[str, Any]) -> None:
-    """Puts the functions in that the notebook gives before an exercise, in cells that grading runs too."""
+    """Adds to ``space`` the functions that the notebook defines before the exercise in cells that grading also runs."""
     cells, _ = read_cells(source_path(exercise.unit))
     for cell in cells:
         if cell.part == "exercise" and cell.exercise == exercise.id:

@@ -1,4 +1,4 @@
-"""What an instructor may set about grading: a line each in nbgrader_config.py, like ``c.Grading.attempts = "best"``."""
+"""The grading settings: an instructor sets them in nbgrader_config.py, like ``c.Grading.attempts = "best"``."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from traitlets.config import Config, Configurable
 
 
 class Grading(Configurable):
-    """Settings of the course's own; nbgrader's stand under its own classes in the same file."""
+    """The course's own settings. nbgrader's settings are in the same file, under nbgrader's classes."""
 
     attempts = Enum(
         ("last", "best"),
@@ -29,7 +29,7 @@ class Grading(Configurable):
 
 
 def refused(config: Config, *kinds: type[Configurable]) -> Iterator[str]:
-    """Sentences about values in nbgrader_config.py that settings of these classes cannot have."""
+    """One sentence for each invalid value that nbgrader_config.py gives to a setting of these classes."""
     for kind in kinds:
         for name, trait in kind.class_traits(config=True).items():
             given = config.get(kind.__name__, {})

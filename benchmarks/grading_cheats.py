@@ -1,11 +1,13 @@
-"""The cheat suite through stock nbgrader and through ours: who gets points without solving anything, who keeps the
-grader busy, and which entries of a folder stop a class.
+"""Runs the cheat suite through stock nbgrader and through ours.
+
+It shows which cheats get points without solving anything, which keep the grader busy, and which entries of a folder
+stop the grading of a class.
 
 ``python -m benchmarks.grading_cheats [--only WORD] [--stock all|some|none]``. Stock nbgrader runs the submissions with
-the rights of its user, and some of them kill, fill and flood: here it runs inside bubblewrap, with the system read-only
-and process and network namespaces of its own. That protects this machine; to the submissions it looks like the
-instructor's. ``some`` (the default) leaves out of stock what only costs its time: answers, sources and files that are
-hard to read.
+its user's rights, and some of them kill processes, fill disks and flood output: so here it runs inside bubblewrap, with
+a read-only system and its own process and network namespaces. That protects this machine; to the submissions it looks
+like an instructor's machine. ``some`` (the default) skips cheats in stock nbgrader that only cost time: answers,
+sources and files that are hard to read.
 """
 
 import argparse
@@ -43,7 +45,7 @@ LEFT_OUT = ("replies", "sources", "files", "ending")
 
 
 def contained(root: Path, *command: str, seconds: int = 240) -> subprocess.CompletedProcess[bytes]:
-    """A command inside bubblewrap: everything read-only but ``root`` and a small /tmp."""
+    """Run a command inside bubblewrap, with everything read-only except ``root`` and a small /tmp."""
     bwrap = [
         "bwrap",
         "--ro-bind",
@@ -82,7 +84,7 @@ def contained(root: Path, *command: str, seconds: int = 240) -> subprocess.Compl
 
 
 def prepare(with_stock: bool) -> Path:
-    """A stock course with the units that the submissions belong to; an empty one where stock will not run."""
+    """Make a stock course with the units of the submissions, or an empty course if stock nbgrader is not run."""
     root = Path(tempfile.mkdtemp(prefix="stock-"))
     (root / "home").mkdir()
     (root / "nbgrader_config.py").write_text(CONFIG)
@@ -97,7 +99,7 @@ def prepare(with_stock: bool) -> Path:
 
 
 def stock(root: Path, cheat: Cheat) -> float | None:
-    """Points of the attacked exercise in stock nbgrader, or None where the submission got no result at all."""
+    """Points of the attacked exercise in stock nbgrader, or None if the submission got no result at all."""
     clear(root)
     place = root / "submitted" / "eve" / cheat.unit
     place.mkdir(parents=True)
@@ -111,7 +113,7 @@ def stock(root: Path, cheat: Cheat) -> float | None:
 
 
 def clear(root: Path) -> None:
-    """Takes away what an earlier submission left."""
+    """Removes everything that an earlier submission left."""
     shutil.copy(root / "clean.db", root / "gradebook.db")
     for folder in ("submitted", "autograded"):
         subprocess.run(["chmod", "-R", "u+rwx", root / folder], stderr=subprocess.DEVNULL)
@@ -119,7 +121,7 @@ def clear(root: Path) -> None:
 
 
 def stored(root: Path, student: str, cell: str) -> float | None:
-    """Points of a cell in stock's gradebook."""
+    """Points of a cell in stock nbgrader's gradebook."""
     with sqlite3.connect(root / "gradebook.db") as db:
         rows = db.execute(QUERY, [student, cell]).fetchall()
     scores = [manual if manual is not None else auto for auto, manual in rows]
@@ -127,15 +129,15 @@ def stored(root: Path, student: str, cell: str) -> float | None:
 
 
 def ours(cheat: Cheat) -> tuple[float, float, float]:
-    """(points of the whole submission from ``make grade``'s own path, seconds, the grader's own processor time)."""
+    """(points of the whole submission, graded like ``make grade``; seconds; the grader's own processor time)."""
     data, began, used = cheat.data.replace(b"@PORT@", b"9"), time.monotonic(), sum(os.times()[:4])
     graded = grade_one(of_bytes(data, cheat.unit, "eve", student_key("s", "eve", cheat.unit)), sessions.sandboxed)
     return graded.score, time.monotonic() - began, sum(os.times()[:4]) - used
 
 
 def stock_folder(root: Path, entry: Entry) -> tuple[float | None, bool]:
-    """(points of zoe, whose honest submission comes after the entry, or None where she got no result; did the file
-    beside the class come along?) in stock nbgrader."""
+    """(points of zoe, whose honest submission comes after the entry, or None without a result; whether the secret file
+    next to the class was leaked), in stock nbgrader."""
     clear(root)
     make_class(root, entry)
     try:
@@ -151,7 +153,7 @@ def stock_folder(root: Path, entry: Entry) -> tuple[float | None, bool]:
 
 
 def our_folder(root: Path, entry: Entry) -> tuple[int, float]:
-    """(submissions that are found with a digest of their own, seconds) by our look at the same folder."""
+    """(number of submissions found without a problem, except ada's and zoe's; seconds), when ours reads the folder."""
     clear(root)
     make_class(root, entry)
     began = time.monotonic()
@@ -161,7 +163,7 @@ def our_folder(root: Path, entry: Entry) -> tuple[int, float]:
 
 
 def make_class(root: Path, entry: Entry) -> None:
-    """The submissions of ada and zoe, a secret beside the class, and the entry."""
+    """Write the submissions of ada and zoe, a secret file next to the class, and the entry."""
     (root / ".secret").write_text("top secret")
     for student in ("ada", "zoe"):
         folders.unit_folder(os.fsencode(root / "submitted" / student), folders.book())
@@ -169,7 +171,7 @@ def make_class(root: Path, entry: Entry) -> None:
 
 
 def compare_folders(root: Path, chosen: list[Entry], with_stock: bool) -> None:
-    """Prints a line per entry and the totals."""
+    """Prints a line for each entry, and the totals."""
     stopped = leaked = 0
     print(f"\n{'entry beside an honest submission':70} {'stock: zoe':>10} {'leaked':>7} {'ours: s':>8}")
     for entry in chosen:
@@ -182,7 +184,7 @@ def compare_folders(root: Path, chosen: list[Entry], with_stock: bool) -> None:
 
 
 def main() -> None:
-    """Prints a line per cheat and per entry, and the totals."""
+    """Prints a line for each cheat and each entry, and the totals."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", default="", help="cheats and entries whose name or technique contains this")
     parser.add_argument("--stock", default="some", choices=("all", "some", "none"), help="which run in stock nbgrader")

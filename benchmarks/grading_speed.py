@@ -1,8 +1,8 @@
 """Submissions per minute: ``make grade`` with its sandbox against stock ``nbgrader autograde``, in one run.
 
 ``python -m benchmarks.grading_speed [--sizes 10 100] [--ours 1000] [--workers 2] [--unit 01-attention]``. The class is
-mixed (solved, half done, wrong, untouched), the same files for both. Times are wall time, start-up included. The floor
-is what the students' own code takes in one warm process without any isolation: no grader can be faster.
+mixed (solved, half done, wrong, untouched), with the same files for both. Times are wall time, including start-up. The
+floor is the time of the students' own code in one warm process without any isolation: no grader can be faster.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from autograder.judge.ban import ban_of
 from autograder.judge.drawing import draw_record
 from autograder.judge.trusted import payload_of
 
-ORDER = (0, 1, 2, 0, 3, 2)  # of the kinds in a class
+ORDER = (0, 1, 2, 0, 3, 2)  # order of the kinds of submissions in a class
 STOCK_CONFIG = """
 c = get_config()
 c.CourseDirectory.source_directory = "source"
@@ -39,7 +39,7 @@ c.ExecutePreprocessor.timeout = 30
 """
 
 
-# What a wrong answer gives back: something of the right form, so that it is compared and worded like a student's own.
+# A wrong answer returns a value of the right form, so that it is compared and described like a student's own.
 WRONG = """
 def _wrong(result):
     import torch
@@ -55,7 +55,7 @@ def _wrong(result):
 
 
 """
-# Right for every second call.
+# Right for every second call only.
 HALF = (
     WRONG.replace("_wrong", "_wrong_one")
     + """
@@ -71,8 +71,8 @@ def _wrong(result):
 
 
 def kinds(unit: str) -> list[bytes]:
-    """The four kinds of submissions of a class: solved; half done, which is every other exercise solved, or right in
-    about half of the cases where there is only one; wrong results everywhere; untouched."""
+    """The four kinds of submissions: solved; half done (every other exercise solved, or a single exercise right in
+    about half of the cases); wrong results everywhere; untouched."""
     solved = json.loads((ROOT / "solutions" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
     blank = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
     half, wrong = json.loads(json.dumps(blank)), json.loads(json.dumps(solved))
@@ -80,7 +80,7 @@ def kinds(unit: str) -> list[bytes]:
     answers = [i for i in answers if solved["cells"][i]["cell_type"] == "code"]
     for number, i in enumerate(answers):
         source = "".join(solved["cells"][i]["source"])
-        # A name of its own for each cell: else order would matter, and the cells would be run one by one.
+        # A different name in each cell: otherwise their order would matter, and the cells would be run one by one.
         bad = f"_wrong_{number}"
         wrong["cells"][i]["source"] = WRONG.replace("_wrong", bad) + spoiled(source, bad)
         if len(answers) == 1:
@@ -91,7 +91,7 @@ def kinds(unit: str) -> list[bytes]:
 
 
 def spoiled(source: str, how: str) -> str:
-    """An answer whose functions, and methods, give back what the function ``how`` makes of their results."""
+    """The answer with the function ``how`` applied to the results of all its functions and methods."""
     found: list[ast.expr] = []
     todo: list[ast.AST] = [ast.parse(source)]
     while todo:
@@ -112,7 +112,7 @@ def spoiled(source: str, how: str) -> str:
 
 
 def classroom(root: Path, unit: str, size: int) -> None:
-    """``size`` submissions: of six, two are solved, one half done, two wrong and one untouched."""
+    """Write ``size`` submissions: of every six, two are solved, one half done, two wrong and one untouched."""
     books = kinds(unit)
     for i in range(size):
         folder = root / "submitted" / f"s{i:04}" / unit
@@ -121,7 +121,7 @@ def classroom(root: Path, unit: str, size: int) -> None:
 
 
 class Memory(threading.Thread):
-    """Largest proportional memory of a process and all below it, sampled twice a second."""
+    """Peak of the proportional memory (PSS) of all descendants of a process, sampled twice a second."""
 
     def __init__(self, pid: int):
         super().__init__(daemon=True)
@@ -143,7 +143,7 @@ class Memory(threading.Thread):
 
 
 def timed(command: list[str], root: Path) -> tuple[float, float, int]:
-    """(seconds, CPU seconds of this machine's children, peak bytes) of a command."""
+    """Run a command. Returns (seconds, CPU seconds of the command and its children, peak bytes)."""
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",
@@ -192,7 +192,7 @@ def stock(unit: str, size: int) -> tuple[float, float, int]:
 
 
 def floor(unit: str) -> float:
-    """Seconds of the students' own code for one submission of the class, on average: cells and answers, warm."""
+    """Average seconds of the students' own code for one submission: cells and answers, in a warm process."""
     records = [draw_record(e, b"floor", with_mutants=False) for e in master(unit).exercises]
     payload = b"".join(len(p).to_bytes(8, "little") + p for p in map(payload_of, records))
     bans = [ban_of(r.forbidden) for r in records]

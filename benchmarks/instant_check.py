@@ -1,6 +1,6 @@
-"""How long a learner waits for a check: every exercise, reference and first mutant, in one warm process.
+"""Measures how long a learner waits for a check: every exercise, reference and first mutant, in one warm process.
 
-``make bench``. Prints the median and the slowest; the goal is a median of 100 ms, the limit 200 ms.
+``make bench``. Prints the median and the slowest time; the goal is a median of 100 ms, the limit 200 ms.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def seconds(
     implementation: Implementation,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """Median time of a check with its recording read anew, as a first press of Shift+Enter does."""
+    """Median time of a check that reads its recording again, like the first press of Shift+Enter."""
     functions = implementation if isinstance(implementation, tuple) else (implementation,)
     times = []
     for _ in range(REPEATS):

@@ -1,7 +1,7 @@
-"""Writes a class to try the grading on: ``python -m benchmarks.make_class FOLDER [--size 100] [--unit 00-start-here]``.
+"""Writes a class to try out grading: ``python -m benchmarks.make_class FOLDER [--size 100] [--unit 00-start-here]``.
 
-A mixed class: solved, half done (of a unit with one exercise: right in half of the cases), wrong, untouched, broken
-files, and for every fifth student a hostile submission, in units for which there are some.
+A mixed class: solved, half done (in a unit with one exercise: right in half of the cases), wrong, untouched and broken
+files, and a hostile submission for every fifth student, if there are any for the unit.
 """
 
 import argparse
@@ -17,7 +17,7 @@ BROKEN = (b"", b"PK\x03\x04 a zip", b"{}", b'{"cells": [], "metadata": {}, "nbfo
 
 
 def submissions(unit: str, size: int) -> Iterator[tuple[str, str, bytes]]:
-    """Yields (student, kind, bytes); the same ones at every call."""
+    """Yields (student, kind, bytes); the same at every call."""
     honest, hostile = kinds(unit), [c for c in CHEATS if c.unit == unit]
     names = ("solved", "half", "wrong", "untouched")
     for i in range(size):
@@ -27,7 +27,7 @@ def submissions(unit: str, size: int) -> Iterator[tuple[str, str, bytes]]:
         elif i % 10 == 8:
             yield f"s{i:04}-broken", "broken", BROKEN[(i // 10) % len(BROKEN)]
         else:
-            kind = (0, 1, 2, 0, 3, 2, 0)[i % 7]  # 7 shares no factor with 5 and 10: every kind keeps its part
+            kind = (0, 1, 2, 0, 3, 2, 0)[i % 7]  # 7 is coprime to 5 and 10: every kind keeps its share
             yield f"s{i:04}-{names[kind]}", names[kind], honest[kind]
 
 

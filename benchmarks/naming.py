@@ -1,8 +1,8 @@
-"""How much a wrong answer is told: a name, a sentence about this very answer, or only that it is wrong.
+"""Measures how specific the feedback on wrong answers is: a name, a sentence about this answer, or only "wrong".
 
 ``make bench-naming``. Four sorts of wrong answers: those written by hand in ``tests/course/wrong_answers``, the listed
 mistakes, the reference with a changed result, and every nth mutant of the solutions. All run on the public cases, drawn
-from the specs. A listed mistake must get its own name; the others tell how far the names reach.
+from the specs. A listed mistake must get its own name; the others show how many other mistakes the names cover.
 """
 
 import argparse
@@ -36,7 +36,7 @@ SECONDS = 4.0
 
 
 def verdict_on(record: ExerciseRecord, functions: Sequence[Any]) -> Verdict:
-    """The instant check's Verdict on functions, in the order of the exercise's text."""
+    """The instant check's Verdict on functions, which are in the order of the record's targets."""
     named = dict(zip(record.targets, functions, strict=True))
     problem = runner.calling_problem(named, record.signature)
     outcomes: list[Any] = [({"results": [], "signature": problem}, {})] * len(record.cases)
@@ -58,7 +58,7 @@ def by_hand() -> dict[str, list[str]]:
 
 
 def answers(exercise: Exercise, written: Sequence[str], every: int) -> Iterator[tuple[str, str | None, Any]]:
-    """(sort, the name it must get or None, a function that gives its functions) of each wrong answer."""
+    """(sort, the name that it must get or None, a function that returns its functions) for each wrong answer."""
     solution = next(s for s in subjects(exercise) if s.name == "solution")
     for source in written:
         yield "by hand", None, lambda source=source: _defined(exercise, solution, source)
@@ -77,9 +77,9 @@ def _defined(exercise: Exercise, solution: Subject, source: str) -> tuple[Any, .
 
 
 def measure(chosen: Sequence[Exercise], every: int) -> tuple[Counter[tuple[str, str]], list[str]]:
-    """((sort, kind) → number of answers, sentences on listed mistakes that did not get their name).
+    """((sort, kind) → number of answers, sentences about listed mistakes that did not get their name).
 
-    chosen: the exercises. every: one of so many mutants is taken. A mutant that passes may be a right answer.
+    chosen: the exercises. every: take every ``every``-th mutant. A mutant that passes may be a right answer.
     """
     counts: Counter[tuple[str, str]] = Counter()
     wrong, written = [], by_hand()
@@ -90,7 +90,7 @@ def measure(chosen: Sequence[Exercise], every: int) -> tuple[Counter[tuple[str, 
             try:
                 with quiet(), limited(SECONDS):
                     verdict = verdict_on(record, make())
-            except (OutOfTime, Exception):  # the cell itself fails, or never ends: nothing is judged
+            except (OutOfTime, Exception):  # the cell itself fails or never ends, so there is no verdict
                 continue
             kind = "passes" if verdict.passed else kind_of(verdict)
             counts[sort, kind] += 1

@@ -1,9 +1,9 @@
-"""How often the report would call two submissions alike that nobody copied, and how many copies it finds.
+"""Measures how often the report calls independent submissions similar, and how many copies it finds.
 
 ``python -m benchmarks.similar_answers [--classes 40]``. The answers in ``benchmarks/answers`` were written by three
-people who did not know of each other. Students are drawn from them: each takes one answer to every exercise of a unit,
-all from the same writer and no two the same one. Pairs of students of two writers are independent; those of one writer
-share a style, and half of a writer's answers are variants of another one.
+people independently of each other. Students are drawn from them: each takes one answer to every exercise of a unit, all
+from the same writer, and no two students take the same answer. Pairs of students from two writers are independent;
+pairs from one writer share a style, and half of a writer's answers are variants of another one.
 """
 
 import argparse
@@ -24,7 +24,7 @@ _HEAD = re.compile(r"^def .*$", re.M)
 
 
 def drawn(unit: str, rng: random.Random, most: int) -> Sources:
-    """A class: student "first 0", … → exercise → source. most: students of each writer."""
+    """A class: student "first 0", … → exercise → source. most: maximum number of students per writer."""
     found: Sources = defaultdict(dict)
     wanted = {e.id for e in exercises.of_unit(unit)}
     for name in SETS:
@@ -39,7 +39,7 @@ def drawn(unit: str, rng: random.Random, most: int) -> Sources:
 
 
 def disguised(source: str, rng: random.Random) -> str:
-    """The same answer with other names for what it assigns, without comments, and with other spaces."""
+    """The same answer with other names for assigned variables, without comments, and with different spacing."""
     own = set(re.findall(r"^\s+(\w+) = ", source, re.M)) - set(re.findall(r"\w+", " ".join(_HEAD.findall(source))))
     for name in own:
         source = re.sub(rf"(?<![.\w]){name}\b(?!=[^=])", f"{name}_{rng.randrange(99)}", source)
@@ -48,13 +48,13 @@ def disguised(source: str, rng: random.Random) -> str:
 
 
 def copied(original: Mapping[str, str], other: Mapping[str, str], part: float, rng: random.Random) -> dict[str, str]:
-    """What somebody hands in who takes over ``part`` of the answers, disguised; the rest is another student's."""
+    """A submission that copies ``part`` of the answers, disguised; the rest comes from another student."""
     taken = set(rng.sample(sorted(original), round(part * len(original))))
     return {e: disguised(original[e], rng) if e in taken else other.get(e, "") for e in original}
 
 
 def false_alarms(units: Sequence[str], classes: int, most: int) -> Counter[str]:
-    """Pairs, and those that would be listed, of students of two writers and of one."""
+    """Number of pairs, and of pairs that would be listed, for students from two writers and from one."""
     count = Counter[str]()
     for unit in units:
         stubs, rng = similar.stubs(unit), random.Random(unit)
@@ -71,7 +71,7 @@ def false_alarms(units: Sequence[str], classes: int, most: int) -> Counter[str]:
 
 
 def finds(units: Sequence[str], classes: int, part: float) -> tuple[int, int]:
-    """(copies that are listed, copies). Variants of the answers that are copied are left out of the class."""
+    """(number of copies listed, number of copies). The class contains no variants of the copied answers."""
     hits = total = 0
     for unit in units:
         stubs, rng = similar.stubs(unit), random.Random(unit)
@@ -84,8 +84,8 @@ def finds(units: Sequence[str], classes: int, part: float) -> tuple[int, int]:
 
 
 def closest(unit: str) -> int:
-    """How many of three pairs are listed: for every two writers a class of two students, who give the two right
-    answers to each exercise that are closest, as if both had always had the same thought."""
+    """How many of three pairs are listed. For every two writers, a class of two students whose right answers to each
+    exercise are the most similar ones, as if both had always had the same idea."""
     stubs = similar.stubs(unit)
     right: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in SETS:
@@ -106,7 +106,7 @@ def closest(unit: str) -> int:
 
 
 def seconds(students: int, unit: str = "06-rope") -> float:
-    """Seconds for a class of so many; its answers are cut together from the written ones, so that all differ."""
+    """Seconds for a class of ``students``; its answers are combined from pieces of the written ones, so all differ."""
     rng, stubs, base = random.Random(0), similar.stubs(unit), drawn(unit, random.Random(0), 12)
     pool = list(base.values())
     made: Sources = {}
@@ -120,12 +120,12 @@ def seconds(students: int, unit: str = "06-rope") -> float:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.similar_answers", description=__doc__.split("\n")[0])
     parser.add_argument("--classes", type=int, default=20, help="classes that are drawn for each unit")
     parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
     options = parser.parse_args(argv)
-    # Units with fewer exercises than have to be alike can never be listed.
+    # A unit with fewer exercises than must be similar can never be listed.
     units = options.unit or [u for u in exercises.units() if len(exercises.of_unit(u)) >= similar.MIN_EXERCISES]
     for most, words in ((12, "23 students"), (1, "3 students")):
         count = false_alarms(units, options.classes, most)

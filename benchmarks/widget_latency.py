@@ -1,13 +1,13 @@
-"""From key, hover and drag to pixels, for every widget: in a bare page, and for two of them in a real JupyterLab.
+"""Measures the latency from key, hover and drag to pixels for every widget: in a bare page, and for two in JupyterLab.
 
 ``python -m benchmarks.widget_latency [--times 100] [--only RopeExplorer] [--no-lab]``
 
-How it is measured: widget_latency_page.py. Actions come at random moments relative to the frames. Headless Chromium
-draws 60 frames a second, so about 8 ms of a median are waiting for the next one: the control, a page that only changes
-one letter, says how much of each row is the machine's and the measuring's. Other work on the machine goes straight
-into the p95, so the load is printed beside each row. The limits are 12 ms median and 20 ms p95.
+widget_latency_page.py describes the measurement. Actions come at random times relative to the frames. Headless Chromium
+draws 60 frames a second, so about 8 ms of a median are spent waiting for the next frame: the control, a page that only
+changes one letter, shows how much of each row is due to the machine and the measurement. Other work on the machine
+directly increases the p95, so each row shows the load. The limits are 12 ms median and 20 ms p95.
 
-In JupyterLab stands beside them what the same costs with ``interact`` and inline matplotlib.
+For comparison, the rows for JupyterLab include the same interaction with ``interact`` and inline matplotlib.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from ipywidgets import interact
 from anatomy.widgets import RopeExplorer
 w = RopeExplorer()
 S = w.scores()"""
-# One line and nothing else: the cheapest picture that this way can draw.
+# Only one line: the cheapest picture that ``interact`` can draw.
 CURVE = """@interact(m=(0, 63), n=(0, 63))
 def draw(m=9, n=4):
     plt.figure(figsize=(5, 2.5))
@@ -60,7 +60,7 @@ IMAGE = """(() => { const i = [...document.querySelectorAll('.jp-OutputArea img'
 
 @dataclass
 class Row:
-    """One line of the table. what: key, hover or drag; load: of the machine, before."""
+    """One line of the table. where: "page" or "lab". load: the machine's load before the measurement."""
 
     where: str
     name: str
@@ -87,7 +87,7 @@ HEAD = (
 
 
 def control(browser: Browser, times: int) -> tuple[list[float], list[Row]]:
-    """(ms between frames, rows) of a page with nothing to draw."""
+    """(ms between frames, rows) for a page with nothing to draw."""
     page = browser.new_page(viewport=SIZE)
     page.set_content(CONTROL)
     between = frames(page)
@@ -99,7 +99,7 @@ def control(browser: Browser, times: int) -> tuple[list[float], list[Row]]:
 
 
 def in_page(browser: Browser, name: str, times: int) -> list[Row]:
-    """Key, hover and drag of one widget on the bare stage, as far as it has them."""
+    """Key, hover and drag of one widget on the bare stage, without those that it doesn't support."""
     case = CASES[name]
     load = os.getloadavg()[0]
     with on_stage(browser, case.usual, viewport=SIZE, reduced_motion="no-preference") as page:
@@ -109,7 +109,7 @@ def in_page(browser: Browser, name: str, times: int) -> list[Row]:
 
 
 def in_lab(browser: Browser, times: int, names: Iterable[str]) -> list[Row]:
-    """The same in JupyterLab, and interact with inline matplotlib by key."""
+    """The same in JupyterLab, and ``interact`` with inline matplotlib, by key only."""
     one = "from anatomy.widgets import {0}\n{0}()"
     runs: list[tuple[str, Sequence[str], str, str]] = [
         (name, [one.format(name)], ".ta :is(input, select)", LOOK) for name in names
@@ -145,19 +145,19 @@ def _in_notebook(page: Page, url: str, name: str, handle: str, look: str, times:
 
 
 def sizes(name: str) -> tuple[int, ...]:
-    """Bytes of a widget: script and styles, the same gzipped, tables, the same gzipped, its saved page."""
+    """Sizes of a widget in bytes: script and styles, the same gzipped, tables, the same gzipped, its saved page."""
     made = CASES[name].usual
     code = (made._esm + made._css).encode()
     tables = b"".join(made.tables.values())
     with tempfile.TemporaryDirectory() as folder:
         page = made.save_html(Path(folder) / "page.html").stat().st_size
-    # In a saved page the tables stand in base64, and that is what a server would pack.
+    # A saved page contains the tables in base64, so that is what a server would compress.
     packed = gzip.compress(base64.b64encode(tables), mtime=0)
     return len(code), len(gzip.compress(code, mtime=0)), len(tables), len(packed), page
 
 
 def print_sizes(names: Iterable[str]) -> None:
-    """The table of sizes."""
+    """Prints the table of sizes."""
     print(f"\n| {'kB':<22} | script, styles | gzipped | tables | gzipped | saved page |")
     print(f"|{'-' * 24}|---------------:|--------:|-------:|--------:|-----------:|")
     for name in names:
@@ -168,7 +168,7 @@ def print_sizes(names: Iterable[str]) -> None:
 
 
 def main() -> int:
-    """Command line; 0 where every widget is within the limits."""
+    """Command line; returns 0 if every widget is within the limits, else 1."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=100, help="actions of each kind (default 100)")
     parser.add_argument("--only", action="append", metavar="WIDGET", help="this widget (repeatable); default: all")
@@ -178,7 +178,7 @@ def main() -> int:
         parser.error(f"there is no widget {unknown[0]}; there are {', '.join(CASES)}")
     if options.times < 1:
         parser.error("--times must be 1 or more")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the lab is stopped as well
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the lab is stopped too
 
     names = options.only or list(CASES)
     start = os.getloadavg()[0]
@@ -207,7 +207,7 @@ def main() -> int:
 
 
 def verdict(rows: Sequence[Row], controls: Sequence[Row]) -> str:
-    """One or two sentences on how many rows are within the limits."""
+    """One to three sentences on how many rows are within the limits."""
     over = [row for row in rows if not row.met]
     said = f"{len(rows) - len(over)} of {len(rows)} rows are within {LIMIT[0]} ms median and {LIMIT[1]} ms p95."
     if over:

@@ -1,9 +1,9 @@
-"""How benchmarks.widget_latency measures in a page: what the hand does, and when its picture stands there.
+"""The measurement of benchmarks.widget_latency in a page: performs actions, and detects when their picture is drawn.
 
-The page is asked two things only, and every widget answers them: ``dataset.key`` of its root changes with a drawn
-state, ``dataset.peek`` with what is pointed at. Each action starts at the time stamp of its first event, and ends in
-the first task after the animation frame in which one of the two has changed. Beside it stands the time that scripts
-took: from the first listener of an event to the last, and the callbacks of animation frames.
+It reads only two values from the page, which every widget provides: ``dataset.key`` of its root changes with each drawn
+state, ``dataset.peek`` with the element under the pointer. Each action starts at the time stamp of its first event, and
+ends in the first task after the animation frame in which one of the two has changed. The time of scripts is also
+measured: from the first listener of an event to the last, plus the callbacks of animation frames.
 """
 
 import random
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as NoAnswer
 
-PATIENCE = 400  # ms for a picture; what changes nothing (a hover within one cell) is not counted
+PATIENCE = 400  # ms to wait for a picture; an action that changes nothing (a hover within one cell) is not counted
 PAUSE = (40, 120)  # ms between a picture and the next action: random moments relative to the frames
 FRAME = 1000 / 60
 
@@ -62,7 +62,7 @@ WATCH = """() => {
   plain(frame);
 }"""
 
-# Where the pointer finds something: centers of the parts that answer it, and points on the areas of maps and curves.
+# Points for the pointer: centers of the elements that respond to it, and points on the areas of maps and curves.
 HOVERED = """() => {
   const seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 3;
   const points = [];
@@ -78,7 +78,7 @@ HOVERED = """() => {
   }
   return points.filter(([x, y]) => x > 0 && y > 0 && x < innerWidth && y < innerHeight);
 }"""
-# Boxes of what is dragged: a handle, else an area, over which the pressed pointer scrubs.
+# Boxes of draggable elements: handles, else areas, over which the pressed pointer scrubs.
 DRAGGED = """() => {
   const seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 3;
   const pick = (s) => [...document.querySelectorAll(s)].filter(seen).map((e) => e.getBoundingClientRect())
@@ -90,9 +90,9 @@ DRAGGED = """() => {
 
 @dataclass
 class Found:
-    """What was measured of one way to move a widget: ms to pixels and ms of scripts, one each per action.
+    """Measurements of one kind of action: ms to pixels and ms of scripts, one value each per action.
 
-    unanswered: actions after which nothing changed.
+    what: "key", "hover" or "drag". unanswered: number of actions after which nothing changed.
     """
 
     what: str
@@ -102,12 +102,12 @@ class Found:
 
 
 def watch(page: Page, look: str = LOOK) -> None:
-    """Starts the watch in a page; look: JavaScript whose value changes with the picture."""
+    """Starts the measurement in a page; look: JavaScript expression whose value changes with the picture."""
     page.evaluate(WATCH % look)
 
 
 def act(page: Page, found: Found, action: Callable[[], object], draw: random.Random) -> bool:
-    """One action at a random moment; whether it was answered by another picture."""
+    """Performs one action at a random time; returns whether the picture changed."""
     page.wait_for_timeout(PAUSE[0] + (PAUSE[1] - PAUSE[0]) * draw.random())
     before = len(page.evaluate("() => (window.arm(), window.latency.found)"))
     action()
@@ -124,25 +124,25 @@ def act(page: Page, found: Found, action: Callable[[], object], draw: random.Ran
 
 
 def by_key(page: Page, control: Locator, times: int) -> Found:
-    """Arrow keys on a control, there and back."""
+    """Arrow keys on a control, back and forth."""
     found, draw = Found("key"), random.Random(0)
     control.focus()
     forth, way = True, {True: "ArrowRight", False: "ArrowLeft"}
-    for _ in range(3):  # the first presses pay for compiling
+    for _ in range(3):  # the first presses include compilation
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(100)
     for i in range(2 * times):
         if len(found.pixels) == times:
             break
         forth = forth if i % 8 else not forth
-        # At the end of its range a control stands still: it turns back.
+        # At the end of its range a control stops, so turn back.
         if not act(page, found, lambda: page.keyboard.press(way[forth]), draw):
             forth = not forth
     return found
 
 
 def by_hover(page: Page, times: int) -> Found:
-    """The pointer moves between random points that answer it, without a button."""
+    """The pointer moves between random points that respond to it, without pressing a button."""
     found, draw = Found("hover"), random.Random(1)
     points = page.evaluate(HOVERED)
     if len(points) < 2:
@@ -180,18 +180,18 @@ def _move(page, found, action, times, draw):
     for _ in range(3):
         action()
         page.wait_for_timeout(100)
-    # Three of four moves may find nothing new; a widget that never answers is left after a few.
+    # Up to three of four moves may change nothing; a widget that never responds is given up after 10 moves.
     while len(found.pixels) < times and found.unanswered < 10 + 3 * len(found.pixels):
         act(page, found, action, draw)
 
 
 def percentile(values: Iterable[float], share: int) -> float:
-    """Nearest rank."""
+    """The percentile ``share`` (nearest rank)."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -(-len(ranked) * share // 100) - 1))]
 
 
-# A page whose every answer is one letter: what it takes is the machine's, the browser's and the measuring's.
+# A page that responds with one changed letter: its time is due to the machine, the browser and the measurement.
 CONTROL = """<!doctype html><html lang="en"><body><div class="ta" data-key="0" data-peek="">
 <input type="range" min="0" max="99999"><svg width="300" height="200"><rect class="ta-area" width="300" height="200"
  fill="#eee"/></svg><p>0</p></div><script>
@@ -223,7 +223,7 @@ def frames(page: Page, count: int = 120) -> list[float]:
 
 
 def ways(page: Page, control: Locator, times: int) -> Iterator[Found]:
-    """All three ways to move what stands in the page, in turn; those that it does not have are left out."""
+    """Measures all three kinds of action in turn; yields those that the page supports."""
     for found in (by_key(page, control, times), by_hover(page, times), by_drag(page, times)):
         if found.pixels:
             yield found

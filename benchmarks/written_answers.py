@@ -1,9 +1,9 @@
-"""What the instant check says of answers that people wrote from the notebooks' text alone.
+"""Shows the instant check's verdicts on answers that people wrote from the text of the notebooks alone.
 
-``make bench-answers ARGS="--set second --unit 06-rope"``. ``benchmarks/answers/*.jsonl`` holds one answer per line:
-exercise, kind (right or wrong), title, what a tutor would say the mistake is, and the source of the cell. Whoever wrote
-them saw no spec, no solution and no test. Wrong answers that pass and right ones that fail are listed; ``--unnamed``
-lists what got no name, ``--named`` the names, so that a reader can judge whether they are right.
+``make bench-answers ARGS="--set second --unit 06-rope"``. ``benchmarks/answers/*.jsonl`` contains one answer per line:
+exercise, kind (right or wrong), title, a tutor's description of the mistake, and the source of the cell. The writers
+saw no spec, no solution and no test. Wrong answers that pass and right answers that fail are listed; ``--unnamed`` also
+lists wrong answers without a name, ``--named`` those with a name, so that a reader can judge whether the name is right.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from benchmarks.naming import verdict_on  # noqa: E402
 
 FOLDER = ROOT / "benchmarks" / "answers"
 SECONDS = 8.0
-# What tells the mistake itself without a listed one: a wrong dtype, a write into an input, a result that is cut off.
+# Verdicts that identify the mistake without a listed one: a wrong dtype, a write into an input, a lost gradient.
 TELLING = {
     f"generic.{n}"
     for n in ("edit", "mutated", "dtype", "gradient", "cost", "law", "raises", "untold", "missing", "signature")
@@ -52,7 +52,7 @@ def read(name: str) -> list[Answer]:
 
 
 def spaces(unit: str) -> dict[str, dict[str, Any]]:
-    """Exercise id → the names that are there when its answer cell runs, with what that cell itself gives."""
+    """Exercise id → the namespace for its answer cell, including the helper functions that the cell itself provides."""
     space: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
     found = {}
     for cell in read_cells(source_path(unit))[0]:
@@ -69,7 +69,7 @@ def spaces(unit: str) -> dict[str, dict[str, Any]]:
 
 
 def judged(answer: Answer, record: ExerciseRecord, space: dict[str, Any]) -> dict[str, Any]:
-    """What came of one answer: kind, name and texts of the verdict, or why its cell does not run."""
+    """The result of one answer: kind and texts of the verdict, or why its cell does not run."""
     torch.manual_seed(0)
     name = f"<{answer['title']}>"
     linecache.cache[name] = (len(answer["source"]), None, answer["source"].splitlines(True), name)
@@ -88,7 +88,7 @@ def judged(answer: Answer, record: ExerciseRecord, space: dict[str, Any]) -> dic
 
 
 def of_unit(job: tuple[str, str]) -> list[tuple[Answer, dict[str, Any]]]:
-    """(answer, what came of it) for one unit. job: (set, unit)."""
+    """(answer, result) for each answer of one unit. job: (set, unit)."""
     name, unit = job
     with contextlib.redirect_stderr(io.StringIO()):
         around, ids = spaces(unit), {e.id for e in exercises.of_unit(unit)}
@@ -97,7 +97,7 @@ def of_unit(job: tuple[str, str]) -> list[tuple[Answer, dict[str, Any]]]:
     for answer in read(name):
         exercise = answer["exercise"]
         if exercise in ids:
-            if exercise not in drawn:  # with what single changes give, which is recorded and never drawn
+            if exercise not in drawn:  # add the results of single changes, which are only recorded
                 edits = records.load(exercise).edits
                 drawn[exercise] = replace(draw_record(exercises.get(exercise)), edits=edits)
             done.append((answer, judged(answer, drawn[exercise], around[exercise])))
@@ -122,7 +122,7 @@ def sentences(unit: str, found: Sequence[tuple[Answer, dict[str, Any]]], listed:
 
 
 def main() -> None:
-    """Prints a table by unit."""
+    """Prints a table with a line for each unit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--set", default="second", choices=sorted(p.stem for p in FOLDER.glob("*.jsonl")))
     parser.add_argument("--unit", action="append", help="e.g. 01-attention (may be repeated; default all)")

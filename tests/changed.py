@@ -1,11 +1,11 @@
-"""Runs the tests of what was changed: ``make test-changed``, or ``python -m tests.changed --base COMMIT -- -k rope``.
+"""Runs the tests of changed files: ``make test-changed``, or ``python -m tests.changed --base COMMIT -- -k rope``.
 
-Changed is what differs from the base in the working tree, new files included. The base is the commit in which this
-branch left origin/main (or main); if nothing differs from it, the commit before the last.
+A file counts as changed if it differs between the base and the working tree; new files count too. The base is the
+commit at which this branch left origin/main (or main); if nothing differs from it, the commit before the last.
 
-A changed file asks for the tests of its unit, if it is of one, and for the test files that import it, at whatever
-distance; so does each unit whose notebook or specs import it. What no import shows (a script of a widget, a document,
-recorded data) is taken to act through the modules beside it, or those that name it. A few files change everything.
+A changed file selects the tests of its unit, if it belongs to one, the test files that import it, directly or not, and
+the tests of each unit whose notebook or specs import it. A file that is never imported (a widget's script, a document,
+recorded data) counts as a change of the modules beside it, or of those that name it. A few files select everything.
 """
 
 import argparse
@@ -52,15 +52,15 @@ LOOKING_AT = {
 }
 
 
-# A widget's room: its folder, its recorder and its tests. Everything imports the widgets' package, and what concerns
-# one widget alone are these tests and the units that show it.
+# A widget's own files: its folder, its recorder and its tests. Everything imports the widgets' package, so a change of
+# one widget selects only these tests and the units that show it.
 WIDGET = re.compile(r"(?:course/anatomy|autograder/recording|tests)/widgets/(?!tools\b)([a-z]+)(?:/.*|\.py)")
 OF_WIDGETS = ("test_registration.py", "test_bundles.py", "test_recordings.py", "test_promises.py", "test_saved.py")
 
 
 @dataclass
 class Selection:
-    """Tests to run: everything, or those of some units and all that is in some files (paths from the root)."""
+    """Tests to run: everything, or the tests of some units and all tests in some files (paths from the root)."""
 
     everything: bool = False
     units: set[str] = field(default_factory=set)
@@ -79,7 +79,7 @@ class Selection:
         return "; ".join(filter(None, [units, _few(self.files)])) or "no test reads it"
 
     def arguments(self) -> list[str]:
-        """What pytest is called with."""
+        """Arguments for pytest."""
         if self.everything:
             return []
         if not self.units:
@@ -94,7 +94,7 @@ def _few(names: Iterable[str], shown: int = 4) -> str:
 
 
 def select(paths: Iterable[str], root: Path = ROOT) -> dict[str, Selection]:
-    """What each changed path (from the root, existing or deleted) asks for."""
+    """dict changed path (from the root, existing or deleted) → the tests that it selects."""
     paths = list(paths)
     imports = Imports(root, extra=[p for p in paths if p.endswith(".py")])
     return {path: _of_one(path, imports) for path in paths}
@@ -123,7 +123,7 @@ def _of_one(path, imports):
 
 
 def _of_widget(name, imports):
-    """What belongs to one widget; None where there is no such widget."""
+    """Selection for a change of one widget; None if there is no such widget."""
     source = imports.root / "course" / "anatomy" / "widgets" / name / "__init__.py"
     if not source.exists():
         return None
@@ -138,10 +138,10 @@ def _names(path, words):
 
 
 def _modules(path, imports):
-    """The Python files through which a changed file acts."""
+    """The Python files that count as changed with this file."""
     stem, folder = Path(path).stem, Path(path).parent
     if path.startswith(("assets/", "autograder/recording/experiments/")):
-        # The scripts of that name measure, draw and explain it; units quote it.
+        # Scripts of the same name measure, draw and explain it; units quote it.
         quoting = {p for p in imports.files if p.startswith("solutions/") and imports.says(p, stem)}
         return quoting | {p for p in imports.files if Path(p).stem == stem}
     if path in imports.files:
@@ -153,14 +153,14 @@ def _modules(path, imports):
 
 
 def changed(base: str, root: Path = ROOT) -> list[str]:
-    """Paths that differ between a commit and the working tree, with the untracked ones that git does not ignore."""
+    """Paths that differ between a commit and the working tree, including untracked files that git does not ignore."""
     differing = _git(root, "diff", "--name-only", "--no-renames", "-z", base, "--")
     new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
     return sorted({p for p in (differing + new).split("\0") if p})
 
 
 def default_base(root: Path = ROOT) -> str:
-    """The commit in which this branch left origin/main or main; the last but one if nothing differs from that."""
+    """The commit at which this branch left origin/main or main; the one before the last if nothing differs from it."""
     for main in ("origin/main", "main"):
         try:
             base = _git(root, "merge-base", "HEAD", main).strip()
@@ -175,7 +175,7 @@ def _git(root, *words):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Command line; returns pytest's exit status, 0 where there is nothing to run."""
+    """Command line; returns pytest's exit status, or 0 if there is nothing to run."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--base", help="a commit; default: where this branch left main")
     parser.add_argument("--list", action="store_true", help="say what would run, and run nothing")

@@ -1,4 +1,4 @@
-"""Shared fixtures. Every test keeps its progress, predictions and Jupyter files in a folder of its own."""
+"""Shared fixtures. Every test keeps its progress, predictions and Jupyter files in its own folder."""
 
 import gc
 import os
@@ -16,15 +16,15 @@ pytest_plugins = ["tests.proofs", "tests.spent"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# Rewriting the assertions of all tests takes longer than importing torch: what comes out is kept, where git ignores it.
+# Rewriting the assertions of all tests takes longer than importing torch, so keep the bytecode; git ignores it.
 sys.dont_write_bytecode = False
 
 WHOLE = pytest.StashKey[list[Path]]()
 UNITS = pytest.StashKey[set[str]]()
-EVERYTHING = pytest.StashKey[dict[str, list[str]]]()  # {test: its units}, where all tests were collected
-_terminal = {}  # of the process that a person watches
+EVERYTHING = pytest.StashKey[dict[str, list[str]]]()  # {test: its units}, if all tests were collected
+_terminal = {}  # filled only in the main process, which writes to the terminal
 
-# For the processes that tests start as well.
+# Also for the processes that tests start.
 LIGHTER = str(Path(__file__).parent / "lighter")
 sys.path.insert(0, LIGHTER)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [LIGHTER, os.environ.get("PYTHONPATH")]))
@@ -32,12 +32,12 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [LIGHTER, os.environ.get
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path, monkeypatch):
-    """No test sees the developer's own progress, nor leaves any."""
+    """Keeps tests from reading or changing the developer's own progress."""
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "anatomy-home"))
 
 
 def every_one(config) -> bool:
-    """Is all that there is looked at? That is so where a unit or an exercise is asked for, and for ``--all``."""
+    """Whether to test every item instead of a sample: with ``--all``, or for a given unit or exercise."""
     return bool(config.getoption("all") or config.getoption("exercise") or config.getoption("unit"))
 
 
@@ -45,8 +45,8 @@ def every_one(config) -> bool:
 def browser():
     """Chromium, through Playwright's synchronous interface.
 
-    One per module, because that interface keeps an event loop running: while it is open, neither a second one
-    nor ``asyncio.run`` in another module's tests would start in this process.
+    One per module, because that interface keeps an event loop running: while it is open, neither a second browser
+    nor ``asyncio.run`` in another module's tests could start in this process.
     """
     from .widgets.lab import launched
 
@@ -70,17 +70,17 @@ def pytest_configure(config):
     config.stash[WHOLE] = [(config.rootpath / p).resolve() for p in config.getoption("whole") or ()]
     processes.guard()
     if not hasattr(config, "workerinput"):
-        _terminal["plugins"] = config.pluginmanager  # the reporter itself comes later than this
+        _terminal["plugins"] = config.pluginmanager  # the reporter itself is registered later
 
 
 def pytest_ignore_collect(collection_path, config):
-    """With --unit, what is of other units is not even imported."""
+    """With --unit, tests of other units are not even imported."""
     units, whole = config.stash[UNITS], config.stash[WHOLE]
     return True if units and not selection.may_hold(collection_path, units, whole) else None
 
 
 def pytest_generate_tests(metafunc):
-    """A test with an argument ``exercise`` runs once for each exercise of the course (or of the --unit asked for)."""
+    """Runs a test with an argument ``exercise`` once for each exercise of the course (or of the given --unit)."""
     if "exercise" in metafunc.fixturenames:
         config = metafunc.config
         some = config.stash[UNITS] and not any(metafunc.definition.path.is_relative_to(p) for p in config.stash[WHOLE])
@@ -88,14 +88,14 @@ def pytest_generate_tests(metafunc):
             chosen = [
                 e for u in exercises.units() if not some or u in config.stash[UNITS] for e in exercises.of_unit(u)
             ]
-        except exercises.SpecError as error:  # one sentence, and no traceback
+        except exercises.SpecError as error:  # one sentence instead of a traceback
             raise pytest.Collector.CollectError(str(error)) from None
         ids = config.getoption("exercise")
         metafunc.parametrize("exercise", [e for e in chosen if not ids or e.id in ids], ids=lambda e: e.id)
 
 
 def pytest_runtest_setup(item):
-    """A forgotten `make record` is one sentence, at each test of the exercise."""
+    """Reports a forgotten `make record` as one sentence in each test of the exercise."""
     exercise = item.callspec.params.get("exercise") if hasattr(item, "callspec") else None
     if hasattr(exercise, "unit") and (missing := exercises.not_recorded([exercise])):
         pytest.fail(missing[0], pytrace=False)
@@ -103,7 +103,7 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
-    """Nothing that is imported is garbage: to look for some, again and again, takes a quarter of the time."""
+    """Turns garbage collection off: imports leave no garbage, and looking for it takes a quarter of the time."""
     gc.disable()
     try:
         return (yield)
@@ -114,7 +114,7 @@ def pytest_collection(session):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Marks each test with its unit, keeps what --unit asks for, and puts long tests first, so that none ends alone."""
+    """Marks tests with their unit, selects by --unit, and runs long tests first, so that no worker ends with one."""
     selection.mark_units(items)
     units = config.stash[UNITS]
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not units and not config.getoption("exercise"):
@@ -128,7 +128,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_logreport(report):
-    """A failure has its line at once: a run that is ended from outside has said it."""
+    """Prints each failure at once, so that it is seen even if the run is killed."""
     plugins = _terminal.get("plugins")
     if report.failed and plugins and (terminal := plugins.get_plugin("terminalreporter")):
         terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}, {report.duration:.0f} s)", red=True)

@@ -1,4 +1,4 @@
-"""Which Python file of this repository imports which, read from the sources without running any of them."""
+"""The imports between Python files of this repository, read from the sources without running them."""
 
 import ast
 import re
@@ -7,22 +7,22 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-# Top-level package → its folder. Sources of units belong to no package: they only import.
+# Top-level package → its folder. Sources of units belong to no package: they import, but are never imported.
 PACKAGES = {"autograder": "autograder", "anatomy": "course/anatomy", "benchmarks": "benchmarks", "tests": "tests"}
 _DOTTED = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w+)+")
 _IMPORTING = re.compile(rf"\bfrom (?:{'|'.join(PACKAGES)})[\w.]* import \w+(?: as \w+)?(?:, \w+(?: as \w+)?)*")
 
 
 class Imports:
-    """The graph of imports, all files as paths from the root with ``/``.
+    """The graph of imports; all files are paths from the root with ``/``.
 
-    A package's ``__init__`` that only passes a name on stands for the module in which that name is defined: who
-    imports ``anatomy.check`` depends on ``anatomy/notebook/checks.py`` and on the text of the ``__init__``, not on all
-    that the ``__init__`` imports besides.
+    A name imported from a package's ``__init__`` counts as imported from the module that defines it: a file that
+    imports ``anatomy.check`` depends on ``anatomy/notebook/checks.py`` and on the text of the ``__init__``, but not on
+    everything else that the ``__init__`` imports.
     """
 
     def __init__(self, root: Path, extra: Iterable[str] = ()) -> None:
-        """``extra``: files to know of that are no longer there."""
+        """``extra``: deleted files to include."""
         self.root = root
         found = (p for folder in (*PACKAGES.values(), "solutions") for p in (root / folder).rglob("*.py"))
         self.files = {p.relative_to(root).as_posix() for p in found if "__pycache__" not in p.parts} | set(extra)
@@ -30,7 +30,7 @@ class Imports:
         self._trees: dict[str, ast.Module] = {}
 
     def dependents(self, files: Iterable[str]) -> set[str]:
-        """These files and all that import them, at whatever distance."""
+        """These files and all files that import them, directly or not."""
         files = set(files)
         found, todo = set(), [*files, *(who for path in files for who in self._graph[1][path])]
         while todo:
@@ -41,19 +41,19 @@ class Imports:
         return found
 
     def stated(self, path: str) -> set[str]:
-        """The files whose modules a file imports by a statement, wherever that stands."""
+        """The files whose modules a file imports in a statement, at the top or inside a function."""
         nodes = [n for n in ast.walk(self._tree(path)) if isinstance(n, ast.Import | ast.ImportFrom)]
         names = set().union(*(self._of_statement(path, node) for node in nodes))
         return {self._modules[name] for name in names - {None}}
 
     def naming(self, path: str) -> set[str]:
-        """The Python files that name a file in their text, or the folder that it lies in."""
+        """The Python files whose text names a file, or the folder that contains it."""
         *folders, name = Path(path).parts
         words = [name, *(f'"{folder}"' for folder in folders[-1:])]
         return {p for p in self.files if any(w in self._text(p) for w in words)}
 
     def says(self, path: str, word: str) -> bool:
-        """Whether a word stands in a file."""
+        """Whether a file contains a word."""
         return re.search(rf"\b{re.escape(word)}\b", self._text(path)) is not None
 
     def _text(self, path):
@@ -66,14 +66,14 @@ class Imports:
         if path not in self._trees:
             try:
                 self._trees[path] = ast.parse(self._text(path))
-            except SyntaxError:  # a line of IPython, or work in progress: what it imports at the top of a line counts
+            except SyntaxError:  # IPython's syntax or unfinished code: use imports at the start of a line
                 lines = re.findall(r"^(?:from [\w.]+ import [\w, *]+|import [\w., ]+)$", self._text(path), flags=re.M)
                 self._trees[path] = ast.parse("\n".join(lines))
         return self._trees[path]
 
     @cached_property
     def _modules(self):
-        """Module name → path; where a module became a package, the one that is there."""
+        """dict module name → path; if a module became a package, the path that exists."""
         ordered = sorted(self.files, key=lambda path: (self.root / path).exists())
         return {name: path for path in ordered if (name := _module_name(path))}
 
@@ -90,9 +90,9 @@ class Imports:
         return importers, passing
 
     def _imported(self, path):
-        """Names of the modules that a file imports, or names in a string: code for another process, a command."""
+        """Names of the modules that a file imports, or names in a string (code for another process, a command)."""
         tree, found = self._tree(path), set()
-        # What only some fixture needs is not needed by every test.
+        # Imports inside a fixture of the common conftest are not needed by every test.
         nodes = tree.body if path == "tests/conftest.py" else list(ast.walk(tree))
         described = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}  # docstrings
         for node in nodes:
@@ -110,7 +110,7 @@ class Imports:
         return {self._home(self._source(path, node), a.name) for a in node.names}
 
     def _source(self, path, node):
-        """The absolute name of what a ``from … import`` imports from."""
+        """The absolute name of the module that a ``from … import`` imports from."""
         if not node.level:
             return node.module
         name = (_module_name(path) or "").split(".")
@@ -118,7 +118,7 @@ class Imports:
         return ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
 
     def _longest(self, name):
-        """The module that a dotted name begins with, None if it is not of this repository."""
+        """The module that a dotted name begins with, None if it is not in this repository."""
         return next((n for n in (name, *_ancestors(name)) if n in self._modules), None)
 
     def _home(self, source, name):

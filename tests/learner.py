@@ -1,6 +1,6 @@
-"""What a learner has: the student package with an environment of the learner's lock alone, and the wheel beside it.
+"""A learner's installations: the student package with an environment of only the learner's lock file, and the wheel.
 
-Each is made once in a run. Here the staff's libraries are out of sight, so that what needs one of them fails.
+Each is made once per run. The staff's libraries are missing there, so that code that needs one of them fails.
 """
 
 import io
@@ -22,18 +22,18 @@ FOREIGN = ("VIRTUAL_ENV", "MAKE", "MFLAGS", "JUPYTER", "PYTHON", "ANATOMY")
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's variables without those that lead to the checkout's own environment."""
+    """This process's environment variables without those that point to the checkout's own environment."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
     return env | {"PATH": os.pathsep.join(p for p in env["PATH"].split(os.pathsep) if ".venv" not in p)}
 
 
 def course_folder(temporary: pytest.TempPathFactory) -> Path:
-    """The student package, unpacked, in which ``make setup`` has run: its ``.venv`` holds the lock and the course."""
+    """The unpacked student package after ``make setup``: its ``.venv`` has the lock file's packages and the course."""
 
     def make(folder: Path) -> None:
         with zipfile.ZipFile(io.BytesIO(package.archive(package.contents()))) as archive:
             archive.extractall(folder)
-        # Most of what is installed is never imported here: each module is compiled when it is.
+        # Most installed modules are never imported here; the others are compiled on import.
         env = clean_environment() | {"PIP_NO_COMPILE": "1"}
         subprocess.run(["make", "setup"], cwd=folder / package.NAME, env=env, check=True)
 
@@ -41,13 +41,13 @@ def course_folder(temporary: pytest.TempPathFactory) -> Path:
 
 
 def built_wheel(temporary: pytest.TempPathFactory) -> Path:
-    """The course's wheel."""
+    """The course's wheel, built once."""
     (built,) = made_once(temporary, "built-wheel", lambda folder: wheel.build(wheel.contents(), folder)).glob("*.whl")
     return built
 
 
 def wheel_python(temporary: pytest.TempPathFactory) -> Path:
-    """Python of an environment in which the course is the wheel, with the libraries of the learner's lock."""
+    """Python of an environment with the course's wheel and the libraries of the learner's lock file."""
 
     def make(folder: Path) -> None:
         install(built_wheel(temporary), folder / "env", libraries(temporary))
@@ -56,28 +56,28 @@ def wheel_python(temporary: pytest.TempPathFactory) -> Path:
 
 
 def libraries(temporary: pytest.TempPathFactory) -> Path:
-    """Folder with what the learner's lock installs."""
+    """The folder with the packages of the learner's lock file."""
     (found,) = (course_folder(temporary) / ".venv" / "lib").glob("python*/site-packages")
     return found
 
 
 def install(built: Path, env: Path, libraries: Path) -> None:
-    """Makes an environment with a wheel that sees the libraries of another one, and not the course there."""
+    """Makes an environment with a wheel and another environment's libraries, but not with the course from there."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True)
     (packages,) = (env / "lib").glob("python*/site-packages")
-    # One line adds a folder; the .pth files in it, which lead to another copy of the course, are not read.
+    # A line adds a folder without reading the .pth files in it, one of which points to another copy of the course.
     (packages / "libraries.pth").write_text(f"{libraries}\n")
     put(built, env)
 
 
 def put(built: Path, env: Path) -> None:
-    """Installs a wheel, or a newer one."""
+    """Installs a wheel in an environment, or replaces it by a newer one."""
     pip = [sys.executable, "-m", "pip", "--python", str(env / "bin" / "python"), "install"]
     subprocess.run([*pip, "--quiet", "--no-deps", "--no-index", str(built)], check=True)
 
 
 def _in_place(temporary: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """As ``made_once``, for what can't be moved: environments hold their own path."""
+    """Like ``made_once``, for folders that can't be moved: environments contain their own path."""
 
     def at(folder: Path) -> None:
         place = folder.parent / name

@@ -1,4 +1,4 @@
-"""What is made once in a run, whichever of its processes asks first."""
+"""Makes expensive folders once per run, shared by all its processes."""
 
 import tempfile
 from collections.abc import Callable
@@ -9,13 +9,13 @@ import pytest
 
 
 def made_once(temporary: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A folder that ``make(folder)`` fills, for all processes of this run: look at it or copy it, don't write there.
+    """A folder filled by ``make(folder)``, for all processes of this run: read or copy it, but don't write there.
 
-    A name stands for one thing in the whole suite. Who comes second waits for the first; where making it fails, the
-    next one tries again.
+    A name means one folder in the whole suite. A second caller waits for the first; if making the folder fails, the
+    next caller tries again.
     """
     base = temporary.getbasetemp()
-    shared = base.parent if base.name.startswith("popen-gw") else base  # where xdist's workers have their folders
+    shared = base.parent if base.name.startswith("popen-gw") else base  # the parent of the folders of xdist's workers
     folder = shared / f"once-{name}"
     with filelock.FileLock(f"{folder}.lock"):
         if not folder.exists():

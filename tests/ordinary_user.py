@@ -1,4 +1,4 @@
-"""Commands run by an ordinary user, also where the tests run as root and Python lies in a folder that root keeps."""
+"""Runs commands as an ordinary user, even if the tests run as root with a Python that only root can reach."""
 
 import os
 import pwd
@@ -13,7 +13,7 @@ NOBODY = "nobody"
 
 
 def _closed(path: Path) -> Path | None:
-    """The outermost folder above ``path`` that other users cannot enter, if there is one."""
+    """The outermost folder on the way to ``path`` that other users cannot enter, or None."""
     for folder in reversed([path, *path.parents]):
         if not folder.stat().st_mode & 0o001:
             return folder
@@ -21,10 +21,10 @@ def _closed(path: Path) -> Path | None:
 
 
 def as_nobody(command: list[str]) -> list[str]:
-    """The command line that runs ``command`` as the user nobody. As anybody but root: ``command`` itself.
+    """The command line that runs ``command`` as the user nobody, or ``command`` itself if the tests don't run as root.
 
-    Folders that root keeps to itself, such as the one where this Python is installed, are opened for that process
-    alone, in a mount namespace of its own.
+    Folders that only root can enter, such as the one with this Python, are opened for that process alone, in a
+    separate mount namespace.
     """
     if os.geteuid() != 0:
         return command

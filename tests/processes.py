@@ -1,9 +1,9 @@
-"""No process that a test starts outlives the tests, however they end: also where pytest is killed.
+"""Ends all processes that tests started when the tests end, even if pytest is killed.
 
-Each pytest process (with xdist: each worker) has a watcher. What is started while the tests run inherits a variable
-in its environment, at any distance and in whatever session or process group: servers, their kernels, browsers,
-databases, workers. When pytest is gone, by the end of the run or by a signal that nobody can catch, the watcher ends
-whatever still carries that variable. (What sandboxes start sees no variable of ours; they have guards of their own.)
+Each pytest process (with xdist: each worker) has a watcher. Every process started during the tests, directly or not
+and in any session or process group, inherits an environment variable: servers, their kernels, browsers, databases,
+workers. When pytest is gone, after the run or by a signal that can't be caught, the watcher ends all processes that
+still have this variable. (Processes in sandboxes don't see it; sandboxes have their own guards.)
 """
 
 import contextlib
@@ -19,11 +19,11 @@ PREFIX = "STARTED_BY_TESTS_"
 
 
 def guard() -> str | None:
-    """Starts this process's watcher; returns the variable that marks what it will end, None where there is no /proc."""
+    """Starts this process's watcher; returns the variable that marks processes to end, or None without a /proc."""
     if not Path("/proc/self/environ").exists():
         return None
     tag = f"{PREFIX}{os.getpid()}_{time.monotonic_ns()}"
-    # A session of its own: an interrupt from the keyboard goes to all processes of the foreground.
+    # In a separate session, since an interrupt from the keyboard reaches all foreground processes.
     subprocess.Popen(
         [sys.executable, "-S", __file__, str(os.getpid()), tag],
         stdin=subprocess.DEVNULL,
@@ -32,14 +32,14 @@ def guard() -> str | None:
         start_new_session=True,
         cwd="/",
     )
-    os.environ[tag] = "1"  # only now, so that the watcher does not carry it
+    os.environ[tag] = "1"  # set only now, so that the watcher does not inherit it
     return tag
 
 
 def carrying(tag: str) -> Iterator[int]:
-    """Numbers of the living processes that were started with a variable in their environment."""
+    """Yields the ids of living processes that were started with a variable in their environment."""
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended, or is another user's
+        with contextlib.suppress(OSError):  # the process has ended, or belongs to another user
             if f"{tag}=".encode() in (folder / "environ").read_bytes() and "\nState:\tZ" not in _status(folder):
                 yield int(folder.name)
 
@@ -49,7 +49,7 @@ def _status(folder):
 
 
 def end_all(tag: str, patience: float = 3.0) -> None:
-    """Ends all processes that carry the variable: asks them, and after ``patience`` seconds asks no more."""
+    """Ends all processes that have the variable: by SIGTERM, and after ``patience`` seconds by SIGKILL."""
     begun = time.monotonic()
     asked: set[int] = set()
     while found := set(carrying(tag)):

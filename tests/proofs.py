@@ -1,12 +1,12 @@
-"""What a test has proved is not proved again while nothing has changed that it hangs on.
+"""Skips tests that have passed, as long as none of their inputs has changed.
 
-Some tests cost seconds each and hang on few files: those of one exercise (``tests/exercises``), and those of READS.
+Some tests take seconds each and depend on few files: those of one exercise (``tests/exercises``), and those in READS.
 When such a test passes, a hash of its name, the contents of these files, the lock files, the versions in use and the
-processor's kernels is kept in the user's cache folder. A usual run (no ``--all``, no ``--unit``, no file named) leaves
-out what was proved so; a new machine proves everything once.
+processor's kernels is stored in the user's cache folder: its proof. A usual run (without ``--all``, ``--unit`` or named
+files) skips tests that have a proof; a new machine runs everything once.
 
-One test, one proof: what failed, was interrupted, skipped or not run has none. Where a file changes while tests run,
-nobody knows which of its contents they saw, and none of them is proved.
+Each test has its own proof; a test that failed, was interrupted, skipped or not run has none. If a file changes during
+a run, it is unknown which contents the tests saw, so none of them gets a proof.
 """
 
 import hashlib
@@ -26,23 +26,23 @@ from anatomy.system import files
 
 from autograder import ROOT, exercises
 
-MOST = 40_000  # proofs that are kept, the latest
+MOST = 40_000  # number of proofs to keep, the latest ones
 HERE = "tests/exercises"
-# What no import shows: how tests are run, what text and numbers every exercise takes from.
+# Files that every test depends on without importing them: settings of the tests, versions of the libraries.
 COMMON = ("requirements.lock", "requirements-staff.lock", "pyproject.toml", "tests/conftest.py", "tests/proofs.py")
-OF_RUNS = ("build", "dist", "work")  # what commands write, in the working tree
+OF_RUNS = ("build", "dist", "work")  # folders of the working tree that commands write
 PACKAGES = ("autograder", "anatomy", "tests", "benchmarks")
 BUILT = tuple(f"autograder/{name}" for name in ("build", "languages", "notebooks", "settings.py"))
 NOTEBOOKS = ("assets", "course", "locale", "solutions", *BUILT)
 SPECS = ("autograder/exercises", "autograder/judge", "autograder/recording", "autograder/reference")
-# All but the site, the guides, and other tests: for what is started as a learner, an instructor or an author starts it.
+# Everything except the site, the guides and other tests: for tests that start the course as its users do.
 PRODUCT = (
     *NOTEBOOKS,
     *SPECS,
     *(f"autograder/{name}" for name in ("authoring", "classes", "grading", "mutation", "sandbox")),
     *("Makefile", "autograder/staff.mk", "benchmarks", "environment.yml", "nbgrader_config.py", "tests/lighter"),
 )
-# Folder or file of tests → what they read besides what they import and what lies beside them.
+# Folder or file of tests → what they read besides their imports and the files beside them.
 READS = {
     "tests/course/test_never_lost.py": PRODUCT,
     "tests/course/test_wheel.py": PRODUCT,
@@ -65,12 +65,12 @@ def pytest_configure(config):
 
 
 def cache_folder() -> Path:
-    """Where proofs are kept: outside of the tree, so that a fresh clone on this machine knows them."""
+    """The folder of proofs: outside the working tree, so that a fresh clone on this machine can use them."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "transformer-anatomy"
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what was proved; gives the others their keys, which come back with their reports."""
+    """Deselects tests that have a proof; gives the others their keys, which their reports return."""
     proved = frozenset(getattr(config, "workerinput", {}).get("proved") or known_of(config))
     kept, left = [], []
     for item in items:
@@ -84,13 +84,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def known_of(config) -> frozenset[str]:
-    """What this run may leave out."""
+    """Keys of the proofs that this run may use."""
     ledger = config.pluginmanager.get_plugin("proofs")
     return ledger.leaves_out if ledger else frozenset()
 
 
 class Ledger:
-    """The proofs, in the process that a person watches; with xdist it tells the workers, and hears of them."""
+    """The proofs, in the main process; with xdist it sends them to the workers and collects new ones from reports."""
 
     def __init__(self, config: pytest.Config, path: Path) -> None:
         self.path, self.outcomes, self.begun = path, dict[str, set[str]](), time.time()
@@ -106,7 +106,7 @@ class Ledger:
             self.outcomes.setdefault(key, set()).add(f"{report.when} {report.outcome}")
 
     def pytest_sessionfinish(self):
-        """A run that is interrupted ends here too: what passed before has passed."""
+        """Stores new proofs, also for tests that passed before the run was interrupted."""
         whole = {f"{when} passed" for when in ("setup", "call", "teardown")}
         new = [key for key, seen in self.outcomes.items() if seen == whole]
         if new and not changed_since(self.begun):
@@ -119,19 +119,19 @@ class Ledger:
 
 
 def changed_since(moment: float, root: Path = ROOT) -> list[Path]:
-    """Files that tests hang on and that were written after a moment."""
+    """Files that tests depend on and that were written after a moment."""
     folders = [p.name for p in root.iterdir() if p.is_dir() and not p.name.startswith(".") and p.name not in OF_RUNS]
     return [p for p in _files([*COMMON, *folders], root) if p.exists() and p.stat().st_mtime > moment]
 
 
 def is_usual(config: pytest.Config) -> bool:
-    """Is this a run of everything, and not of all that there is, of one unit, or of files that somebody names?"""
+    """Whether this is a usual run: of the whole suite, without ``--all``, a unit, an exercise, a keyword or files."""
     asked = any(config.getoption(name) for name in ("all", "unit", "exercise", "keyword"))
     return not asked and config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
 def key_of(item: pytest.Item) -> str | None:
-    """32 hexadecimal digits for a test and all that it hangs on; None where nobody says what that is."""
+    """32 hexadecimal digits for a test and everything that it depends on; None if its dependencies are not known."""
     name = item.nodeid.split("@")[0]
     exercise = item.callspec.params.get("exercise") if hasattr(item, "callspec") else None
     reads = next((place for place in READS if name.startswith((f"{place}/", f"{place}::"))), None)
@@ -147,7 +147,7 @@ def key_of(item: pytest.Item) -> str | None:
 
 @cache
 def of_exercise(unit: str, root: Path = ROOT) -> str:
-    """Hash of what the tests of a unit's exercises hang on: spec, reference, judge, recording, text, and themselves."""
+    """Hash of all inputs of the tests of a unit's exercises: spec, reference, judge, recording, text, tests."""
     from autograder.grading.base.masters import imported
 
     module = exercises.unit_module(unit)
@@ -165,7 +165,7 @@ def of_exercise(unit: str, root: Path = ROOT) -> str:
 
 
 def _imported_by_cells(text: str) -> Iterator[str]:
-    """Modules of the package that a unit's cells import, but for its widgets: no answer needs them."""
+    """Modules of the package that a unit's cells import, except widgets, which no answer needs."""
     for package, names in re.findall(r"^from (anatomy(?!\.widgets)[\w.]*) import ([\w, ]+)$", text, flags=re.M):
         yield package
         yield from (f"{package}.{name.split()[0]}" for name in names.split(", "))
@@ -173,13 +173,13 @@ def _imported_by_cells(text: str) -> Iterator[str]:
 
 @cache
 def of_paths(paths: tuple[str, ...], root: Path = ROOT) -> str:
-    """Hash of files and of all that lies in folders, as git would take them."""
+    """Hash of files, and of all files in folders except caches and notebook checkpoints."""
     return _hash(_files([*COMMON, *paths], root), root)
 
 
 @cache
 def of_imports(module: str, root: Path = ROOT) -> str:
-    """Hash of a module of tests and of all that it imports."""
+    """Hash of a module of tests and of everything that it imports."""
     from autograder.grading.base.masters import imported
 
     return _hash(set(imported([module], root, PACKAGES)), root)
@@ -187,7 +187,7 @@ def of_imports(module: str, root: Path = ROOT) -> str:
 
 @cache
 def _imported(root):
-    """What the tests of exercises import, and what runs in a student's process, where no import leads."""
+    """The imports of the tests of exercises, and the modules of a student's process, which no test imports."""
     from autograder.grading.base.masters import SCORING, imported
 
     modules = [f"tests.exercises.{p.stem}" for p in (root / HERE).glob("*.py")]
@@ -211,14 +211,14 @@ def _hash(found: set[Path], root: Path) -> str:
 
 
 def forget() -> None:
-    """Contents are read once in a process; where they change in it, read them again."""
+    """Clears cached hashes: contents are read once per process, so call this if they have changed."""
     for function in (of_exercise, of_paths, of_imports, _imported):
         function.cache_clear()
 
 
 @cache
 def surroundings() -> str:
-    """Python, processor, installed versions, and what the environment says of numbers and of the course."""
+    """Python, processor, installed versions, and the environment's settings for numerics and the course."""
     import torch
 
     installed = sorted(f"{d.metadata['Name']} {d.version}" for d in distributions())

@@ -1,7 +1,7 @@
-"""Which unit a test belongs to. ``pytest --unit 04`` keeps the tests of that unit and nothing else.
+"""Finds the unit of each test. ``pytest --unit 04`` runs only the tests of that unit.
 
-A test says nothing of it itself: it is told by its file (``test_u04_…``), by what it is run with (an exercise, a
-unit's name, a unit's file), or, where neither tells, by a mark ``unit("04-ffn-and-gating")``.
+A test's file (``test_u04_…``) or its parameters (an exercise, a unit's name, a unit's file) tell its unit; if neither
+does, the test needs a mark ``unit("04-ffn-and-gating")``.
 """
 
 import re
@@ -13,7 +13,7 @@ import pytest
 
 from autograder import ROOT, exercises
 
-# Folders of tests that know of no unit: with --unit nothing in them is imported (test_selection.py holds this true).
+# Folders of tests without units: with --unit nothing in them is imported (test_selection.py checks that this is right).
 WITHOUT_UNITS = ("reference", "sandbox", "widgets")
 
 _MODULE = re.compile(r"(?:test_)?u(\d\d)_\w+")
@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 
 def full_name(short: str) -> str:
-    """The unit's whole name, e.g. ``04-ffn-and-gating`` of ``04`` or ``04-ffn``. Raises exercises.UnknownName."""
+    """The unit's full name, e.g. ``04-ffn-and-gating`` for ``04`` or ``04-ffn``. Raises exercises.UnknownName."""
     known = names()
     found = [u for u in known if u == short] or [u for u in known if u.startswith(short)]
     if len(found) != 1:
@@ -36,7 +36,7 @@ def full_name(short: str) -> str:
 
 @cache
 def unit_of_path(path: Path) -> str | None:
-    """The unit that a file is about: its notebook, source, spec, text, recording or test; None if it is of none."""
+    """The unit that a file belongs to, as its notebook, source, spec, text, recording or test; None if to none."""
     for part in path.parts:
         part = part.split(".")[0]
         if part in names():
@@ -57,7 +57,7 @@ def units_of(item: pytest.Item) -> set[str]:
 
 @cache
 def _unit_of_file(path: Path) -> str | None:
-    """Of a path that may begin anywhere: the folders above the repository tell nothing."""
+    """The unit of a file; ignores the names of folders above the repository."""
     return unit_of_path(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
@@ -71,7 +71,7 @@ def _units_of_value(value: object) -> Iterable[str | None]:
 
 
 def mark_units(items: list[pytest.Item]) -> None:
-    """Gives each test the marks of its units, so that ``-m`` and plugins see them too."""
+    """Marks each test with its units, so that ``-m`` and plugins see them too."""
     for item in items:
         told = {full_name(mark.args[0]) for mark in item.iter_markers("unit")}
         for unit in sorted(units_of(item) - told):
@@ -79,12 +79,12 @@ def mark_units(items: list[pytest.Item]) -> None:
 
 
 def selected(item: pytest.Item, units: set[str], whole: list[Path]) -> bool:
-    """Whether a test is of one of these units, or lies in one of the files and folders that are asked for whole."""
+    """Whether a test belongs to one of these units, or is in one of the files and folders to run as a whole."""
     return not units.isdisjoint(units_of(item)) or any(item.path.is_relative_to(p) for p in whole)
 
 
 def may_hold(path: Path, units: set[str], whole: list[Path]) -> bool:
-    """Whether a file or folder of tests may hold a selected one, as far as its name tells."""
+    """Whether a file or folder may contain a selected test, judged by its name."""
     if any(path.is_relative_to(p) or p.is_relative_to(path) for p in whole):
         return True
     inside = path.relative_to(ROOT / "tests") if path.is_relative_to(ROOT / "tests") else path

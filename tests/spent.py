@@ -1,7 +1,7 @@
-"""CPU seconds by file and by test: ``make test ARGS=--cpu``. Wall time tells how busy the machine was, this does not.
+"""CPU seconds by file and by test: ``make test ARGS=--cpu``. Unlike wall time, they don't depend on other load.
 
-Counted is the pytest process (with xdist: the worker) and everything below it, dead or alive: kernels, sandboxes,
-browsers, builds. What a module or session fixture costs stands with the test that first asked for it.
+Counts the pytest process (with xdist: the worker) and all its descendants, dead or alive: kernels, sandboxes,
+browsers, builds. The cost of a module or session fixture counts for the test that used it first.
 """
 
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 TICKS = os.sysconf("SC_CLK_TCK")
-TABLE = "build/cpu.tsv"  # every test, the dearest first
+TABLE = "build/cpu.tsv"  # all tests, the most expensive first
 SHOWN = 40
-LONG = 0.05  # seconds: to look at all processes takes milliseconds, which no shorter test is charged with
+LONG = 0.05  # seconds; reading all processes takes milliseconds, so it is not done after shorter tests
 
 
 def pytest_addoption(parser):
@@ -26,7 +26,7 @@ def pytest_configure(config):
 
 
 class Spent:
-    """Counts in each worker, adds up in the process that a person watches."""
+    """Counts in each worker, and adds up in the main process."""
 
     def __init__(self, root: Path):
         self.root = root
@@ -35,7 +35,7 @@ class Spent:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self):
-        """A report carries what its phase has cost; xdist hands plain attributes on."""
+        """Adds the cost of its phase to a report; xdist passes plain attributes on to the main process."""
         report = yield
         own, living = own_seconds(), living_seconds() if report.duration > LONG else self.living
         report.cpu = own - self.own + living - self.living
@@ -43,7 +43,7 @@ class Spent:
         return report
 
     def pytest_runtest_logreport(self, report):
-        self.seconds[report.nodeid] += getattr(report, "cpu", 0)  # none from a worker that died
+        self.seconds[report.nodeid] += getattr(report, "cpu", 0)  # missing from a worker that died
 
     def pytest_terminal_summary(self, terminalreporter):
         files: Counter[str] = Counter()
@@ -62,18 +62,18 @@ class Spent:
 
 
 def own_seconds() -> float:
-    """Of this process and its children that have ended."""
+    """CPU seconds of this process and its children that have ended."""
     spent = os.times()
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def living_seconds() -> float:
-    """Of the descendants that live: what they have spent is this process's own when they have ended."""
+    """CPU seconds of living descendants; after they end, ``own_seconds`` includes them."""
     parent, seconds = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
         pid = int(stat.parent.name)
         parent[pid], seconds[pid] = int(fields[1]), sum(map(int, fields[11:15])) / TICKS

@@ -1,4 +1,4 @@
-"""The benchmarks start, by the commands that the Makefile gives, and grade the class that they describe."""
+"""The benchmarks start with the Makefile's commands, and grade the class that they describe."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""``make test-changed``: which tests a change asks for."""
+"""``make test-changed``: which tests a change selects."""
 
 import subprocess
 
@@ -10,12 +10,12 @@ from . import changed
 from .changed import Selection
 from .imports import Imports
 
-pytestmark = pytest.mark.xdist_group("changed")  # all imports are read once
+pytestmark = pytest.mark.xdist_group("changed")  # so that all imports are read once
 
 
 @pytest.fixture(scope="module")
 def chosen():
-    """chosen(path) → Selection of that change to this repository."""
+    """chosen(path) → Selection for a change of that file in this repository."""
     imports = Imports(ROOT)
     return lambda path: changed._of_one(path, imports)
 
@@ -39,7 +39,7 @@ def test_a_units_files_ask_for_that_unit(path, chosen):
 
 
 def test_exercises_that_another_unit_asks_again_ask_for_both(chosen):
-    """Unit 11 takes cases of unit 04's exercises."""
+    """Unit 11 uses cases of unit 04's exercises."""
     said = chosen("autograder/exercises/u04_ffn_and_gating/__init__.py")
     assert said.units == {"04-ffn-and-gating", "11-assembly"} and not said.everything
     assert chosen("autograder/exercises/u10_stability/__init__.py").units == {"10-stability"}
@@ -103,7 +103,7 @@ def test_what_every_notebook_uses_asks_for_every_unit(chosen):
 
 
 def test_an_export_is_not_an_import_of_all_that_is_exported_besides(chosen):
-    """Everyone imports ``anatomy``, whose __init__ imports the progress page; not everyone uses that."""
+    """Many files import ``anatomy``, whose __init__ imports the progress page, but few use that page."""
     assert "tests/reference/test_rope.py" not in chosen("course/anatomy/progress/page.py").files
     assert "tests/course/test_progress.py" in chosen("course/anatomy/progress/page.py").files
 

@@ -1,4 +1,4 @@
-"""One dialect: annotations where strangers look, and the same checks by hand, before a commit and in CI."""
+"""One style: annotations on public interfaces, and the same checks by hand, before a commit and in CI."""
 
 import ast
 import json
@@ -61,7 +61,7 @@ def test_answers_and_tests_need_no_annotations(path):
 
 
 def test_what_says_its_result_says_its_arguments_too(tmp_path):
-    """So mypy sees what the linter doesn't: an argument without an annotation."""
+    """mypy finds what the linter doesn't: an argument without an annotation."""
     whole = {"autograder", "course/anatomy", "benchmarks"}
     assert SETTINGS["mypy"]["disallow_incomplete_defs"] is True and set(SETTINGS["mypy"]["files"]) == whole
     text = "def f(x, *, y=1) -> int:\n    return 1\n\n\nclass A:\n    def f(self, x) -> int:\n        return 1\n"
@@ -72,7 +72,7 @@ def test_what_says_its_result_says_its_arguments_too(tmp_path):
     assert [(e["line"], e["code"]) for e in said] == [(1, "no-untyped-def"), (6, "no-untyped-def")], done.stdout
 
 
-# What neither of them says: an ``__init__`` has its arguments annotated. All others are left to mypy.
+# Neither mypy nor the linter requires annotated arguments of ``__init__``. All other functions are left to mypy.
 
 
 def bare(source):
@@ -137,18 +137,18 @@ def test_public_hosts_run_what_every_other_machine_runs():
 
 def test_the_formatter_leaves_out_the_units_sources_only():
     settings = SETTINGS["ruff"]
-    texts = ["solutions/*.py", "docs/examples/*/solutions/*.py", "docs/examples/*/text.py"]  # the units', and examples
+    texts = ["solutions/*.py", "docs/examples/*/solutions/*.py", "docs/examples/*/text.py"]  # units' sources, examples
     assert settings["format"]["exclude"] == texts and settings["extend-exclude"] == ["*.ipynb"]
     less = {where: rules for where, rules in settings["lint"]["per-file-ignores"].items() if not where.startswith("!")}
     assert less.pop("autograder/judge/proxies.py") == ["ANN205"]
     assert list(less) == ["solutions/*.py", "docs/examples/*/{solutions/*,text}.py"]
     assert {r for w, rules in settings["lint"]["per-file-ignores"].items() if w.startswith("!") for r in rules} == {
-        *("ANN", "PLW1514", "TID251")  # all others hold everywhere
+        *("ANN", "PLW1514", "TID251")  # all other rules apply everywhere
     }
 
 
 def test_no_file_grows_beyond_reading():
-    """About 400 lines; a unit's source is one text from top to bottom, so it may be long."""
+    """At most about 400 lines, except for a unit's source, which is one continuous text."""
     long = {
         str(p.relative_to(ROOT)): n
         for folder in ("course/anatomy", "autograder", "tests", "benchmarks")

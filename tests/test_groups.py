@@ -1,4 +1,4 @@
-"""The marks that keep tests on one worker take effect (pytest 9.1 and 9.2 ignore what pytest-xdist 3.8 does)."""
+"""The marks that keep tests on one worker have an effect (pytest 9.1 and 9.2 ignore those of pytest-xdist 3.8)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What tests start ends with the tests, however those end."""
+"""Processes that tests start end with the tests, however those end."""
 
 import os
 import signal
@@ -15,8 +15,8 @@ from .waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux")
 
-# Two servers as a careless test leaves them: in sessions of their own, one the child of a shell that has gone, one that
-# does not end when it is asked to.
+# Two servers left by a careless test, in separate sessions: one is the child of a shell that has ended, one ignores
+# SIGTERM.
 CARELESS = """
 import os, signal, subprocess, sys, time
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open({ready!r}, 'w'); time.sleep(600)"
@@ -29,7 +29,8 @@ def test_careless():
 
 
 def run(folder, seconds, *options):
-    """A pytest with this suite's conftest on such a test; returns its process and a file that tells it is under way."""
+    """Starts pytest with this suite's watcher on such a test. Returns (its process, a file that exists once the test
+    runs, an environment variable that marks its processes)."""
     ready = folder / "ready"
     (folder / "tests").mkdir()
     (folder / "tests" / "__init__.py").touch()
@@ -64,7 +65,7 @@ def test_these_tests_are_guarded_and_so_is_all_that_they_start():
     tag = next(name for name in os.environ if name.startswith(f"{processes.PREFIX}{os.getpid()}_"))
     child = subprocess.Popen(["sleep", "600"], cwd=ROOT)
     try:
-        # The kernel lets the parent go on a moment before the new program's environment can be read.
+        # The parent continues a moment before the new program's environment can be read.
         wait_until(lambda: child.pid in set(processes.carrying(tag)))
         assert os.getpid() not in set(processes.carrying(tag))
     finally:

@@ -1,4 +1,4 @@
-"""What is kept as proved: a test that passed, with all that it hangs on; a change of any of it undoes the proof."""
+"""Proofs: a test that passed gets one, and a change of anything that it depends on makes it invalid."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ NODE = "tests/exercises/test_by_heart.py::test_the_recorded_answers_earn_nothing
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """A copy of what exercises hang on."""
+    """A copy of the files that exercises depend on."""
     root = tmp_path_factory.mktemp("tree")
     for name in ("autograder", "course/anatomy", "tests", "solutions", "assets/recordings"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb"))
@@ -35,12 +35,12 @@ def digest(root):
 
 @pytest.fixture(scope="module")
 def unchanged(tree):
-    """The digest of the tree as it is. Computing one takes seconds."""
+    """The digest of the unchanged tree, computed once, since it takes seconds."""
     return digest(tree)
 
 
 def with_a_line_more(root, path):
-    """The digest while a line is added to this file."""
+    """The digest of the tree with a line added to this file; restores the file."""
     content = (root / path).read_bytes()
     (root / path).write_bytes(content + b"\n")
     try:
@@ -117,7 +117,7 @@ def test_what_is_started_as_a_person_starts_it_hangs_on_all_but_the_site():
 
 @pytest.fixture
 def ledger(tmp_path, monkeypatch):
-    """A ledger that knows two proofs, in a run that begins now."""
+    """A ledger with two proofs, in a run that begins now."""
     monkeypatch.setattr(proofs, "changed_since", lambda moment: [])
     path = tmp_path / "proved.txt"
     path.write_text("old\nother")
@@ -151,7 +151,7 @@ def test_what_passed_is_kept(ledger):
         {"teardown": "failed"},
         {"call": "skipped"},
         {"setup": "skipped", "call": None},
-        {"call": None, "teardown": None},  # a worker was lost, or the run was interrupted
+        {"call": None, "teardown": None},  # a worker died, or the run was interrupted
         {"teardown": None},
     ],
     ids=str,
@@ -187,7 +187,7 @@ def test_who_asks_for_tests_gets_them(asked):
 
 
 def test_a_proof_is_kept_by_a_real_run_and_used_by_the_next(tmp_path):
-    """Of one test: it runs, is left out where everything is asked for, and comes back with --all."""
+    """One test runs, is skipped in a usual run, and runs again with --all."""
     kept = tmp_path / "transformer-anatomy/proved.txt"
     assert "1 passed" in run(tmp_path, f"{NODE}[{EXERCISE}]")
     (key,) = kept.read_text().split()

@@ -1,4 +1,4 @@
-"""Every test knows its unit, and ``--unit`` takes what is of that unit and nothing else."""
+"""Every test has its unit, and ``--unit`` selects the tests of that unit and no others."""
 
 import json
 import subprocess
@@ -11,9 +11,9 @@ from autograder import ROOT, exercises
 from . import selection
 from .conftest import EVERYTHING
 
-pytestmark = pytest.mark.xdist_group("selection")  # to collect everything once is enough
+pytestmark = pytest.mark.xdist_group("selection")  # so that everything is collected once
 
-# Collects as pytest does, in a process of its own; prints what was collected, and which test files were imported.
+# Collects as pytest does, in a separate process; prints the collected tests and the imported test files.
 COLLECT = """
 import json, sys
 import pytest
@@ -38,7 +38,7 @@ def collect(*arguments):
 
 @pytest.fixture(scope="module")
 def everything(request):
-    """{test: its units}, of the whole suite, which a run of everything has collected already."""
+    """{test: its units} for the whole suite; a run of everything has collected it already."""
     return request.config.stash.get(EVERYTHING, None) or collect("--all")[0]
 
 

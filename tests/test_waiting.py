@@ -1,4 +1,4 @@
-"""Patience is counted in what a process can do meanwhile, not in seconds of a busy machine."""
+"""Patience is measured in the work that a process can do meanwhile, not in seconds of a busy machine."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""How long a test waits for what another process does: as long as it would need on a machine that does nothing else."""
+"""How long a test waits for another process: as long as the process would need on an idle machine."""
 
 import os
 import subprocess
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-PATIENCE = 60.0  # seconds of a core; only what is broken waits that long
+PATIENCE = 60.0  # seconds of a core; only broken code waits that long
 RUNNING = Path("/proc/loadavg")
 
 T = TypeVar("T")
 
 
 def share() -> float:
-    """Which part of a core a process has now, where more want to run than there are cores."""
+    """The share of a core that a process gets now; below 1 if more processes want to run than there are cores."""
     try:
         wanting = int(RUNNING.read_text().split()[3].split("/")[0])
     except OSError:  # not Linux: each second counts
@@ -25,15 +25,15 @@ def share() -> float:
 
 
 def allow(seconds: float) -> float:
-    """A limit of a program that looks at the clock: in so long a process has about ``seconds`` of a core."""
+    """A limit in wall time for a program that uses a clock: in it, a process gets about ``seconds`` of a core."""
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     return seconds * max(1.0, busy, 1 / share())
 
 
 def patience(seconds: float = PATIENCE, pause: float = 0.05) -> Iterator[None]:
-    """Yields again and again, with pauses; ends when nothing is left of the patience.
+    """Yields repeatedly, with pauses, until the patience is used up.
 
-    A second counts as much as a process could do in it: with fourteen on two cores, a seventh.
+    A second counts only as much as a process could compute in it: with fourteen processes on two cores, a seventh.
     """
     before = time.monotonic()
     while seconds > 0:
@@ -50,7 +50,7 @@ def wait_until(
     pause: float = 0.05,
     seconds: float = PATIENCE,
 ) -> None:
-    """Asks until the answer is true; fails with ``otherwise`` when the patience is at its end."""
+    """Evaluates the condition until it is true; fails with ``otherwise`` when the patience is used up."""
     for _ in patience(seconds, pause):
         if condition():
             return
@@ -60,7 +60,7 @@ def wait_until(
 def patiently(
     call: Callable[[], T], otherwise: str | Callable[[], str] = "no answer came", seconds: float = PATIENCE
 ) -> T:
-    """What a call returns or raises that has no limit of its own; one that never ends is left in its thread."""
+    """Makes a call that has no time limit; returns or raises its result. A call that never ends stays in its thread."""
     answered: list[T] = []
     raised: list[BaseException] = []
 
@@ -72,7 +72,7 @@ def patiently(
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(1.0)  # most end sooner
+    thread.join(1.0)  # most calls end sooner
     wait_until(lambda: not thread.is_alive(), otherwise, seconds=seconds)
     if raised:
         raise raised[0]
@@ -80,7 +80,7 @@ def patiently(
 
 
 def finished(command: Sequence[str], seconds: float = 300.0, **options: Any) -> subprocess.CompletedProcess:
-    """``subprocess.run`` with all that it says, which ends the process when the patience is at its end."""
+    """``subprocess.run`` with captured output; kills the process when the patience is used up."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:
         try:
             out, err = patiently(process.communicate, f"{command} has not ended", seconds)
@@ -92,7 +92,7 @@ def finished(command: Sequence[str], seconds: float = 300.0, **options: Any) -> 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Fails where what is done inside has taken more, in seconds of a core."""
+    """Fails if the work inside the context takes longer, in seconds of a core."""
     done = threading.Event()
     spent = 0.0
 

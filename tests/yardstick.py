@@ -1,7 +1,7 @@
-"""How slow the processor is just now: limits on processor time are those of an idle core, and tests rarely have one.
+"""How slow the processor is now: limits on processor time are meant for an idle core, but tests rarely have one.
 
-Two threads that share a core take up to twice the processor time that each takes alone, and other processors are slower
-throughout. So a fixed training of a small network, of the kind that notebooks run, is timed beside what is judged.
+Two threads that share a core take up to twice the processor time that each takes alone, and other processors are
+slower anyway. So a fixed training of a small network, like those in notebooks, is timed next to the code to judge.
 """
 
 import time
@@ -13,7 +13,7 @@ NOMINAL = 0.11  # seconds of processor time that ``_work`` takes on the idle cor
 
 
 def slowness() -> float:
-    """By how much longer than on that core work takes now; 1.0 on one that is as fast or faster."""
+    """Factor by which work takes longer now than on that core; 1.0 if the processor is as fast or faster."""
     return max(1.0, min(_seconds(), _seconds()) / NOMINAL)
 
 

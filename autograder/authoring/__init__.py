@@ -1,1 +1,1 @@
-"""One command for an author: it begins an exercise, says what it lacks, then records, builds and tests it."""
+"""One command for authors: it begins an exercise, says what is missing, then records, builds and tests it."""

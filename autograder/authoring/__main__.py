@@ -1,7 +1,7 @@
 """``python -m autograder.authoring ID [--unit UNIT] [--after OTHER_ID]`` (make exercise).
 
-The first run for an id writes its spec and its text, with a marker at everything that is to be written. Every later
-run says what is missing, with file and line; where nothing is, it records the unit, builds it and runs the tests of the
+The first run for an id writes its spec and its text, with a marker at each place to fill in. Every later run says what
+is missing, with file and line; if nothing is missing, it records the unit, builds it and runs the tests of the
 exercise.
 """
 
@@ -29,7 +29,7 @@ OF_UNIT = ("tests/course/test_notebooks.py", "tests/course/test_build.py", "test
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 where it began an exercise, or where nothing of it is missing."""
+    """Command line; returns the exit status: 0 if it began an exercise, or if nothing is missing and all tests pass."""
     parser = argparse.ArgumentParser(prog="make exercise", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("id", help="topic.name, e.g. activation.relu_squared")
     parser.add_argument("--unit", help="e.g. 04-ffn-and-gating; needed for a new exercise")
@@ -55,12 +55,12 @@ def _begin_or_finish(exercise_id: str, unit: str, after: str | None, start: floa
     except SourceError as error:
         return _missing(exercise_id, str(error).split("\n"))
     except exercises.SpecError as error:
-        # What is wrong with the text may as well be known at once.
+        # Report problems of the text in the same run.
         return _missing(exercise_id, [*str(error).split("\n"), *map(str, review.of_text_alone(source_path(unit)))])
 
 
 def begin(exercise_id: str, unit: str, after: str | None) -> bool:
-    """Writes what a new exercise consists of; returns whether there was anything to write."""
+    """Writes the files of a new exercise; returns whether there was anything to write."""
     made = scaffold.plan(exercise_id, unit, after)
     if not made.new and not made.changed:
         return False
@@ -73,7 +73,7 @@ def begin(exercise_id: str, unit: str, after: str | None) -> bool:
 
 
 def finish(exercise_id: str, unit: str, start: float) -> int:
-    """Says what is missing; records, builds and tests where nothing is."""
+    """Says what is missing; if nothing is, records, builds and tests. Returns the exit status."""
     spec = next(e for e in exercises.of_unit(unit) if e.id == exercise_id)
     missing = review.problems(unit, spec)
     missing += [p for p in trial.problems(spec) if p not in missing]
@@ -107,7 +107,7 @@ def _again(exercise_id: str) -> str:
 
 
 def _tests(exercise_id: str, unit: str) -> bool:
-    """Runs the tests of one exercise, and those of its unit's notebook; shows what they say where one fails."""
+    """Runs the tests of one exercise and of its unit's notebook; shows their whole output if one fails."""
     command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:warnings", "-n", "2"]
     command += ["--unit", unit, "--exercise", exercise_id, *OF_EXERCISE, *OF_UNIT]
     done = subprocess.run(command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, text=True)

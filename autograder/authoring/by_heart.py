@@ -1,4 +1,4 @@
-"""What somebody who knows the recorded answers by heart would earn: the recordings are public."""
+"""Checks that a student can't earn points by memorizing the recorded answers, which are public."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,20 +12,20 @@ KEYS = tuple(bytes([i]) * 32 for i in range(8))
 
 
 def drawn(exercise: Exercise) -> tuple[ExerciseRecord, list[ExerciseRecord]]:
-    """The examples, and the cases of eight submissions, as ``problems`` takes them."""
+    """The arguments of ``problems``: the public examples, and the cases of eight submissions."""
     return draw_record(exercise, with_mutants=False), [draw_record(exercise, k, with_mutants=False) for k in KEYS]
 
 
 def problems(public: ExerciseRecord, drawn: Sequence[ExerciseRecord]) -> Iterator[tuple[str, str]]:
-    """(name of a case, or "" for the exercise; what is to be done about it) for everything that can be known by heart.
+    """(name of a case, or "" for the exercise; what to do about it) for everything that can be memorized.
 
-    A guess that is right for one in a hundred would bring all fixed cases with it: of eight submissions no two may have
-    the same answer, nor the public one.
+    A guess that is right for one in a hundred would also earn the points of all fixed cases, so eight submissions must
+    have eight different answers, none of them the public one.
     """
     number, pairs = 0, len(drawn) * (len(drawn) + 1) // 2
     for shown, *fresh in zip(public.cases, *(record.cases for record in drawn), strict=True):
         if not shown.weight or not any(is_drawn(f, shown) for f in fresh):
-            continue  # the same for all, which earns nothing alone
+            continue  # the same for all submissions; alone it earns no points
         number += 1
         every = [shown, *fresh]
         same = sum(not is_drawn(every[j], every[i]) for j in range(len(every)) for i in range(j))

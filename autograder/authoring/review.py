@@ -1,4 +1,4 @@
-"""What an exercise lacks, as its author can see it without running anything: in its spec, its text and its unit."""
+"""Finds what is missing in an exercise without running anything: in its spec, its text and its unit."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from autograder.notebooks.source import read_unit, source_path
 
 from .templates import MARK, MISTAKES
 
-# The tests hold every unit to these; here they are told while there is time to mend them.
+# The tests enforce these limits for every unit; here the author learns of problems before running the tests.
 MAX_TEXT_WORDS, MAX_CODE_LINES, MAX_MEDIAN_LINES = 100, 30, 8
 SHOWS, MESSAGE = range(10, 161), range(20, 261)  # characters
 CORE_MINUTES = range(60, 101)
@@ -33,7 +33,7 @@ def problems(unit: str, exercise: Exercise) -> list[Problem]:
 
 
 def of_text_alone(source: Path) -> list[Problem]:
-    """What can be said of a text whose specs cannot be read."""
+    """Problems of a text if its specs cannot be read."""
     try:
         found = read_cells(source)[1]
     except SourceError as error:
@@ -49,7 +49,7 @@ def _markers(path: Path) -> Iterator[Problem]:
 
 
 def line_of_spec(exercise: Exercise, name: str) -> int:
-    """The line at which the spec's file names one of its cases or mistakes; a change begins with its name."""
+    """The line of a case or mistake in the spec's file; the line of a change begins with its name."""
     path, start = exercises.place_of(exercise)
     lines = [*enumerate(path.read_text(encoding="utf-8").split("\n"), 1)]
     found = [n for n, line in lines if line.startswith(f"{name}: ")]
@@ -109,7 +109,7 @@ def _hints(source: str) -> list[str]:
 
 
 def words(text: str) -> int:
-    """Words of a text as they are counted here: without addresses, formulas and tables."""
+    """Number of words in a text, without addresses, formulas and tables."""
     text = re.sub(r"\]\([^)]*\)", " ", text)
     text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|\|[^\n]*\|", " ", text, flags=re.S)
     return len(re.findall(r"[\w'’-]+", text))
@@ -126,7 +126,7 @@ def _too_long(cell: NotebookNode) -> str | None:
 
 
 def _line_of(made: NotebookNode, cells: list[Cell]) -> int:
-    """The line of the source's cell that a notebook's cell was made from."""
-    # A number in a text is filled in by the build; what stands before the first is as the author wrote it.
+    """The line of the source cell from which a notebook's cell was made."""
+    # The build fills in numbers; the text before the first number is as the author wrote it.
     begins = [(c.line, c.source.split("{{")[0][:80]) for c in cells]
     return next((line for line, start in begins if len(start) > 10 and start in made.source), 1)

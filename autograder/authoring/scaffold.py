@@ -1,6 +1,6 @@
-"""Begins an exercise: writes its spec, and puts its text into the unit's source.
+"""Begins an exercise: writes its spec, and inserts its text into the unit's source.
 
-Nothing is written unless all of it can be. What is there already stays: of spec and text, only what is missing is made.
+It writes all of this or nothing. If the spec or the text already exists, it stays, and only the other one is made.
 """
 
 import ast
@@ -20,7 +20,7 @@ from autograder.notebooks.source import source_path
 from . import templates
 
 ID = re.compile(r"[a-z_]+\.[a-z][a-z0-9_]*")
-LONGEST_ID = 50  # cells are named after it, and a cell's name has 64 characters
+LONGEST_ID = 50  # cells are named after it, and a cell's name has at most 64 characters
 HEADING = re.compile(r"## (\d+)\. ", re.M)
 
 
@@ -30,7 +30,7 @@ class Refused(ValueError):
 
 @dataclass
 class Plan:
-    """What to write: path → text. notes: sentences for the author on what was chosen."""
+    """What to write: path → text, for new and changed files. notes: sentences that tell the author what was chosen."""
 
     new: dict[Path, str] = field(default_factory=dict)
     changed: dict[Path, str] = field(default_factory=dict)
@@ -38,10 +38,10 @@ class Plan:
 
 
 def unit_of(exercise_id: str, unit: str | None) -> str:
-    """The unit that an exercise belongs to: the one that has it, else the one asked for.
+    """The unit of an exercise: the unit that already has it, else ``unit``.
 
-    Raises Refused for an id of the wrong form, for one that another unit has, and where no unit is known;
-    exercises.UnknownName.
+    Raises Refused if the id is malformed, if another unit has it, or if no unit is known; raises
+    exercises.UnknownName for an unknown unit.
     """
     if not ID.fullmatch(exercise_id) or len(exercise_id) > LONGEST_ID:
         raise Refused(
@@ -59,7 +59,7 @@ def unit_of(exercise_id: str, unit: str | None) -> str:
 
 
 def _named_in(unit: str) -> set[str]:
-    """Ids that a unit's specs or its source name, read as text: one of them may be broken."""
+    """Ids in a unit's specs or its source, found by text search because one of these files may be broken."""
     specs = [p.read_text(encoding="utf-8") for p in exercises.spec_files(exercises.unit_module(unit))]
     text = source_path(unit).read_text(encoding="utf-8") if source_path(unit).exists() else ""
     return {i for s in specs for i in re.findall(r'^\s*id="([^"]+)"', s, re.M)} | set(
@@ -68,9 +68,9 @@ def _named_in(unit: str) -> set[str]:
 
 
 def plan(exercise_id: str, unit: str, after: str | None = None) -> Plan:
-    """What is to be written for an exercise; an empty plan where it has spec and text.
+    """What to write for an exercise; an empty plan if spec and text exist.
 
-    after: the exercise that it follows in the text; None puts it into an extension of its own before the recap.
+    after: the exercise after which it goes in the text; None makes a new extension for it before the recap.
     Raises Refused, SourceError.
     """
     spec = next((e for e in exercises.of_unit(unit) if e.id == exercise_id), None)
@@ -98,7 +98,7 @@ def plan(exercise_id: str, unit: str, after: str | None = None) -> Plan:
 
 
 def _demand_free_name(target: str, cells: list[Cell], exercise_id: str, unit: str) -> None:
-    """Raises Refused where a learner's notebooks, or Python, have the name already."""
+    """Raises Refused if a learner's notebook or Python already uses the name."""
     if keyword.iskeyword(target) or hasattr(builtins, target):
         raise Refused(f"learners would write a function {target!r}, and Python has that name; choose another id")
     owner = next((e for e in exercises.all_exercises() if target in e.targets), None)
@@ -110,7 +110,7 @@ def _demand_free_name(target: str, cells: list[Cell], exercise_id: str, unit: st
 
 
 def _bound(code: str) -> set[str]:
-    """Names that a cell gives a value, outside of functions and classes."""
+    """Names that a cell binds, outside functions and classes."""
     try:
         body = ast.parse(code).body
     except SyntaxError:  # a magic
@@ -127,7 +127,7 @@ def _bound(code: str) -> set[str]:
 
 
 def _place(cells: list[Cell], after: str | None, path: Path) -> int:
-    """Number of the cell before which the text goes."""
+    """Index of the cell before which the text goes. Raises Refused if there is no recap."""
     if after is not None:
         return max(i for i, c in enumerate(cells) if c.exercise == after) + 1
     found = next((i for i, c in enumerate(cells) if not c.code and re.match(r"## Recap\b", c.source)), None)
@@ -178,7 +178,7 @@ def _add_spec(made: Plan, exercise_id: str, unit: str, target: str, extension: b
 
 
 def write(made: Plan) -> list[Path]:
-    """Writes a plan; returns the paths. A new file never takes another's place. Raises Refused, OSError."""
+    """Writes a plan; returns the paths. A new file never replaces an existing one. Raises Refused, OSError."""
     for path, text in made.new.items():
         if not files.write_new(path, text.encode()):
             raise Refused(f"{shown(path)} is there already")

@@ -1,8 +1,8 @@
-"""What an author finds in the files of a new exercise: whole, and with a marker at everything that is to be written."""
+"""Templates for the files of a new exercise: complete, with a marker at each place that the author must fill in."""
 
 MARK = "TODO(author)"
 
-# Names of the mistakes in a new spec: placeholders, like what carries the marker.
+# Names of the mistakes in a new spec: placeholders, which the author must replace like the markers.
 MISTAKES = ("first_mistake", "second_mistake", "third_mistake")
 
 SPEC = '''"""TODO(author): what this exercise asks for, in a sentence."""

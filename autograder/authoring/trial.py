@@ -1,4 +1,4 @@
-"""Judges an exercise as it is written, before anything is recorded: its answers, its mistakes and its solution."""
+"""Judges a new exercise before anything is recorded: its answers, its mistakes and its solution."""
 
 import builtins
 import traceback
@@ -25,19 +25,19 @@ from .templates import MARK
 
 
 def problems(exercise: Exercise) -> list[Problem]:
-    """What the judge has against the exercise, on the public cases and on those of a submission.
+    """Problems that the judge finds in the exercise, on the public cases and on those of a submission.
 
-    A spec or a solution that is not written yet is left out.
+    A spec or a solution that is not written yet is skipped.
     """
     path, line = exercises.place_of(exercise)
     if MARK in path.read_text(encoding="utf-8"):
         return []
-    # A change that cannot be made is told by the review; the others are tried.
+    # The review reports changes that cannot be made; the others are tried here.
     exercise = replace(exercise, mutants=[m for m in exercise.mutants if not problem(m)])
     try:
         public = draw_record(exercise)
         fresh = draw_record(exercise, student_key("secret", "ada", exercise.unit))
-    except Exception as error:  # whatever the spec's own lines raise
+    except Exception as error:  # the spec's own code may raise anything
         at = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _in(f, path)), line)
         return [Problem(path, at or line, f"its cases cannot be built: {type(error).__name__}: {error}")]
     found = [*_of_answers(exercise, {"public": public, "fresh": fresh}), *_of_cases(exercise, public)]
@@ -45,7 +45,7 @@ def problems(exercise: Exercise) -> list[Problem]:
 
 
 def judged(exercise: Exercise, record: ExerciseRecord, implementation: Any) -> Verdict:
-    """Verdict on a reference, an alternative or a mutant, on the cases of a record."""
+    """Verdict on a reference, an alternative or a mutant, with the cases of a record."""
     named = exercise.functions(implementation)
     return judging.judge(
         record, [runner.run_program(c.program, c.tensors, named, record.forbidden) for c in record.cases]
@@ -98,7 +98,7 @@ def _of_cases(exercise: Exercise, public: ExerciseRecord) -> Iterator[Problem]:
 
 
 def _of_solution(exercise: Exercise, record: ExerciseRecord) -> Iterator[Problem]:
-    """The solution in the text, with what grading runs too: the setup cells and the exercises before."""
+    """Problems of the solution in the text; runs the setup cells and earlier exercises first, as in grading."""
     path = source_path(exercise.unit)
     try:
         cells, _ = read_cells(path)
@@ -123,7 +123,7 @@ def _of_solution(exercise: Exercise, record: ExerciseRecord) -> Iterator[Problem
 
 
 def _execute(cell: Cell, path: Path, space: dict[str, Any]) -> None:
-    # The blank lines give the errors of the code their place in the file.
+    # The blank lines make line numbers in errors match the file.
     exec(compile("\n" * (cell.first - 1) + cell.source, str(path), "exec"), space)
 
 

@@ -1,7 +1,7 @@
-"""One thing, one name, spelled the American way: looks for what ``docs/terms.toml`` rejects in all that people read.
+"""Checks terms and American spelling: finds words that ``docs/terms.toml`` rejects in the course's texts.
 
-``python -m autograder.authoring.wording`` prints what it finds: where, the word, what to write instead. Code, formulas,
-addresses and quoted claims are not looked at.
+``python -m autograder.authoring.wording`` prints each place, the word, and what to write instead. It ignores code,
+formulas, addresses and quoted claims.
 """
 
 import ast
@@ -16,7 +16,7 @@ from pathlib import Path
 from autograder import ROOT, exercises
 from autograder.notebooks import facts
 
-# What is not the course's own wording: code, formulas, links, file names, quotations.
+# Parts that are not the course's own wording: code, formulas, links, file names, quotations.
 NOT_WORDS = re.compile(
     r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)\s]*\)|https?://\S+|^>.*$|<[^>\n]*>|“[^”]*”|\{\{.*?\}\}"
     r"|\barXiv:\S+|[\w./-]*/[\w./-]+|\b\w+\.(?:py|js|md|json|toml|ipynb)\b|\b\w*_\w+\b|\b\w+\(",
@@ -27,7 +27,7 @@ JS_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`([^`]*)`')
 
 @dataclass(frozen=True)
 class Term:
-    """What to write, what not to write, and the phrases in which that may stand all the same."""
+    """The word to use, the pattern of rejected words, and phrases in which these are allowed."""
 
     use: str
     rejected: re.Pattern[str]
@@ -36,7 +36,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Found:
-    """A rejected word in a text: where that is, the word with what stands around it, what to write instead."""
+    """A rejected word in a text: its place, the word in its context, and what to write instead."""
 
     where: str
     words: str
@@ -45,7 +45,7 @@ class Found:
 
 @cache
 def terms() -> list[Term]:
-    """Everything that ``docs/terms.toml`` rejects."""
+    """All rejected words in ``docs/terms.toml``."""
     data = tomllib.loads((ROOT / "docs" / "terms.toml").read_text(encoding="utf-8"))
     found = []
     for entry in data["terms"]:
@@ -59,7 +59,7 @@ def terms() -> list[Term]:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """(where, text) of all that a person reads: units, specs, the package's messages and widgets, documents."""
+    """(place, text) of all texts for people: units, specs, the package's messages and widgets, documents."""
     for name in facts.names():
         unit = facts.unit(name)
         yield from ((f"{name} {c.id}", c.source) for c in unit.cells if c.markdown)
@@ -88,7 +88,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def _python_strings(path: Path) -> list[str]:
-    """The strings of a module that hold words, docstrings left out."""
+    """The strings of a module that contain words, without docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     alone = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     found = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
@@ -96,7 +96,7 @@ def _python_strings(path: Path) -> list[str]:
 
 
 def rejected(text: str) -> list[tuple[str, str]]:
-    """(the words around, what to write instead) for each rejected word of a text."""
+    """(the word in its context, what to write instead) for each rejected word in a text."""
     plain = NOT_WORDS.sub(" · ", text)
     found = []
     for term in terms():
@@ -108,12 +108,12 @@ def rejected(text: str) -> list[tuple[str, str]]:
 
 
 def all_found() -> list[Found]:
-    """Every rejected word of the course."""
+    """All rejected words in the course."""
     return [Found(where, words, use) for where, text in texts() for words, use in rejected(text)]
 
 
 def main() -> int:
-    """Prints what is found; 1 where there is anything."""
+    """Prints all rejected words; returns 1 if there are any, else 0."""
     found = all_found()
     for f in found:
         print(f"{f.where}: …{f.words}…  →  {f.use}")

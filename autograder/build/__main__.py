@@ -1,7 +1,7 @@
 """``python -m autograder.build [--check | --replace]``: writes every generated file, or says which ones are stale.
 
-A notebook that holds anything that the last build did not write (an answer, an output, a moved cell) is never written
-over: then nothing is written, unless ``--replace`` says so, and that keeps a copy first.
+A notebook with content that the last build did not write (an answer, an output, a moved cell) is not overwritten: the
+build then writes nothing, except with ``--replace``, which keeps a copy first.
 """
 
 import argparse
@@ -26,7 +26,7 @@ Then write over them, with a copy of each under build/replaced/: make build ARGS
 
 
 def outputs(unit: str) -> dict[Path, bytes]:
-    """Path → bytes of everything that is generated for one unit. Raises as ``read_unit``."""
+    """Path → bytes of all generated files of one unit. Raises like ``read_unit``."""
     book, text = read_unit(unit)
     sign(book, unit)
     return {
@@ -37,7 +37,7 @@ def outputs(unit: str) -> dict[Path, bytes]:
 
 
 def all_outputs() -> dict[Path, bytes]:
-    """The same for every unit that has a source, for the gallery, and what links to the course's public place."""
+    """The same for every unit that has a source, the gallery, and the files with the course's public address."""
     public = address.read()
     made = {address.FILE: public.to_json(), ROOT / "README.md": badges.readme(public)}
     made[ROOT / "CITATION.cff"] = badges.citation(public)
@@ -51,7 +51,7 @@ def all_outputs() -> dict[Path, bytes]:
 
 
 def outputs_of(units: Iterable[str]) -> dict[Path, bytes]:
-    """The same for some units. Raises SourceError with what is to be mended in all of them."""
+    """The same for some units. Raises SourceError with the problems of all of them; a single SpecError is passed on."""
     made: dict[Path, bytes] = {}
     wrong: list[SourceError | exercises.SpecError] = []
     for unit in units:
@@ -65,7 +65,7 @@ def outputs_of(units: Iterable[str]) -> dict[Path, bytes]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m autograder.build", description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if a generated file is stale")
     parser.add_argument("--replace", action="store_true", help="write over changed notebooks too, after a copy of each")

@@ -1,7 +1,7 @@
-"""What README and CITATION.cff take from the course's public address and version.
+"""Updates the parts of README and CITATION.cff that depend on the course's public address and version.
 
-README's table of units has a column that opens a unit elsewhere, where there is such an address. Words, no pictures of
-badges: a page that shows them would fetch each from somebody else's server.
+If there is a public address, README's table of units has a column with links that open a unit elsewhere. The links are
+words, not badge images, because a page with badges would load each from a third party's server.
 """
 
 import re
@@ -14,19 +14,19 @@ UNIT = re.compile(r"\| (\d\d-[a-z0-9-]+) \|")
 
 
 def readme(address: Address) -> bytes:
-    """Bytes of README.md with that column, or without it."""
+    """Bytes of README.md, with that column if there is a public address."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return table(text, address).encode()
 
 
 def citation(address: Address) -> bytes:
-    """Bytes of CITATION.cff with the version, and with the repository where it is public."""
+    """Bytes of CITATION.cff with the version, and with the repository if it is public."""
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     return cited(text, address).encode()
 
 
 def cited(text: str, address: Address) -> str:
-    """The text of a CITATION.cff with these two lines as they are now."""
+    """The text of a CITATION.cff with these two lines updated."""
     lines = [line for line in text.split("\n") if not line.startswith("repository-code:")]
     at = next(i for i, line in enumerate(lines) if line.startswith("version:"))
     code = [f'repository-code: "{address.repository}"'] if address.repository else []
@@ -34,7 +34,7 @@ def cited(text: str, address: Address) -> str:
 
 
 def table(text: str, address: Address) -> str:
-    """A README's text, with the column in its table of units or without; any number of times it gives the same."""
+    """A README's text, with or without the column in its table of units; idempotent."""
     made, inside = [], False
     for line in text.split("\n"):
         inside = line.startswith("|") and (inside or line.startswith(HEAD))
@@ -43,7 +43,7 @@ def table(text: str, address: Address) -> str:
 
 
 def _line(line: str, address: Address) -> str:
-    """One line of the table. Its own two cells hold no bar."""
+    """One line of the table. The first two cells must not contain "|"."""
     own = "|".join(line.split("|")[:3]) + "|"
     if not address.repository:
         return own

@@ -1,7 +1,7 @@
 """Writes requirements.lock (learners) and requirements-staff.lock (tests, grading) from the running environment.
 
-``python -m autograder.build.lock`` (make lock). The versions are those that are installed and were tested; what
-the packages below need is followed through their metadata, extras included.
+``python -m autograder.build.lock`` (make lock). The versions are the installed and tested ones; dependencies of the
+packages below are found through their metadata, including extras.
 """
 
 import importlib.metadata
@@ -38,7 +38,7 @@ STAFF = (
     "pytest-xdist",
     "hypothesis",
     "playwright",
-    "axe-playwright-python",  # carries axe-core; fetched from nowhere
+    "axe-playwright-python",  # contains axe-core; nothing is downloaded
     "pixelmatch",
     "transformers",
     "ruff",
@@ -62,7 +62,7 @@ HEAD = "# Exact versions that the course was tested with (Python 3.11). Written 
 
 
 def closure(roots: Iterable[str]) -> dict[str, str]:
-    """dict name → version of ``roots`` and everything they need here."""
+    """dict name → version of ``roots`` and all their dependencies on this platform."""
     found: dict[str, str] = {}
     todo: list[tuple[str, frozenset[str]]] = [(r, frozenset()) for r in roots]
     done: set[tuple[str, frozenset[str]]] = set()
@@ -75,8 +75,8 @@ def closure(roots: Iterable[str]) -> dict[str, str]:
         try:
             distribution = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
-            continue  # needed on another platform only
-        # "2.13.0+cpu" names a build, not a version: the lock must fit every platform.
+            continue  # needed only on another platform
+        # "2.13.0+cpu" also names a build: drop that, because the lock must work on every platform.
         found[key] = distribution.version.split("+")[0]
         for text in distribution.requires or []:
             need = Requirement(text)

@@ -1,7 +1,7 @@
-"""The student package: a zip of the learner's wing alone, the same bytes for the same commit.
+"""Makes the student package: a zip with only the learners' files, with the same bytes for the same commit.
 
-``python -m autograder.build.package [--out dist]`` (make release). It builds nothing: a stale file or a notebook with
-anybody's answers in it is named, and no package is made.
+``python -m autograder.build.package [--out dist]`` (make release). It doesn't build the notebooks: if a file is stale
+or a notebook contains someone's answers, it names the file and makes no package.
 """
 
 import argparse
@@ -23,9 +23,10 @@ from autograder.notebooks.source import SourceError
 from . import __main__ as build
 
 NAME = "transformer-anatomy"
-STUDENTS_PAGES = ("docs/students.md", "docs/learners.md")  # lie at the top of the package, and link to one another
+STUDENTS_PAGES = ("docs/students.md", "docs/learners.md")  # are at the top of the package, and link to each other
 LEARNER_FILES = ("Makefile", "environment.yml", "requirements.lock", "LICENSE", "LICENSE-TEXT", "CITATION.cff")
-# What these two folders hold, so that a source archive makes the package too; a test compares it with what git tracks.
+# The contents of these two folders, so that the package can also be made from a source archive without git; a test
+# compares the list with the files that git tracks.
 LEARNER_FOLDERS = (
     *("course/README.md", "course/pyproject.toml", "course/[0-9a-z]*/*.ipynb"),
     *(f"course/anatomy/**/*.{kind}" for kind in ("py", "js", "css", "json", "j2", "mo")),
@@ -35,15 +36,15 @@ LEARNER_FOLDERS = (
     *("assets/models/*/*.json", "assets/models/*/*.safetensors", "assets/models/*/README.md"),
 )
 
-# Tracked in the learner's wing and of no use to learners: weights of the other seeds, which recordings compare.
+# Tracked files in these folders that learners don't need: weights of the other seeds, which recordings compare.
 STAYS = ("assets/models/austen/seeds/",)
 
 
 def contents(root: Path = ROOT) -> dict[str, bytes]:
-    """dict name in the zip → bytes: the files of the learner's wing that are listed above.
+    """dict name in the zip → bytes: the learners' files that are listed above.
 
-    In a git checkout those that git doesn't track stay at home: nobody's progress or stray notebook travels.
-    Raises RuntimeError where the wing is not there.
+    In a git checkout, files that git doesn't track are left out, so that no progress or stray notebook is included.
+    Raises RuntimeError if the learners' files are missing.
     """
     names, tracked = listed(root), tracked_by_git(root)
     if tracked is not None:
@@ -57,7 +58,7 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
 
 
 def listed(root: Path = ROOT) -> list[str]:
-    """Names of the files that belong to the learner's wing, sorted, whether git knows them or not."""
+    """Names of the learners' files, sorted, whether git tracks them or not."""
     found = [root / name for name in LEARNER_FILES]
     found += [path for pattern in LEARNER_FOLDERS for path in root.glob(pattern)]
     names = {path.relative_to(root).as_posix() for path in found if path.is_file() and not path.is_symlink()}
@@ -65,13 +66,13 @@ def listed(root: Path = ROOT) -> list[str]:
 
 
 def tracked_by_git(root: Path = ROOT) -> set[str] | None:
-    """Names of all files that git tracks; None where ``root`` is not the top of a checkout, or there is no git."""
+    """Names of all files that git tracks; None if ``root`` is not the top of a checkout, or without git."""
     try:
         top = subprocess.run(["git", "rev-parse", "--show-toplevel"], cwd=root, capture_output=True)
         listing = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True)
     except OSError:
         return None
-    # A source archive may have been unpacked inside somebody's own checkout, which says nothing about it.
+    # A source archive may have been unpacked inside another checkout, whose list of files doesn't apply to it.
     above = os.fsdecode(top.stdout.removesuffix(b"\n"))
     if top.returncode or listing.returncode or not above or not os.path.samefile(above, root):
         return None
@@ -79,9 +80,9 @@ def tracked_by_git(root: Path = ROOT) -> set[str] | None:
 
 
 def unfit(root: Path = ROOT) -> list[str]:
-    """Sentences on the files that may not travel: stale ones, and notebooks that hold what no build wrote.
+    """Sentences about files that must not be packaged: stale files, and notebooks with content that no build wrote.
 
-    Raises SourceError, exercises.SpecError or exercises.UnknownName where the sources cannot be built.
+    Raises SourceError, exercises.SpecError or exercises.UnknownName if the sources cannot be built.
     """
     stale = stale_files(build.all_outputs())
     books = [root / n for n in contents(root) if n.endswith(".ipynb")]
@@ -93,7 +94,7 @@ def unfit(root: Path = ROOT) -> list[str]:
 
 
 def archive(contained: dict[str, bytes]) -> bytes:
-    """Bytes of the zip of ``contents()``."""
+    """Bytes of the zip made from ``contents()``."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as target:
         for name, content in contained.items():
@@ -104,7 +105,7 @@ def archive(contained: dict[str, bytes]) -> bytes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     options = parser.parse_args(argv)

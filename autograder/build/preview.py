@@ -1,7 +1,7 @@
 """``python -m autograder.build.preview [--unit 06-rope] [-- options of jupyter lab]`` (make preview).
 
 Builds the units from ``solutions/*.py`` into ``build/preview/``, as learners get them (``course/``) and solved
-(``solved/``), and opens JupyterLab there. Neither ``course/`` nor anybody's ``work/`` is touched.
+(``solved/``), and opens JupyterLab there. It changes neither ``course/`` nor any ``work/`` folder.
 """
 
 import argparse
@@ -22,7 +22,7 @@ FOLDERS = {"course": "course", "solutions": "solved", "assets": "texts"}
 
 
 def preview_files(made: dict[Path, bytes], root: Path = ROOT) -> dict[Path, bytes]:
-    """dict path under build/preview → bytes, of what the build makes: notebooks, and what the package knows of them."""
+    """dict path under build/preview → bytes, for the build's outputs: notebooks, and the package's data on units."""
     return {
         root / "build" / "preview" / FOLDERS[p.relative_to(root).parts[0]] / p.parent.name / p.name: content
         for p, content in made.items()
@@ -30,7 +30,7 @@ def preview_files(made: dict[Path, bytes], root: Path = ROOT) -> dict[Path, byte
 
 
 def write(made: dict[Path, bytes], root: Path = ROOT) -> None:
-    """Writes the preview; what was tried out in an earlier one is copied to build/replaced first. Raises OSError."""
+    """Writes the preview; first copies changed notebooks of an earlier preview to build/replaced. Raises OSError."""
     stale = generated.stale_files(made)
     changed = generated.changed_by_hand(stale)
     if changed:
@@ -40,7 +40,7 @@ def write(made: dict[Path, bytes], root: Path = ROOT) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line; returns the exit status."""
     given, extra = list(sys.argv[1:] if argv is None else argv), list[str]()
     if "--" in given:
         at = given.index("--")

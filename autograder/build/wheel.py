@@ -1,8 +1,8 @@
-"""The wheel: the learner's package with recordings, trained model and notebooks in it, the same bytes at every run.
+"""Makes the wheel: the learners' package with recordings, trained model and notebooks; every run gives the same bytes.
 
-``python -m autograder.build.wheel [--out dist]`` (make wheel). It is made in a folder of its own, so the checkout stays
-as it is. It holds what the student package holds, and the notebooks of every language; what lies in course/ it does not
-build, and names what is stale there.
+``python -m autograder.build.wheel [--out dist]`` (make wheel). It is built in a temporary folder, so the checkout
+doesn't change. It contains the files of the student package that an installed package needs, and the notebooks in every
+language. It doesn't build the notebooks in course/; if some are stale, it names them and makes no wheel.
 """
 
 import argparse
@@ -22,15 +22,15 @@ from autograder.notebooks.source import SourceError
 from . import package
 
 DATA = "anatomy/_data"
-# Pictures of the README and of figures that notebooks draw themselves; what they show from a file is in large/.
+# Figures for the README or drawn by the notebooks themselves stay out; figures that notebooks load are in large/.
 STAYS, GOES = "assets/figures/", "assets/figures/large/"
 EPOCH = "1577836800"  # 2020-01-01, as in the student package
 
 
 def contents(root: Path = ROOT) -> dict[str, bytes]:
-    """dict name → bytes of the folder that the wheel is built from.
+    """dict name → bytes of the folder from which the wheel is built.
 
-    Raises RuntimeError as ``package.contents``, CatalogueError and others as ``languages.notebooks.outputs``.
+    Raises RuntimeError like ``package.contents``, and CatalogueError and others like ``languages.notebooks.outputs``.
     """
     made = {}
     for name, content in package.contents(root).items():
@@ -44,7 +44,7 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
 
 
 def place_of(name: str) -> str:
-    """Where a file of the student package goes; "" for one that a wheel does without."""
+    """The place of a file of the student package in that folder; "" for a file that a wheel doesn't need."""
     if name.startswith("assets/"):
         return "" if name.startswith(STAYS) and not name.startswith(GOES) else f"{DATA}/{name}"
     if name.startswith("course/"):
@@ -56,7 +56,7 @@ def place_of(name: str) -> str:
 
 
 def build(contained: Mapping[str, bytes], out: Path) -> Path:
-    """Builds the wheel of ``contents()`` into a folder; returns its path. Raises RuntimeError where pip fails."""
+    """Builds the wheel of ``contents()`` into a folder; returns its path. Raises RuntimeError if pip fails."""
     with tempfile.TemporaryDirectory(prefix="anatomy-wheel-") as made:
         tree, wheels = Path(made) / "tree", Path(made) / "wheels"
         for name, content in contained.items():
@@ -67,7 +67,7 @@ def build(contained: Mapping[str, bytes], out: Path) -> Path:
         line = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
         line += ["--disable-pip-version-check", "--wheel-dir", str(wheels), str(tree)]
         env = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH, "PIP_NO_INPUT": "1"}
-        # An archive keeps permissions, which nobody's umask may decide.
+        # An archive keeps permissions, which must not depend on the user's umask.
         done = subprocess.run(
             line, env=env, umask=0o022, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
         )
@@ -80,7 +80,7 @@ def build(contained: Mapping[str, bytes], out: Path) -> Path:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     options = parser.parse_args(argv)

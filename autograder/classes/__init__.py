@@ -1,8 +1,8 @@
-"""Where classes live: rosters, downloads of Moodle and Canvas, tables for them, and submissions that look alike."""
+"""Classes of students: rosters, downloads from Moodle and Canvas, score tables for them, and similar submissions."""
 
 import sys
 
 from . import stopping
 
-if sys.argv[:1] == ["-m"]:  # a command of this package is being started, and its imports take seconds
+if sys.argv[:1] == ["-m"]:  # a command of this package is starting, and its imports take seconds
     sys.excepthook = stopping.hook

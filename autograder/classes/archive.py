@@ -1,8 +1,8 @@
-"""The files in a download: a folder or a zip, read one at a time and never unpacked to the names that stand in it.
+"""Reads the files of a download, a folder or a zip, one at a time, and never unpacks them under their own names.
 
-nbgrader's own ``zip_collect`` unpacks whatever an archive holds, of any size, before it looks at a name. Here the names
-are only compared with patterns: a file goes nowhere but where ``collecting`` puts it. What is odd (links, names that
-lead elsewhere, damaged or endless contents) costs the one file that it is about.
+nbgrader's own ``zip_collect`` unpacks everything in an archive, of any size, before it checks a name. Here names are
+only compared with patterns, and only ``collecting`` decides where a file goes. A problem (a link, a name that leads
+elsewhere, damaged or endless contents) affects only its own file.
 """
 
 import contextlib
@@ -19,26 +19,26 @@ from typing import BinaryIO
 from autograder.grading.base.names import is_archive, is_junk, is_notebook, shown
 from autograder.grading.intake.opening import MAX_BYTES, BadSubmission, Folder, below
 
-MAX_FILES = 100_000  # of a download
+MAX_FILES = 100_000  # files in a download
 MAX_NESTED = 2_000  # files in an archive that a student handed in
-MAX_LIST = 32 << 20  # bytes that an archive's list of contents may take; zipfile reads it at once
+MAX_LIST = 32 << 20  # bytes of an archive's list of contents; zipfile reads it at once
 MAX_DEPTH = 8  # folders above a file
-MAX_TOTAL = 20 << 30  # bytes of all that is read from one download
-# Deflate reaches about 1,000; a notebook full of output reaches 20. Small files may have any ratio.
+MAX_TOTAL = 20 << 30  # bytes read from one download in total
+# Compression ratios: deflate reaches about 1,000, a notebook full of output 20. Small files may have any ratio.
 MAX_RATIO, SMALL = 200, 4 << 20
 _CHUNK = 1 << 20
-_READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may take gigabytes to unpack a kilobyte
+_READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods may need gigabytes to unpack a kilobyte
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
 class BadArchive(ValueError):
-    """The download as a whole cannot be read; the message is one sentence that says what to do."""
+    """The whole download cannot be read; the message is one sentence that says what to do."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file in a download. parts: its path there, as it is spelled. problem: why it cannot be read, or "". contents:
-    its bytes; raises BadSubmission."""
+    """A file in a download. parts: its path, as spelled there. contents: returns its bytes; raises BadSubmission.
+    problem: why it cannot be read, or ""."""
 
     parts: tuple[str, ...]
     contents: Callable[[], bytes]
@@ -50,11 +50,11 @@ class Entry:
 
     @property
     def path(self) -> str:
-        """The path as it may be shown."""
+        """The path, safe to show."""
         return shown("/".join(self.parts), 200)
 
     def read(self) -> bytes:
-        """Its bytes. Raises BadSubmission."""
+        """The file's bytes. Raises BadSubmission."""
         if self.problem:
             raise BadSubmission("submission.archive", f"{self.path} {self.problem}.")
         return self.contents()
@@ -62,9 +62,9 @@ class Entry:
 
 @contextmanager
 def opened(path: Path) -> Iterator[list[Entry]]:
-    """The notebooks, archives, time stamps and oddities of a folder or a zip; other files are nobody's submission.
+    """The notebooks, archives, time stamps and unreadable files of a folder or zip; other files are no submissions.
 
-    They can be read while the context is open. Raises BadArchive.
+    The entries can be read while the context is open. Raises BadArchive.
     """
     with contextlib.ExitStack() as stack:
         if path.is_dir():
@@ -79,7 +79,7 @@ def opened(path: Path) -> Iterator[list[Entry]]:
 
 
 def unpacked(entry: Entry) -> list[Entry]:
-    """The notebooks in an archive that a student handed in; archives in it stay closed. Raises BadSubmission."""
+    """The notebooks in an archive that a student handed in; archives inside it are ignored. Raises BadSubmission."""
     if not entry.name.lower().endswith(".zip"):
         raise BadSubmission("submission.archive", f"{entry.path} is an archive of another kind than zip: unpack it.")
     data = entry.read()
@@ -140,7 +140,7 @@ def _nothing() -> bytes:
 
 
 class _Careful(io.BufferedIOBase):
-    """A file for zipfile, which asks for an archive's whole list of contents at once, however long it says it is."""
+    """A file for zipfile that refuses too large reads: zipfile reads an archive's whole list of contents at once."""
 
     def __init__(self, file: BinaryIO):
         self._file = file
@@ -167,7 +167,7 @@ class _Careful(io.BufferedIOBase):
 
 
 def _in_zip(file: BinaryIO, name: str, most: int, budget: list[int]) -> Iterator[Entry]:
-    """budget: how many bytes may still be read from it; what is read is taken off."""
+    """The files of a zip. budget: number of bytes that may still be read; each read reduces it. Raises BadArchive."""
     name = shown(name)
     try:
         archive = zipfile.ZipFile(_Careful(file))
@@ -191,7 +191,7 @@ def _in_zip(file: BinaryIO, name: str, most: int, budget: list[int]) -> Iterator
 
 
 def _decoded(info: zipfile.ZipInfo) -> str:
-    """The name as it was meant: macOS writes UTF-8 without saying so, Windows sometimes backslashes."""
+    """The intended name: macOS writes UTF-8 without declaring it, Windows sometimes writes backslashes."""
     text = info.orig_filename if "\0" in info.orig_filename else info.filename
     if not info.flag_bits & 0x800:
         with contextlib.suppress(UnicodeError):

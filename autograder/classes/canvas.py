@@ -1,9 +1,9 @@
-"""Canvas: the names in "Download Submissions", and merging scores into the file that its gradebook exports.
+"""Canvas: reads the file names in "Download Submissions".
 
-A file is ``lastfirst_LATE_1234_56789_name.ipynb``: the sortable name as one word, LATE where Canvas says so, the
-number of the student, that of the upload, and the student's own file name, to which Canvas adds -1, -2 … when one of
-that name was handed in before. Names and file names are the student's to choose, so digits in them may look like
-another student's number: where a name can be read in two ways, number and name have to agree.
+A file is called ``lastfirst_LATE_1234_56789_name.ipynb``: the sortable name as one word, LATE if Canvas marked it as
+late, the number of the student, the number of the upload, and the student's own file name, to which Canvas adds -1,
+-2 … if that name was handed in before. Students choose names and file names, so digits in them may look like another
+student's number: if a file name can be read in two ways, number and name must match.
 """
 
 import re
@@ -22,7 +22,7 @@ Reading = tuple[str, bool, str, int, str]  # name, late?, number of the student,
 
 
 def readings(name: str) -> Iterator[Reading]:
-    """The ways to read a name as Canvas's."""
+    """All ways to read a file name in Canvas's format."""
     for place in _PLACE.finditer(name):
         before = name[: place.start()]
         late = before.endswith(_LATE)
@@ -32,12 +32,12 @@ def readings(name: str) -> Iterator[Reading]:
 
 
 def matches(name: str) -> bool:
-    """Is this the name of a file that Canvas made?"""
+    """True if Canvas may have made this file name."""
     return _ANONYMOUS.fullmatch(name) is not None or next(readings(name), None) is not None
 
 
 def handed(entries: Sequence[Entry], depth: int) -> list[Handed]:
-    """What students handed in; ``depth``: the number of folders above the files."""
+    """The submissions among the entries; ``depth``: the number of folders above the files."""
     found = []
     for entry in entries:
         if len(entry.parts) != depth + 1:
@@ -62,7 +62,7 @@ def _owner(roster: Roster, ways: Sequence[Reading]) -> str:
     found = set().union(*(by_number & by_name for by_number, by_name in named))
     if not found and not any(by_number for by_number, _ in named):  # a roster without Canvas's numbers
         found = set().union(*(by_name for _, by_name in named))
-    if not found and len(ways) == 1:  # the number is Canvas's own; names change in part
+    if not found and len(ways) == 1:  # Canvas assigned the number; a part of the name may have changed
         found = {s for s in named[0][0] if roster.people[s].shares_name(ways[0][0])}
     return only(found, f"{ways[0][0]} ({ways[0][2]})", _ADVICE)
 

@@ -1,9 +1,9 @@
-"""Canvas's gradebook: the table that its import takes, best made from the one that its export writes.
+"""Canvas's gradebook: makes the table for its import, preferably from the table that it exports.
 
-Canvas finds a student by ID, else SIS User ID, SIS Login ID or name; a column by the number in parentheses behind an
-assignment's title. An empty cell would take away a score that is there, so where this course has none the export's own
-cell stays. Columns of other assignments and the calculated ones are left out: Canvas asks for those that change, no
-more.
+Canvas finds a student by ID, else by SIS User ID, SIS Login ID or name; it finds a column by the number in parentheses
+after an assignment's title. An empty cell would delete an existing score, so where this course has no score the cell
+of the export stays. Columns of other assignments and calculated columns are left out: Canvas only needs the columns
+that change.
 """
 
 import re
@@ -26,18 +26,18 @@ ABOUT = (
     "Section",
 )
 POINTS = "    Points Possible"
-# An excused student, and one to whom the assignment is not given.
+# An excused student, and a student to whom the assignment is not assigned.
 _FIXED = ("EX", "N/A")
 Written = tuple[Sequence[str], list[Sequence[object]], list[str]]  # header, rows, remarks
 
 
 def alone(scores: Scores) -> Written:
-    """The table without an export of Canvas: students by login or name, units as new assignments."""
+    """The table without an export from Canvas: students by login or name, units as new assignments."""
     header = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *scores.units)
     rows: list[Sequence[object]] = [(POINTS, "", "", "", "", *(number(scores.most[u]) for u in scores.units))]
     for p in scores.people:
         name = ", ".join(filter(None, (p.last_name, p.first_name))) or p.id
-        about = (name, "", "", exact(p.id), "")  # the number in the gradebook may be another platform's
+        about = (name, "", "", exact(p.id), "")  # the number in the gradebook may come from another platform
         rows.append((*about, *(scores.cell(p.id, u) for u in scores.units)))
     return (
         header,
@@ -92,10 +92,10 @@ def merged(scores: Scores, exported: Table) -> Written:
 
 
 def _column(unit: str, header: Sequence[str], about: Sequence[int]) -> int | None:
-    """The place of a unit's assignment. Raises UnreadableTable where there are several."""
+    """The column index of a unit's assignment, or None. Raises UnreadableTable if there are several."""
     titles = {i: re.sub(r"\s*\(\d+\)$", "", h) for i, h in enumerate(header) if i not in about}
     same = [i for i, title in titles.items() if title.casefold() == unit]
-    # Of calculated columns ("06-rope Current Score") none has a number.
+    # Calculated columns ("06-rope Current Score") have no number.
     found = same or [i for i, title in titles.items() if title != header[i] and by_name(title) == unit]
     if len(found) > 1:
         names = ", ".join(header[i] for i in found)
@@ -108,7 +108,7 @@ def _kept(column: str, cell: str) -> object:
 
 
 def _student(row: dict[str, str], roster: Roster) -> str:
-    """Id of the student of a row, or ""."""
+    """Id of the student in a row, or ""."""
     name = row.get("Student") or f"{row.get('FirstName', '')} {row.get('LastName', '')}"
     for column, find in (
         ("SIS Login ID", roster.by_id),

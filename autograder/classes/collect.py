@@ -1,6 +1,7 @@
-"""``python -m autograder.classes.collect PATH``: takes in a download of Moodle, of Canvas, or any tree (make collect).
+"""``python -m autograder.classes.collect PATH``: collects a download from Moodle, Canvas, or any tree (make collect).
 
-A zip or a folder. Nothing in it is believed, run or unpacked to the name that it bears; doing it again changes nothing.
+PATH is a zip or a folder. Nothing in it is trusted, executed or unpacked under its own name; collecting it again
+changes nothing.
 """
 
 import argparse
@@ -21,18 +22,18 @@ from .csvfile import UnreadableTable, read_table
 from .people import Roster, roster_of
 from .stopping import politely
 
-MAX_LINES = 2_000  # about students; a class of hundreds with all its units
+MAX_LINES = 2_000  # lines about students: enough for hundreds of students with all units
 MAX_STRAYS = 30
 
 
 class Refused(ValueError):
-    """Nothing was taken in; the message says why and what to do."""
+    """Nothing was collected; the message says why and what to do."""
 
 
 def take_in(
     path: Path, course: Course, unit: str = "", worksheet: Path | None = None, take: bool = False
 ) -> tuple[str, list[Line], Roster]:
-    """(what made the download, what became of everything in it, the roster). take: as in ``Collector``.
+    """Collect a download. Returns (program that made it, one line per file, the roster). take: see ``Collector``.
 
     Raises Refused, BadArchive, UnreadableTable or GradebookError.
     """
@@ -58,7 +59,7 @@ def take_in(
 
 
 def _why(entries: Sequence[archive.Entry]) -> str:
-    """Why nothing in it is anybody's."""
+    """Says why no file could be assigned to a student."""
     if any(is_archive(e.name) and len(e.parts) == 1 for e in entries):
         return "it holds archives, which are collected one by one; name one of them"
     some = ", ".join(e.path for e in entries[:3])
@@ -66,7 +67,7 @@ def _why(entries: Sequence[archive.Entry]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 everything taken, 1 something not, 2 refused, 130 stopped."""
+    """Command line; returns the exit status: 0 if everything was taken, 1 if not, 2 if refused, 130 if stopped."""
     never_fails(sys.stdout, sys.stderr)
     parser = argparse.ArgumentParser(prog="python -m autograder.classes.collect", description=__doc__.split("\n")[0])
     parser.add_argument("path", type=Path, help="zip or folder")
@@ -90,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def report(made_by: str, lines: Sequence[Line], roster: Roster, course: Course) -> int:
-    """Prints what became of everything; returns an exit status."""
+    """Prints the result for each file; returns the exit status."""
     print(f"The download is of {made_by}.")
     if made_by == layouts.EXCHANGE:
         print(

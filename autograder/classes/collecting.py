@@ -1,5 +1,5 @@
-"""Puts what was handed in where it is graded: submitted/student/unit/unit.ipynb, and never over another notebook
-without keeping that one in ``earlier/``, a folder beside it that no grader looks into."""
+"""Copies submissions to where they are graded: submitted/student/unit/unit.ipynb. A notebook that is replaced is first
+kept in ``earlier/``, a folder next to submitted/ that no grader reads."""
 
 import contextlib
 import hashlib
@@ -26,8 +26,8 @@ EARLIER = "earlier"
 
 @dataclass(frozen=True)
 class Line:
-    """What became of something that was handed in. what: "taken", "replaced", "same", "kept" (the one that was there)
-    or "not taken". student, unit: may be "". says: a remark, or the reason."""
+    """The result for one submission. what: "taken", "replaced", "same", "kept" (the existing one) or "not taken".
+    student, unit: may be "". says: a remark, or the reason."""
 
     what: str
     student: str
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Book:
-    """A notebook of a student. of_marks: the unit that its cells belong to, or ""."""
+    """A notebook of a student. of_marks: the unit to which its cells belong, or ""."""
 
     handed: Handed
     digest: str
@@ -49,20 +49,20 @@ class Book:
 
     @property
     def unit(self) -> str:
-        """The unit that it says it is, or ""."""
+        """The unit, from its cells or else its file name, or ""."""
         return self.of_marks or by_name(self.handed.filename)
 
 
 @dataclass
 class Owned:
-    """All that one student handed in."""
+    """All submissions of one student."""
 
     student: str
     handed: list[Handed] = field(default_factory=list)
 
 
 def by_student(handed: Iterable[Handed], roster: Roster) -> tuple[list[Owned], list[Line]]:
-    """(what each student handed in, sorted; what is nobody's)."""
+    """(submissions of each student, sorted; lines for those that belong to no student)."""
     found: dict[str, Owned] = {}
     owners: dict[str, set[str]] = defaultdict(set)
     lost: dict[str, Line] = {}
@@ -84,7 +84,7 @@ def by_student(handed: Iterable[Handed], roster: Roster) -> tuple[list[Owned], l
 
 
 def spelled(course: Course) -> dict[str, str]:
-    """dict student → the name of the folder in submitted/, which may spell é as two characters."""
+    """dict student → the name of the folder in submitted/, which may encode é as two characters."""
     found: dict[str, str] = {}
     top = course.folder("submitted_directory", ".", ".")
     with contextlib.suppress(OSError, BadSubmission), Folder(top) as folder:
@@ -95,8 +95,11 @@ def spelled(course: Course) -> dict[str, str]:
 
 
 class Collector:
-    """Writes into the course's folder of submissions. units: the known ones; unit: the only one to collect, or "".
-    take: also put a notebook back that was there before and has been replaced since?"""
+    """Writes into the course's folder of submissions.
+
+    units: all known units. unit: the only one to collect, or "". take: also restore a notebook that was there before
+    and has been replaced since.
+    """
 
     def __init__(self, course: Course, units: Sequence[str], unit: str = "", take: bool = False):
         self.course, self.units, self.unit, self.take = course, units, unit, take
@@ -104,7 +107,7 @@ class Collector:
         self.spelled = spelled(course)
 
     def collect(self, owned: Owned) -> list[Line]:
-        """What became of all that a student handed in."""
+        """Collect all submissions of a student; returns the results."""
         books, lines = self._books(owned)
         chosen: dict[str, list[Book]] = defaultdict(list)
         foreign = []
@@ -124,8 +127,8 @@ class Collector:
         return lines
 
     def _is_foreign(self, book: Book) -> bool:
-        """Are its cells those of another unit than the one to collect? A slip in UNIT= would put a whole class's
-        notebooks where they earn nothing. Where a folder says the unit, that counts."""
+        """True if its cells belong to a different unit than the one to collect: a typo in UNIT= would put the notebooks
+        of a whole class where they earn no points. If a folder names the unit, the folder counts."""
         return bool(self.unit and book.of_marks) and not book.handed.unit and book.of_marks != self.unit
 
     def _nothing_of_unit(self, student: str, foreign: Sequence[Book]) -> Line:
@@ -153,7 +156,7 @@ class Collector:
         return books, lines
 
     def _of_unit(self, student: str, unit: str, books: list[Book], foreign: list[Book]) -> list[Line]:
-        if any(b.handed.stamp for b in books):  # several attempts, with their times: each is put in, the last one stays
+        if any(b.handed.stamp for b in books):  # several attempts with times: write all in order, the last one stays
             books.sort(key=lambda b: b.handed.rank)
             lines = [self._put(student, unit, b) for b in books]
             return lines[-1:] + [line for line in lines[:-1] if line.what == "not taken"]
@@ -173,7 +176,7 @@ class Collector:
 
     @staticmethod
     def _choose(unit: str, books: list[Book]) -> tuple[Book | None, list[Book]]:
-        """(the notebook that counts, those that differ from it): the unit's own, by its name, by its time."""
+        """(the notebook that counts or None, the others that differ from it); chosen by unit, file name, then time."""
         for fits in (
             lambda b: True,
             lambda b: b.unit == unit,
@@ -188,8 +191,8 @@ class Collector:
 
     # ---- writing ---------------------------------------------------------------------------------------------------
     def _put(self, student: str, unit: str, book: Book) -> Line:
-        """One notebook into its place. What it replaces is kept first, and the time comes before the notebook, so that
-        whoever is stopped in between puts the rest right by collecting again."""
+        """Write one notebook to its place. First keep the one that it replaces, then write the time stamp, then the
+        notebook, so that after an interruption collecting again repairs everything."""
         folder = self.course.folder("submitted_directory", self.spelled.get(student, student), unit)
         path, stamp = folder / f"{unit}.ipynb", book.handed.stamp
         try:
@@ -205,7 +208,7 @@ class Collector:
             data = book.handed.entry.read()
             if stamp:
                 files.replace(folder / STAMP, f"{stamp}\n".encode())
-            elif old not in (None, book.digest):  # the time there is that of the notebook before
+            elif old not in (None, book.digest):  # the existing time stamp belongs to the previous notebook
                 (folder / STAMP).unlink(missing_ok=True)
             files.replace(path, data)
         except BadSubmission as error:
@@ -218,14 +221,14 @@ class Collector:
         return Line("replaced", student, unit, f"the one before is in {self.earlier.name}/")
 
     def _no_links(self, folder: Path) -> None:
-        """Raises BadSubmission where a folder on the way is a link, or no folder: what is there may be a student's."""
+        """Raises BadSubmission if a folder on the path is a link or not a folder: a student may have made it."""
         for part in (folder.parent, folder):
             if part.is_symlink() or (part.exists() and not part.is_dir()):
                 raise BadSubmission("submission.layout", f"{shown(str(part), 300)} is not a folder: remove it.")
 
     @staticmethod
     def _there(folder: Path, name: str) -> tuple[str | None, str | None]:
-        """(digest of the notebook that is there, its time), each None where there is none."""
+        """(digest of the existing notebook, its time stamp), each None if missing."""
         if not folder.exists():
             return None, None
         with below(folder.parent, [folder.name]) as here:
@@ -240,8 +243,9 @@ class Collector:
             return here.read(name)
 
     def _older(self, student: str, unit: str, book: Book, old_stamp: str | None) -> str:
-        """Why what was handed in came before what is there, or "". By the times where both are known; else by what is
-        kept: that an old download is collected again is likelier than that a student went back. ``take`` says so."""
+        """The reason why the submission counts as older than the existing notebook, or "". Compares the times if both
+        are known. Otherwise a notebook found in ``earlier/`` is older: an old download collected again is more likely
+        than a student who went back to an old version. ``take`` says that the student did."""
         new, old = (parse_stamp(s) if s else None for s in (book.handed.stamp, old_stamp))
         if new and old:
             kept = f"{self.earlier.name}/{student}/{unit}/"
@@ -275,5 +279,5 @@ def missing(course: Course, roster: Roster, unit: str) -> list[str]:
 
 
 def strays(entries: Iterable[Entry]) -> list[Line]:
-    """What cannot be read, or is nobody's."""
+    """Lines for files that cannot be read or belong to no student."""
     return [Line("not taken", "", "", f"{e.path} {e.problem or 'is in no folder of a student'}") for e in entries]

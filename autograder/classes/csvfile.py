@@ -1,4 +1,4 @@
-"""Reads the CSV files that other programs write: any of the usual encodings and separators, bounded in size."""
+"""Reads CSV files written by other programs: any usual encoding and separator, with a size limit."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from autograder.grading.base.names import shown
 MAX_BYTES = 20 << 20
 MAX_ROWS = 100_000
 _SEPARATORS = (",", ";", "\t")
-# The encodings of files that begin with a byte order mark; Excel's "Unicode text" is UTF-16.
+# Byte order marks and their encodings; Excel's "Unicode text" is UTF-16.
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 _OLD_EXCEL, _ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
@@ -21,13 +21,13 @@ _ARCHIVES = (_ZIP, b"PK\x05\x06", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!")  # zip, a
 
 
 class UnreadableTable(ValueError):
-    """The file is no CSV table; the message is one sentence that says what to do."""
+    """The file is not a CSV table; the message is one sentence that says what to do."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """header: the names of the columns, stripped. rows: (line in the file, cells), each with as many cells as the
-    header. encoding: what the file was read as."""
+    """A CSV table. header: names of the columns, stripped. rows: (line number in the file, cells), each with as many
+    cells as the header. encoding: the encoding used to read the file."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
@@ -35,7 +35,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The table in a CSV file. Raises UnreadableTable, also where the file cannot be opened."""
+    """The table in a CSV file. Raises UnreadableTable, also if the file cannot be opened."""
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -47,7 +47,7 @@ def read_table(path: Path) -> Table:
 
 
 def parse_table(data: bytes, name: str) -> Table:
-    """The table in the bytes of a CSV file; ``name`` stands in the sentences. Raises UnreadableTable."""
+    """The table in the bytes of a CSV file; ``name`` is used in error messages. Raises UnreadableTable."""
     name = shown(name)
     if _is_spreadsheet(data):
         raise UnreadableTable(f"{name} is a spreadsheet, not a CSV file: open it and save it as CSV (UTF-8).")
@@ -59,7 +59,7 @@ def parse_table(data: bytes, name: str) -> Table:
     lines = text.splitlines(keepends=True)
     separator, skipped = "", 0
     if lines and lines[0].strip().lower().startswith("sep=") and len(lines[0].strip()) == 5:
-        separator, skipped = lines[0].strip()[4], 1  # Excel's own way to say it
+        separator, skipped = lines[0].strip()[4], 1  # Excel's way to declare the separator
     lines = lines[skipped:]
     try:
         reader = csv.reader(io.StringIO("".join(lines), newline=""), delimiter=separator or _separator(lines))
@@ -78,13 +78,13 @@ def parse_table(data: bytes, name: str) -> Table:
 
 
 def fitted(cells: Sequence[str], length: int) -> tuple[str, ...]:
-    """Exactly ``length`` cells: empty ones added at the end, or what is too much left out."""
+    """Exactly ``length`` cells: padded with empty cells at the end, or truncated."""
     return (*cells[:length], *[""] * (length - len(cells)))
 
 
 def _is_spreadsheet(data: bytes) -> bool:
-    """Is it Excel's old format, or a zip with what Excel, LibreOffice or Numbers write? An archive holds the names of
-    its files as they are, so it need not be opened."""
+    """True for Excel's old format and for a zip written by Excel, LibreOffice or Numbers. A zip contains its file names
+    in plain text, so it need not be opened."""
     return data.startswith(_OLD_EXCEL) or data.startswith(_ZIP) and any(mark in data for mark in _SHEETS)
 
 
@@ -99,6 +99,6 @@ def _decoded(data: bytes) -> tuple[str, str]:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """The separator that the first line has most of, outside quotation marks."""
+    """The most frequent separator in the first line, outside quotation marks."""
     first = next((line for line in lines if line.strip()), "")
     return max(_SEPARATORS, key=lambda s: len(next(csv.reader([first], delimiter=s), [])))

@@ -1,6 +1,6 @@
 """``python -m autograder.classes.export FORMAT``: scores for Moodle's or Canvas's gradebook, or one wide table.
 
-Written are the points that count: after points given by hand, extra credit and penalties, as in grades.csv.
+It writes the final points, as in grades.csv: with manual points, extra credit and penalties.
 """
 
 import argparse
@@ -25,7 +25,7 @@ Written = tuple[Sequence[str], list[Sequence[object]], list[str]]  # header, row
 
 
 def moodle_table(scores: Scores) -> Written:
-    """A column for each unit, beside those by which Moodle's grade import can find students."""
+    """The table for Moodle: a column for each unit, after the columns by which Moodle's grade import finds students."""
     rows: list[Sequence[object]] = []
     for person in scores.people:
         first, last, *ids = moodle.about(person)
@@ -52,7 +52,8 @@ WIDE = ("student", "last_name", "first_name", "email", "lms_user_id")
 
 
 def wide_table(scores: Scores) -> Written:
-    """One row per student: points and maximum of each unit, their sums, and how many units lack points or wait."""
+    """One row per student: points and maximum of each unit, their sums, and how many units lack points or wait for
+    manual grading."""
     header = [
         *WIDE,
         *(name for u in scores.units for name in (u, f"{u} max")),
@@ -77,7 +78,7 @@ def scores_of(course: Course, units: Sequence[str] = (), as_zero: bool = False) 
 
 
 def write(form: str, scores: Scores, path: Path, template: Path | None = None) -> tuple[int, list[str]]:
-    """Writes one table; form: "moodle", "canvas" or "wide". Returns (how many rows are below its header, remarks).
+    """Writes one table; form: "moodle", "canvas" or "wide". Returns (number of rows below the header, remarks).
 
     Raises UnreadableTable or OSError.
     """
@@ -91,7 +92,7 @@ def write(form: str, scores: Scores, path: Path, template: Path | None = None) -
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 written, 2 refused."""
+    """Command line; returns the exit status: 0 if written, 2 if refused."""
     never_fails(sys.stdout, sys.stderr)
     parser = argparse.ArgumentParser(prog="python -m autograder.classes.export", description=__doc__.split("\n")[0])
     parser.add_argument("format", choices=("moodle", "canvas", "wide"))

@@ -1,4 +1,4 @@
-"""What somebody handed in, as a download tells it: which file, whose, and since when."""
+"""One submission found in a download: its file, its student and its time stamp."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,20 +10,24 @@ from .people import Roster
 
 
 class Nobody(ValueError):
-    """Whose file it is cannot be told; the message is a sentence without its end that says what to do."""
+    """The owner of a file is unknown; the message is a sentence without a full stop that says what to do."""
 
 
-# The id of a student in the roster. Raises Nobody.
+# Finds the id of a student in the roster. Raises Nobody.
 Owner = Callable[[Roster], str]
 
 
 @dataclass(frozen=True)
 class Handed:
-    """A notebook, or an archive with some, that a download shows to be somebody's.
+    """A student's notebook, or archive of notebooks, found in a download.
 
-    who: what the download calls its owner, one text for one owner. owner: finds the student. filename: the name that
-    the student gave it. unit: what the download says, or "". stamp: nbgrader's text for when it was handed in, where
-    that can be trusted, or "". late: does the platform say that it was late? rank: the higher one is the later.
+    who        the owner as named by the download; each owner has a different text
+    owner      finds the student
+    filename   the name that the student gave the file
+    unit       the unit named by the download, or ""
+    stamp      time of submission in nbgrader's format if it can be trusted, or ""
+    late       True if the platform marked it as late
+    rank       a later submission has a higher rank
     """
 
     entry: Entry
@@ -37,7 +41,7 @@ class Handed:
 
 
 def only(found: set[str], name: str, advice: str) -> str:
-    """The one student who was found. Raises Nobody for none, and for several."""
+    """The one student who was found. Raises Nobody if there is none or more than one."""
     if not found:
         raise Nobody(f"nobody in the roster is {shown(name)!r}: {advice}")
     if len(found) > 1:
@@ -47,7 +51,7 @@ def only(found: set[str], name: str, advice: str) -> str:
 
 
 def as_id(name: str) -> str:
-    """The name itself, where there is no roster. Raises Nobody."""
+    """The name itself as the student's id, without a roster. Raises Nobody if it is not a valid id."""
     try:
         return identifier(name)
     except NoName as error:

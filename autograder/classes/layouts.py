@@ -1,4 +1,4 @@
-"""Which program made a download, told by the names at its top: those are the program's, what is below the students'."""
+"""Recognizes the program that made a download by the names at its top level; names below may be chosen by students."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ ADVICE = (
 def recognize(
     entries: Sequence[Entry], units: Sequence[str], worksheet: moodle.Worksheet
 ) -> tuple[str, list[Handed], list[Entry]]:
-    """(what made it, what students handed in, the notebooks and archives that are nobody's)."""
+    """(program that made the download, submissions, notebooks and archives that belong to no student)."""
     works = [e for e in entries if is_notebook(e.name) or is_archive(e.name)]
     name, found = "a tree of folders", _tree(entries, works, units)
     for depth in (0, 1):
@@ -47,7 +47,8 @@ def recognize(
 
 
 def _made_by(works: Sequence[Entry], depth: int, matches: Callable[[str], bool], flat: bool) -> bool:
-    """Below a folder all entries must match: one student's folder may hold a file with any name."""
+    """True if the names at this depth match a program. At depth 0 one match is enough; below a folder all entries must
+    match, because a student's folder may contain a file with any name."""
 
     def fits(parts: tuple[str, ...]) -> bool:
         return len(parts) > depth and (len(parts) == depth + 1 or not flat) and matches(parts[depth])
@@ -85,9 +86,9 @@ def _inbound(works: Sequence[Entry], depth: int) -> list[Handed]:
 
 
 def _tree(entries: Sequence[Entry], works: Sequence[Entry], units: Sequence[str]) -> list[Handed]:
-    """Of student/unit/unit.ipynb; also of student/any.ipynb, where the roster has the student.
+    """Submissions in a tree student/unit/unit.ipynb, or student/any.ipynb if the student is in the roster.
 
-    Students stand at one depth: what looks like another student's folder inside somebody's is no such thing.
+    Student folders are all at the same depth: a folder inside a student's folder is never another student's.
     """
     stamps = {e.parts[:-1]: e for e in entries if e.name == STAMP}
     sound = [e.parts for e in works if not e.problem]
@@ -121,7 +122,7 @@ def _stamp(entry: Entry | None) -> str:
 
 
 def _known(roster: Roster, name: str) -> str:
-    """The folder's name, in the roster's capitals if it differs in them alone."""
+    """The id named by the folder, spelled as in the roster if only upper and lower case differ."""
     student = as_id(name)
     found = roster.by_id(student)
     return next(iter(found)) if len(found) == 1 else student

@@ -1,10 +1,10 @@
-"""Moodle: the names in "Download all submissions", and the columns that its grade import asks for.
+"""Moodle: reads the file names in "Download all submissions", and makes the columns for its grade import.
 
-An entry is ``Full Name_1234567_assignsubmission_file_/name.ipynb``, without the last underscore in newer versions and
-with another one instead of the slash where "Download submissions in folders" is off. In the full name Moodle has put
-spaces for underscores, so nothing in a name or a file can look like another student's entry. The number belongs to one
-participant of one assignment (with blind marking the name is "Participant"); only that assignment's grading worksheet
-says whose it is, so students are found by name.
+An entry is called ``Full Name_1234567_assignsubmission_file_/name.ipynb``, without the last underscore in newer
+versions, and with another underscore instead of the slash if "Download submissions in folders" is off. Moodle replaces
+underscores in the full name with spaces, so no name or file can look like another student's entry. The number
+identifies a participant of one assignment (with blind marking the name is "Participant"); only the grading worksheet
+of that assignment maps it to a student, so students are found by name.
 """
 
 import re
@@ -18,22 +18,22 @@ from .people import Person, Roster
 
 _ENTRY = re.compile(r"(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z0-9]+)(?:_(?P<file>.*))?", re.S)
 _NUMBER = re.compile(r".*?(\d+)")
-# What the worksheet's columns are called, and how each finds a student.
+# Names of the worksheet's columns, and how each finds a student.
 _FINDERS = (("username", Roster.by_id), ("idnumber", Roster.by_number), ("emailaddress", Roster.by_email))
 _ADVICE = (
     "add the name to the roster (`make roster`), or give the assignment's grading worksheet (`WORKSHEET=file`), which "
     "says whose number it is"
 )
-Worksheet = Mapping[str, Mapping[str, str]]  # number of a participant → what a column is → its cell
+Worksheet = Mapping[str, Mapping[str, str]]  # number of a participant → column → cell
 
 
 def matches(name: str) -> bool:
-    """Is this the name of an entry that Moodle made?"""
+    """True if Moodle may have made this name."""
     return _ENTRY.fullmatch(name) is not None
 
 
 def handed(entries: Sequence[Entry], depth: int, worksheet: Worksheet) -> list[Handed]:
-    """What students handed in; ``depth``: the place of Moodle's names in the paths. Texts typed online are left out."""
+    """The submissions; ``depth``: index of Moodle's names in the paths. Texts entered online are left out."""
     found = []
     for entry in entries:
         match = _ENTRY.fullmatch(entry.parts[depth]) if len(entry.parts) > depth else None
@@ -59,7 +59,7 @@ def _owner(roster: Roster, name: str, number: str, worksheet: Worksheet) -> str:
 
 
 def read_worksheet(table: Table) -> Worksheet:
-    """A grading worksheet as Moodle offers it for download. Raises UnreadableTable."""
+    """Parse a grading worksheet downloaded from Moodle. Raises UnreadableTable."""
     bare = [re.sub(r"[\W_]", "", h.lower()) for h in table.header]
     if "identifier" not in bare:
         raise UnreadableTable("The worksheet has no column Identifier: download it from the assignment in Moodle.")
@@ -76,5 +76,5 @@ HEADER = ("First name", "Last name", "Username", "ID number", "Email address")
 
 
 def about(person: Person) -> tuple[str, ...]:
-    """The cells under ``HEADER``: one of the last three finds the student when Moodle imports the file."""
+    """The cells for ``HEADER``: Moodle's import finds the student by one of the last three."""
     return person.first_name, person.last_name, person.id, person.lms_user_id, person.email

@@ -1,4 +1,4 @@
-"""The students of the gradebook, and how a name, an address or a number that somebody else wrote finds one of them."""
+"""The students of the gradebook, and how to find one by a name, an address or a number from another program."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from autograder.grading.book.database import alone, patient_url, patiently
 
 @dataclass(frozen=True)
 class Person:
-    """A student as nbgrader stores one; what is not known is an empty string.
+    """A student as stored by nbgrader; unknown fields are empty strings.
 
     id: the name of the folder in submitted/. lms_user_id: Canvas's ID, or Moodle's ID number.
     """
@@ -34,14 +34,14 @@ class Person:
         return f"{self.first_name} {self.last_name}".strip()
 
     def shares_name(self, text: str) -> bool:
-        """Does the first or the last name stand in a text, or is none known? Numbers of two platforms may be equal by
-        accident; so much of a name tells."""
+        """True if a text contains the first or the last name, or no name is known. Two platforms may use the same
+        number for different students; comparing a part of the name detects that."""
         known = [n for n in (letters(self.first_name), letters(self.last_name)) if n]
         return not known or any(n in letters(text) for n in known)
 
 
 class Roster:
-    """The students of a class, found by what others call them."""
+    """The students of a class, with searches by id, number, address and name."""
 
     def __init__(self, people: Iterable[Person]):
         self.people = {p.id: p for p in people}
@@ -52,7 +52,7 @@ class Roster:
             self._add("email", p.email.casefold(), p.id)
             self._add("words", words(p.full_name), p.id)
             self._add("letters", letters(p.last_name + p.first_name), p.id)
-            if not p.full_name:  # graded before there was a roster: the id is all that is known, perhaps a name
+            if not p.full_name:  # graded before there was a roster: only the id is known, which may be a name
                 self._add("words", words(p.id), p.id)
                 self._add("letters", letters(p.id), p.id)
 
@@ -64,28 +64,28 @@ class Roster:
             self._keys[kind, key].add(student)
 
     def by_id(self, text: str) -> set[str]:
-        """Ids of the students with this id, in any capitals."""
+        """Ids of the students with this id; upper and lower case only matter if both exist."""
         return {text} if text in self.people else set(self._keys.get(("id", text.casefold()), ()))
 
     def by_number(self, text: str) -> set[str]:
-        """Ids of the students with this number in the learning platform, or as their id."""
+        """Ids of the students with this number in the learning platform; else with this id."""
         return set(self._keys.get(("lms", text.casefold()), ())) or self.by_id(text)
 
     def by_email(self, text: str) -> set[str]:
-        """Ids of the students with this address, as their address or as their id."""
+        """Ids of the students with this email address; else with this id."""
         return set(self._keys.get(("email", text.casefold()), ())) or self.by_id(text)
 
     def by_name(self, text: str) -> set[str]:
-        """Ids of the students with this full name, in any order of its words, accents and capitals aside."""
+        """Ids of the students with this full name; order of words, accents and case don't matter."""
         return set(self._keys.get(("words", words(text)), ()))
 
     def by_letters(self, text: str) -> set[str]:
-        """Ids of the students whose last and first name, written as one word, are these letters."""
+        """Ids of the students whose last and first name, written as one word, has these letters."""
         return set(self._keys.get(("letters", letters(text)), ()))
 
 
 def words(name: str) -> str:
-    """The words of a name, without accents, capitals and punctuation, in an order of their own.
+    """The words of a name in sorted order, without accents, case and punctuation.
 
     >>> words("Müller, Anna-Lena") == words("anna lena Muller")
     True
@@ -94,7 +94,7 @@ def words(name: str) -> str:
 
 
 def letters(name: str) -> str:
-    """The letters and digits of a name, without accents and capitals."""
+    """The letters and digits of a name, without accents and case."""
     return "".join(re.findall(r"[^\W_]", _bare(name)))
 
 
@@ -105,7 +105,7 @@ def _bare(text: str) -> str:
 
 @contextmanager
 def opened(course: Course) -> Iterator[Gradebook]:
-    """The course's gradebook. Raises GradebookError where it cannot be opened."""
+    """Open the course's gradebook. Raises GradebookError if that fails."""
     find_alembic()
 
     def connect() -> Gradebook:
@@ -120,7 +120,7 @@ def opened(course: Course) -> Iterator[Gradebook]:
 
 
 def exists(course: Course) -> bool:
-    """Is there a gradebook? A database on a server always counts as one."""
+    """True if there is a gradebook; for a database on a server always True."""
     url = sa.engine.make_url(course.db_url)
     return url.get_backend_name() != "sqlite" or os.path.exists(url.database or "")
 
@@ -134,7 +134,7 @@ def students(gradebook: Gradebook) -> list[Person]:
 
 
 def roster_of(course: Course) -> Roster:
-    """The students of the course's gradebook; nobody where there is no gradebook yet. Raises GradebookError."""
+    """The students of the course's gradebook; empty if there is no gradebook yet. Raises GradebookError."""
     if not exists(course):
         return Roster(())
     with opened(course) as gradebook:

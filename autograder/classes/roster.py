@@ -1,7 +1,7 @@
-"""``python -m autograder.classes.roster FILE``: the students of a class, from a CSV file (make roster FILE=file).
+"""``python -m autograder.classes.roster FILE``: loads a class roster from a CSV file (make roster FILE=file).
 
-Columns are recognized by the names that Moodle, Canvas and most lists give them. Students are added to nbgrader's
-gradebook and brought up to date, all in one transaction; nobody is removed.
+Columns are recognized by the names that Moodle, Canvas and most lists use. Students are added or updated in nbgrader's
+gradebook, all in one transaction; no student is removed.
 """
 
 import argparse
@@ -25,9 +25,9 @@ from .csvfile import Table, UnreadableTable, read_table
 from .people import Person, opened, students
 from .stopping import politely
 
-MAX_LINES = 50  # of each kind
-MAX_TEXT = 128  # characters; the gradebook has room for no more
-# What columns are called, in small letters and without anything but letters and digits.
+MAX_LINES = 50  # lines printed of each kind
+MAX_TEXT = 128  # characters; the maximum in the gradebook
+# Names of columns, in lower case and reduced to letters and digits.
 NAMES = {
     "id": ("id", "studentid", "identifier"),
     "login": ("username", "userid", "user", "login", "loginid", "sisloginid", "netid", "uniqname"),
@@ -37,13 +37,13 @@ NAMES = {
     "last_name": ("lastname", "last", "surname", "familyname"),
     "full_name": ("fullname", "name", "student", "studentname", "displayname"),
 }
-_ROUNDED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.I)  # a long number that went through a spreadsheet
-_TEST_STUDENT = re.compile(r"student,\s*test|test student", re.I)  # Canvas puts one into every course
+_ROUNDED = re.compile(r"\d(?:[.,]\d+)?E\+\d+", re.I)  # a long number rounded by a spreadsheet
+_TEST_STUDENT = re.compile(r"student,\s*test|test student", re.I)  # Canvas adds one to every course
 
 
 @dataclass
 class Reading:
-    """What a file says. people: by id. left_out: sentences on rows that are not taken. remarks: other sentences."""
+    """The contents of a file. people: by id. left_out: a sentence for each skipped row. remarks: other sentences."""
 
     people: dict[str, Person] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -52,8 +52,8 @@ class Reading:
 
 @dataclass
 class Change:
-    """What a roster did to the gradebook: ids, sorted. strangers: in the gradebook, not in the roster; those who
-    handed something in come first. working: how many of them did."""
+    """Changes that a roster made to the gradebook, as sorted ids. strangers: students in the gradebook but not in the
+    roster, those with submissions first. working: how many of the strangers have submissions."""
 
     added: list[str]
     updated: list[str]
@@ -63,7 +63,7 @@ class Change:
 
 
 def read_roster(table: Table) -> Reading:
-    """The students in a table. Raises UnreadableTable where no column says who is who."""
+    """The students in a table. Raises UnreadableTable if no column identifies them."""
     columns = _columns(table)
     reading = Reading(remarks=[_taken(columns, table.header)])
     if table.encoding == "cp1252":
@@ -83,7 +83,7 @@ def read_roster(table: Table) -> Reading:
 
 
 def _alike(people: Sequence[Person]) -> list[str]:
-    """Sentences on what may be one person twice."""
+    """Sentences on students who may be the same person."""
     addresses, ids = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for person in people:
         ids[person.id.casefold()].append(shown(person.id))
@@ -101,20 +101,20 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
 
 
 def _columns(table: Table) -> dict[str, int]:
-    """dict what a column is → its place. ``id`` is the column that names the students' folders."""
+    """dict kind of column → its index. ``id`` is the column that names the students' folders."""
     bare = [re.sub(r"[\W_]", "", h.lower()) for h in table.header]
     found: dict[str, int] = {}
     for what, names in NAMES.items():
         places = sorted((names.index(b), i) for i, b in enumerate(bare) if b in names)
         if places:
             found[what] = places[0][1]
-    # Canvas's own ID is a number that nobody knows; it serves to find the student there.
+    # Canvas's own ID is an internal number, useful only to find the student in Canvas.
     if "id" in found and {"student", "section"} <= set(bare) or {"lastname", "firstname", "section", "id"} <= set(bare):
         found["canvas"] = found.pop("id")
     # In Moodle's worksheets "Identifier" numbers a participant of one assignment only.
     if "id" in found and bare[found["id"]] == "identifier" and len(found) > 1:
         del found["id"]
-    if "id" not in found:  # of the others the one that most students have; Moodle's ID number is often empty
+    if "id" not in found:  # take the other column that most students have; Moodle's ID number is often empty
         others = [found[what] for what in ("login", "number", "email", "canvas") if what in found]
         for place in sorted(others, key=lambda i: sum(not cells[i] for _, cells in table.rows))[:1]:
             found["id"] = place
@@ -127,7 +127,7 @@ def _columns(table: Table) -> dict[str, int]:
 
 
 def _taken(columns: dict[str, int], header: Sequence[str]) -> str:
-    """Which columns were taken for what."""
+    """A sentence that says which columns were used for what."""
     number = "canvas" if "canvas" in columns else "number"
     words = {"id": "id", "first_name": "first name", "last_name": "last name", "full_name": "name", "email": "address"}
     words[number] = "number in the platform"
@@ -138,7 +138,7 @@ def _taken(columns: dict[str, int], header: Sequence[str]) -> str:
 
 
 def _person(cells: dict[str, str], reading: Reading) -> Person | None:
-    """Raises NoName for an id that can stand for nobody."""
+    """The student in a row, None for an empty row. Raises NoName for an invalid id."""
     text = cells["id"]
     if not text and not any(cells.values()):
         return None
@@ -183,7 +183,7 @@ def _add(person: Person, line: int, reading: Reading) -> None:
 
 
 def store(gradebook: Gradebook, people: Sequence[Person], db_url: str) -> Change:
-    """Adds and updates students in one transaction; an empty cell changes nothing. Raises GradebookError."""
+    """Adds and updates students in one transaction; empty cells change nothing. Raises GradebookError."""
     return patiently(lambda: _store(gradebook, people), db_url, gradebook.db.rollback)
 
 
@@ -219,7 +219,7 @@ def load(path: Path, course: Course) -> tuple[Reading, Change]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 all rows taken, 1 some left out, 2 refused, 130 stopped."""
+    """Command line; returns the exit status: 0 if all rows were taken, 1 if some not, 2 if refused, 130 if stopped."""
     never_fails(sys.stdout, sys.stderr)
     parser = argparse.ArgumentParser(prog="python -m autograder.classes.roster", description=__doc__.split("\n")[0])
     parser.add_argument("file", type=Path, help="CSV file with a header, one student per row")
@@ -247,7 +247,7 @@ def _run(path: Path) -> int:
 
 
 def say(lines: Sequence[str], out: TextIO | None = None) -> None:
-    """Prints at most ``MAX_LINES`` of the lines, and how many more there were."""
+    """Prints at most ``MAX_LINES`` of the lines, and how many more there are."""
     for line in lines[:MAX_LINES]:
         print(line, file=out)
     if len(lines) > MAX_LINES:

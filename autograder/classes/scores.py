@@ -1,4 +1,4 @@
-"""The scores of a class as tables for other programs have them: one cell for each student and unit."""
+"""The scores of a class, for tables in other programs: one cell for each student and unit."""
 
 import math
 import re
@@ -10,15 +10,21 @@ from autograder.grading.book.tables import GRADED, MISSING, STALE, WAITING, Tota
 
 from .people import Person
 
-# What has points to write; the others are no zero.
+# States with points to write; the other states don't count as zero.
 COUNTED = (GRADED, WAITING, STALE)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """people: all students, by last name. units: in the course's order. cells: (student, unit) → the text in the table,
-    "" where nothing counts. points: the same as numbers. most: unit → its maximum. remarks: sentences for the
-    instructor."""
+    """The scores of a class.
+
+    people    all students, sorted by last name
+    units     in the course's order
+    points    (student, unit) → points; missing if nothing counts
+    most      unit → its maximum
+    remarks   sentences for the instructor
+    waiting   student → number of units that wait for a person
+    """
 
     people: tuple[Person, ...]
     units: tuple[str, ...]
@@ -28,7 +34,7 @@ class Scores:
     waiting: Counter[str]
 
     def cell(self, student: str, unit: str) -> str:
-        """Points as text, "" where there are none: that is no zero."""
+        """Points as text; "" if there are none, which is not the same as 0."""
         points = self.points.get((student, unit))
         return "" if points is None else number(points)
 
@@ -38,7 +44,7 @@ class Scores:
 
     @property
     def maximum(self) -> float:
-        """What all units give at most, extensions aside, in points."""
+        """Maximum of all units together, without extensions, in points."""
         return math.fsum(self.most[u] for u in self.units)
 
     def missing(self, student: str) -> int:
@@ -47,7 +53,7 @@ class Scores:
 
 
 def number(points: float) -> str:
-    """Points with at most four digits after the point, and no more than needed.
+    """Points with at most four decimals, without trailing zeros.
 
     >>> number(12.0), number(11.70000001)
     ('12', '11.7')
@@ -58,8 +64,8 @@ def number(points: float) -> str:
 def gather(
     totals: Iterable[Total], people: Iterable[Person], order: Sequence[str], units: Sequence[str], as_zero: bool
 ) -> Scores:
-    """Scores of ``units`` (if empty, of all), as far as anybody handed them in, in ``order``; of the roster and of
-    whoever has a result. as_zero: what is missing or unreadable counts 0 and stands so in the table."""
+    """Scores of ``units`` (all if empty) that at least one student handed in, sorted by ``order``, for all students in
+    the roster or with a result. as_zero: missing and unreadable submissions are written as 0."""
     results = {(t.student, t.unit): t for t in totals if not units or t.unit in units}
     there = {t.unit for t in results.values() if t.status != MISSING}
     shown = tuple(sorted(there, key=lambda u: (order.index(u) if u in order else len(order), u)))
@@ -100,12 +106,12 @@ def _remarks(odd: Counter[str], as_zero: bool) -> Iterable[str]:
         yield f"Submissions without a result, as they could not be read ({cell}; `make report` lists them): {others}."
 
 
-# An id with a sign in front is a formula to a spreadsheet, but one that can only show an error or another number.
+# A spreadsheet takes an id that starts with a sign for a formula, but it can only show an error or another number.
 _HONEST = re.compile(r"[+\-@]?[\w.@+\-]*")
 
 
 class Exact:
-    """A text that ``write_table`` writes as it is: a quote in front of an id, and no platform finds the student."""
+    """A text that ``write_table`` writes unchanged: with a quote before an id, no platform would find the student."""
 
     def __init__(self, text: str):
         self.text = text
@@ -115,5 +121,5 @@ class Exact:
 
 
 def exact(text: str) -> Exact | str:
-    """The same text, kept from the guard against formulas where it is a plain id, address or number."""
+    """The same text, exempt from the protection against formulas if it is a plain id, address or number."""
     return Exact(text) if _HONEST.fullmatch(text) else text

@@ -1,11 +1,11 @@
-"""How commands end that somebody stops: with one line, as a traceback looks like a fault. Nothing is half done then:
-notebooks are written in one step each, and rosters in one transaction."""
+"""Ends commands with one line after Ctrl-C, because a traceback looks like a bug. Nothing is left half done: each
+notebook is written in one step, and a roster in one transaction."""
 
 import sys
 from collections.abc import Callable
 from types import TracebackType
 
-STOPPED = 130  # what shells make of a program that Ctrl-C has ended
+STOPPED = 130  # the exit status that shells report for a program ended by Ctrl-C
 
 
 def politely(run: Callable[[], int]) -> int:
@@ -18,8 +18,8 @@ def politely(run: Callable[[], int]) -> int:
 
 
 def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """For ``sys.excepthook``: the same where no function runs yet, while modules are imported. The interpreter then
-    ends itself by the signal."""
+    """For ``sys.excepthook``: the same while modules are imported, before ``politely`` runs. The interpreter then
+    ends itself with the signal."""
     if issubclass(kind, KeyboardInterrupt):
         _say()
     else:

@@ -1,4 +1,4 @@
-"""Which unit a notebook is, told by the marks of its cells or by its name. It is not parsed: its bytes are searched."""
+"""Finds the unit of a notebook by the marks of its cells or by its name. It searches the bytes without parsing them."""
 
 import json
 import re
@@ -8,13 +8,13 @@ from functools import cache
 
 from autograder.grading.base.masters import gradable_units, source_notebook_path
 
-# A cell's nbgrader mark, or its id where another program has dropped the marks.
+# A cell's nbgrader mark, or its id if another program has dropped the marks.
 _MARK = re.compile(rb'"(?:grade_)?id"\s*:\s*"([\w.\-]{1,100})"')
-MAX_MARKS = 20_000  # of a file; the course's longest notebook has some hundred
+MAX_MARKS = 20_000  # per file; the course's longest notebook has a few hundred
 
 
 def by_marks(data: bytes) -> str:
-    """The unit that most of a notebook's marked cells belong to, or ""."""
+    """The unit to which most of a notebook's marked cells belong, or ""."""
     known, found = _cells(), Counter[str]()
     for n, match in enumerate(_MARK.finditer(data)):
         if n == MAX_MARKS:
@@ -25,7 +25,7 @@ def by_marks(data: bytes) -> str:
 
 
 def by_name(filename: str) -> str:
-    """The one unit whose name stands in a file's name, or "": ``ada_06-rope (1).ipynb`` is 06-rope's."""
+    """The one unit whose name a file name contains, or "": ``ada_06-rope (1).ipynb`` belongs to 06-rope."""
     plain = re.sub(r"[\W_]+", "-", filename.lower())
     found = [u for u in gradable_units() if re.search(rf"(?<![0-9a-z]){re.escape(u)}(?![a-z])", plain)]
     return found[0] if len(found) == 1 else ""
@@ -33,7 +33,7 @@ def by_name(filename: str) -> str:
 
 @cache
 def _cells() -> Mapping[bytes, str]:
-    """dict mark or id of a cell → the one unit that has it."""
+    """dict mark or id of a cell → its unit; only for those that occur in exactly one unit."""
     units: dict[bytes, set[str]] = {}
     for unit in gradable_units():
         book = json.loads(source_notebook_path(unit).read_text(encoding="utf-8"))

@@ -1,14 +1,14 @@
-"""Grading: submissions rebuilt from trusted notebooks, run in sandboxes, judged here, written by one trusted writer."""
+"""Grading: rebuild submissions from trusted notebooks, run them in sandboxes, judge them here, store the scores."""
 
 import sys
 
 from anatomy import moved
 
-# jsonschema would build RFC 3987's grammar at its import, a second of processor time in each process, for the format
-# "iri", which notebooks do not use. Without the package it leaves that one check out.
+# When jsonschema is imported, it builds the grammar of RFC 3987 for the format "iri": a second of processor time in
+# each process. Notebooks don't use that format, and without the package jsonschema skips only this check.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None: importing it fails
 
-# For one release: what an instructor's own nbgrader_config.py and shell may name as it was called in 0.2.
+# For one release: module names of version 0.2 that an instructor's nbgrader_config.py or shell commands may still use.
 _OLD = {
     "backup": "book.backup",
     "due": "book.due",

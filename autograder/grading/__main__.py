@@ -1,7 +1,7 @@
 """``python -m autograder.grading SUBMITTED``: grades a folder laid out ``student/unit/unit.ipynb`` (make grade).
 
-Writes the gradebook and, beside it, grades.csv; the notebooks and pages for the students go to nbgrader's folders
-(autograded/ and feedback/). Can be killed and started again at any moment: what is graded is not graded twice.
+Writes the gradebook and, next to it, grades.csv. The students' notebooks and feedback pages go to nbgrader's folders
+(autograded/ and feedback/). A run can be killed and restarted at any moment: nothing is graded twice.
 """
 
 import argparse
@@ -27,11 +27,11 @@ if TYPE_CHECKING:  # slow imports: see _run
     from .intake.collect import Submission
     from .workers.engine import Summary
 
-MAX_LINES = 100  # about submissions without a result; the others stand in grades.csv
+MAX_LINES = 100  # printed about submissions without a result; grades.csv has all of them
 
 
 def start(argv: Sequence[str] | None = None) -> int:
-    """``main``, in a process that imports torch once for the grader and for the sandboxes, where that can be had."""
+    """Runs ``main``, if possible in a process that imports torch once for the grader and the sandboxes."""
     argv = sys.argv[1:] if argv is None else list(argv)
     never_fails(sys.stdout, sys.stderr)
     options = _parser().parse_args(argv)
@@ -44,11 +44,11 @@ def start(argv: Sequence[str] | None = None) -> int:
 def main(argv: Sequence[str] | None = None, zygote: Zygote | None = None) -> int:
     """Command line; returns an exit status: 0 all graded, 1 some without a result, 2 refused, 3 stopped early.
 
-    zygote: one that was started for this run.
+    zygote: the Zygote that was started for this run, if any.
     """
     never_fails(sys.stdout, sys.stderr)
     options = _parser().parse_args(argv)
-    # One thread for each worker: more would only wait for each other. Set before torch is imported.
+    # One thread for each worker: more would compete for the cores. Has to be set before torch is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     warnings.filterwarnings("ignore", category=SyntaxWarning)  # of students' code that is only read
     try:
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None, zygote: Zygote | None = None) -> int
 
 
 def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interrupts") -> int:
-    # The slow imports, while the zygote does its own.
+    # The slow imports run while the zygote does its own.
     with _uncollected():
         from .base.masters import gradable_units, master
         from .book.course import load_course
@@ -90,15 +90,15 @@ def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interr
     wanted = {_spelled(name) for name in options.student or ()}
     if missing := sorted(wanted - {s.student for s in submissions}):
         return _refuse(f"There is nothing of {shown(', '.join(missing), 500)} in {shown(options.submitted, 500)}.")
-    # What belongs to no unit is said by every run, whomever it is about: see ``collect.find``.
+    # Every run reports entries that belong to no unit, whichever students were asked for: see ``collect.find``.
     submissions = [s for s in submissions if not wanted or s.student in wanted or not s.known]
     if options.no_sandbox:
         print(sessions.NO_SANDBOX, file=sys.stderr)
     try:
         course = load_course()
-        require_private(course.root)  # known at once, while what follows takes a while
+        require_private(course.root)  # first, so that it fails before the slow steps
         nursery = None
-        if options.scheduler is None:  # forked before there is a secret or a gradebook to take along
+        if options.scheduler is None:  # fork before this process holds a secret or a gradebook
             units = sorted({s.unit for s in submissions if not s.problem})
             for unit in units:
                 _ = master(unit).version  # read while the zygote is still on its way
@@ -123,7 +123,7 @@ def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interr
             summary.said += _untimed(submissions)
             remarks = list[str]()
             if not summary.stopped:
-                published = publish(course, writer)  # what instructors wrote since the last time
+                published = publish(course, writer)  # includes what instructors wrote since the last run
                 remarks = about(writer, published)
                 remember(writer, summary.problems)
                 summary.zeros = write_grades(course.root / "grades.csv", writer, summary.problems)
@@ -135,24 +135,24 @@ def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interr
 
 
 def _holds_units(folder: str, units: Sequence[str]) -> bool:
-    """Is this one student's folder, given for that of the class? Raises OSError."""
+    """True if this is one student's folder, given by mistake instead of the class folder. Raises OSError."""
     with os.scandir(folder) as entries:
         names = {e.name for e in entries if not is_junk(e.name) and e.is_dir(follow_symlinks=False)}
     return bool(names) and names <= set(units)
 
 
 def _untimed(submissions: "Sequence[Submission]") -> list[tuple[str, str, str]]:
-    """What is said of submissions whose time cannot be read: the student's page alone would tell it too late."""
+    """Remarks about submissions with an unreadable time stamp; on the student's page alone they would come too late."""
     from .intake.stamps import UNTIMED  # with all of nbgrader
 
     return [(s.student, s.unit, said) for s in submissions if not s.problem for n, said in s.notes if n == UNTIMED]
 
 
 class Interrupts:
-    """A signal handler that raises KeyboardInterrupt, and does so again where that was lost.
+    """A signal handler that raises KeyboardInterrupt, and raises it again if Python dropped the first one.
 
-    Python drops an exception that is raised in a callback of a weak reference or of the garbage collector, with a
-    traceback that would say nothing to an instructor.
+    Python drops an exception that is raised in a callback of a weak reference or of the garbage collector, and prints
+    a traceback that would not help an instructor.
     """
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
     def watched(self, progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
-        """``progress(done, total)``, and an interrupt after a result where one is still due."""
+        """A function that calls ``progress(done, total)`` and then raises an interrupt that was lost."""
 
         def shown(done: int, total: int) -> None:
             progress(done, total)
@@ -175,13 +175,13 @@ class Interrupts:
 
 @contextmanager
 def _ended_politely() -> Iterator[Interrupts]:
-    """SIGTERM is an interrupt like Ctrl-C: the run ends with what is finished stored, and a word."""
+    """Handles SIGTERM like Ctrl-C: the run stores what is finished, prints a message and ends."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
     ours = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever began this wants none
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise the caller chose another handler
         ours.append(signal.SIGINT)
     before = {number: signal.signal(number, interrupts) for number in ours}
     hook = sys.unraisablehook
@@ -196,7 +196,7 @@ def _ended_politely() -> Iterator[Interrupts]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Nothing that is imported is garbage: to look for some takes a tenth of the time."""
+    """Turns off garbage collection during imports: they leave no garbage, and looking for it takes 10% of the time."""
     gc.disable()
     try:
         yield
@@ -206,7 +206,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _spelled(name: str) -> str:
-    """A student's name from the command line as ``collect`` spells it."""
+    """A student's name from the command line, in the spelling that ``collect`` uses."""
     try:
         return identifier(name)
     except NoName:
@@ -214,7 +214,7 @@ def _spelled(name: str) -> str:
 
 
 class Progress:
-    """A line with a bar and the time left, redrawn in a terminal, printed now and then elsewhere."""
+    """A line with a progress bar and the time left; redrawn in a terminal, printed every 10 s elsewhere."""
 
     def __init__(self, out: TextIO = sys.stderr):
         self.out, self.began, self.shown = out, time.monotonic(), 0.0

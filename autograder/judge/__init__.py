@@ -1,1 +1,1 @@
-"""Staff side of judging: how an exercise is specified, and how its record is made from references and mutants."""
+"""Staff side of judging: specifies exercises and makes their records from references and mutants."""

@@ -1,26 +1,26 @@
-"""What the grader's questions run inside a student's process. Sent as text, so it may import nothing of this package.
+"""The grader's code inside a student's process. Sent as text, so it must not import anything from this package.
 
-Nothing here decides anything: a student's code can rewrite all of it, and its answers are claims to be judged.
+Nothing here decides anything: a student's code can rewrite it all, and its answers are only claims to be judged.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import torch  # at run time only where it is needed: a whole notebook may do without it
+    import torch  # imported at run time only where needed: a whole notebook may not need it
 
 
 def answer(payload: bytes, student_ns: Mapping[str, Any], bans: Sequence[Mapping[str, Sequence[str]] | None]) -> bytes:
     """Replies of ``anatomy.program.runner.serve`` to several requests, one after the other.
 
-    payload: for each request 8 bytes of length and its bytes. bans: for each request the operators that must refuse
-    meanwhile, as ``refuse_operators`` takes them. Each reply is 8 bytes of length, then ``+`` and serve's bytes, or
-    ``-`` and the name of the exception that kept it from answering.
+    payload: the requests, each as 8 bytes of length and its bytes. bans: for each request the operators to refuse, in
+    the form that ``refuse_operators`` takes. Each reply is 8 bytes of length, then ``+`` and serve's bytes, or ``-``
+    and the name of the exception that prevented an answer.
     """
     import torch
     from anatomy.program.runner import serve
 
-    torch.set_default_device(None)  # one that a cell has chosen is not what the inputs lie on
+    torch.set_default_device(None)  # a cell may have set one, but the inputs are not on it
     replies, at = [], 0
     for ban in bans:
         size = int.from_bytes(payload[at : at + 8], "little")
@@ -29,7 +29,7 @@ def answer(payload: bytes, student_ns: Mapping[str, Any], bans: Sequence[Mapping
         try:
             reply = b"+" + serve(request, student_ns)
         except BaseException as error:
-            # torch has no class of its own for a tensor that found no room.
+            # torch has no exception class of its own for a failed allocation.
             full = type(error) is RuntimeError and "allocate memory" in str(error)
             name = "MemoryError" if full else type(error).__name__
             reply = b"-" + name.encode("utf-8", "replace")
@@ -41,9 +41,9 @@ def answer(payload: bytes, student_ns: Mapping[str, Any], bans: Sequence[Mapping
 
 
 def refuse_operators(operators: Mapping[str, Sequence[str]]) -> "torch.library.Library":
-    """Replaces ATen operators by ones that raise; returns the library that must be kept alive.
+    """Replaces ATen operators with ones that raise; returns the library, which the caller must keep alive.
 
-    operators: dict of a forbidden name → the operators behind it.
+    operators: dict of a forbidden name → the operators that compute it.
     """
     import warnings
 
@@ -51,7 +51,7 @@ def refuse_operators(operators: Mapping[str, Sequence[str]]) -> "torch.library.L
 
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a kernel is overridden is the point
+        warnings.simplefilter("ignore")  # torch warns about overridden kernels, which are the point here
         for name, behind in operators.items():
 
             def refuse(*args, name=name, **kwargs):
@@ -67,9 +67,9 @@ def refuse_operators(operators: Mapping[str, Sequence[str]]) -> "torch.library.L
 
 
 def run_cells(sources: Sequence[str], marker: str) -> None:
-    """Runs notebook cells one after the other, in the shell that runs this, and prints after each a line with marker.
+    """Runs notebook cells one after the other in the current shell and prints a line with ``marker`` after each.
 
-    One request for a whole notebook costs one fork of the process instead of one for each cell.
+    One request for a whole notebook costs one fork of the process instead of one per cell.
     """
     import json
     import sys

@@ -1,11 +1,11 @@
-"""Which kernels stand behind a forbidden built-in, whatever name or wrapper calls them.
+"""Finds the kernels that compute a forbidden built-in, whatever name or wrapper calls them.
 
 ``anatomy.program.runner`` watches torch's Python functions. That misses compiled code (``torch.jit``) and calls that go
-straight to an operator (``torch.ops``, ``torch._C``). The operator itself is out of their reach: during a question
-it refuses (see asked.py).
+straight to an operator (``torch.ops``, ``torch._C``). These all end at the operator itself, which therefore refuses
+during a question (see asked.py).
 
 The refusal happens in the student's process, where a determined student can undo it: it explains, it does not decide.
-What an answer may call is decided outside, from its source (autograder.grading.source.calls).
+The decision is made outside, from the source of the answer (autograder.grading.source.calls).
 """
 
 import re
@@ -40,7 +40,7 @@ _REFUSED = re.compile(r"(\w{1,60}) is not allowed in this exercise")
 
 
 def note_refusals(outcome: Outcome, forbidden: Iterable[str]) -> None:
-    """Adds to ``outcome["used"]`` the names whose refusal the student's code ran into (compiled code adds lines)."""
+    """Adds to ``outcome["used"]`` the names refused to the student's code (compiled code adds lines to the message)."""
     for result in outcome["results"]:
         for name in _REFUSED.findall(result["raises"][1]) if "raises" in result else ():
             if name in forbidden_names(forbidden) and name not in outcome["used"]:

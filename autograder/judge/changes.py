@@ -1,13 +1,13 @@
-"""Known mistakes as changes of a right answer, as a teacher writes them beside a line::
+"""Known mistakes, written as changes to a right answer::
 
     MISTAKES = changes(layer_norm, '''
     eps_outside: sqrt(variance + eps) → sqrt(variance).add(eps)
-        ε is added to the standard deviation. It stands inside the root: √(variance + ε).
+        ε is added to the standard deviation. It belongs inside the root: √(variance + ε).
     ''')
 
-A block begins with the mistake's name; what stands left of an arrow is replaced by what stands right of it (nothing: it
-is taken out). Several changes are separated by `` ; ``, and a line that begins with ``;`` goes on with them. The
-indented lines are the message.
+A block begins with the mistake's name; the text left of an arrow is replaced by the text right of it (removed if that
+is empty). `` ; `` separates several changes, and a line that begins with ``;`` continues the list. The indented lines
+are the message.
 """
 
 import inspect
@@ -25,11 +25,11 @@ Parts = tuple[Any, ...]  # functions and classes
 
 
 class BadChange(ValueError):
-    """A block that cannot be made into a mistake; the message names the mistake and says why."""
+    """A block does not make a valid mistake; the message names the mistake and gives the reason."""
 
 
 class Change(Mutant):
-    """A known mistake that is made when it is first asked for: there are thousands."""
+    """A known mistake that is built on first use: there are thousands."""
 
     def __init__(self, parts: Parts, several: bool, name: str, message: str, change: str) -> None:
         self.parts, self.several = parts, several
@@ -46,12 +46,12 @@ def changes(answer: Implementation, text: str) -> list[Mutant]:
     """The mistakes that a text describes.
 
     Args:
-        answer: the right function or class that is changed; a tuple of them for an exercise with several targets. Each
-            is defined at the top of a module and by a statement of its own.
+        answer: the right function or class to change; a tuple of them for an exercise with several targets. Each
+            is defined at the top level of a module, in a statement of its own.
         text: blocks as above.
 
-    Raises BadChange where a block has no arrow or no message; a mistake raises it when it is made, where what it
-    replaces does not stand in the answer exactly once.
+    Raises BadChange if a block has no arrow or no message. A mistake raises it when it is built, if the text to
+    replace does not occur exactly once in the answer.
     """
     several = isinstance(answer, tuple)
     parts = answer if isinstance(answer, tuple) else (answer,)
@@ -66,7 +66,7 @@ def changes(answer: Implementation, text: str) -> list[Mutant]:
 
 
 def problem(mistake: Mutant) -> str | None:
-    """Why the change that a mistake is cannot be made, in a sentence."""
+    """A sentence that says why the mistake's change cannot be made; None if it can."""
     try:
         mistake.fn  # noqa: B018  # it is made here
     except BadChange as error:
@@ -89,10 +89,10 @@ def _changed(source: str, name: str, change: str) -> str:
 
 
 def _made(parts: Parts, name: str, source: str) -> Parts:
-    """The functions of a changed source; it sees what the module of the answer sees."""
+    """The functions defined by a changed source, which sees the same names as the answer's module."""
     module = sys.modules[parts[0].__module__]
     file = f"<{module.__name__}, {parts[0].__name__}, {name}>"
-    # Where a traceback, or whoever asks for the source of a function, looks for the text.
+    # Tracebacks and inspect.getsource look up the source text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space = dict(vars(module))
     try:

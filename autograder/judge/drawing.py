@@ -1,4 +1,4 @@
-"""From a spec and a seed to a record: runs the reference, and on demand the mutants, on freshly built cases."""
+"""Makes a record from a spec and a seed: runs the reference, and on demand the mutants, on freshly built cases."""
 
 import hashlib
 import hmac
@@ -11,27 +11,27 @@ from anatomy.program.runner import Outcome, Program
 
 from .spec import Exercise, Implementation, Source
 
-LARGE_SUMS = 2e-3  # of the largest entry
+LARGE_SUMS = 2e-3  # relative to the largest entry
 PUBLIC_SEED = 20_17  # the year of "Attention Is All You Need"; any fixed number would do
 
 
 def case_seed(exercise_id: str, case_name: str, key: bytes | None = None) -> int:
-    """63-bit seed of one case. ``key`` None gives the public case; bytes give a case that only their holder knows."""
+    """63-bit seed of one case. ``key`` None gives the public case, bytes one that only the holder of the key knows."""
     text = f"{exercise_id}/{case_name}".encode()
     digest = hmac.new(key if key is not None else str(PUBLIC_SEED).encode(), text, hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
 def student_key(secret: str, student: str, unit: str) -> bytes:
-    """Key of one student's inputs in one unit: reproducible for a regrade, unknown without the course secret."""
+    """Key of one student's inputs in one unit: a regrade can reproduce it, but only with the course secret."""
     return hmac.new(secret.encode(), f"{student}/{unit}".encode(), hashlib.sha256).digest()
 
 
 def submission_key(key: bytes, digest: str) -> bytes:
     """Key of one submission's inputs, from the student's key and the hexadecimal SHA-256 of the file.
 
-    A regrade of the same file draws the same inputs, any other file draws others: what code of an earlier submission
-    managed to bring home about its hidden inputs (its output stands in the feedback) is worth nothing in the next one.
+    A regrade of the same file draws the same inputs; any other file draws different ones. So anything that an earlier
+    submission leaked about its hidden inputs (its output appears in the feedback) is useless to the next one.
     """
     return hmac.new(key, digest.encode(), hashlib.sha256).digest()
 
@@ -45,11 +45,16 @@ def draw_record(
 ) -> ExerciseRecord:
     """ExerciseRecord of freshly built cases.
 
-    key: None for the public cases, or ``submission_key(...)``. device: where the reference runs; inputs are always
-    drawn on the CPU, so that every device sees the same numbers. with_mutants: also run the known mistakes, always on
-    the CPU: they are compared with what a learner's CPU gives, and know nothing of devices. graded: take the sizes
-    of grading (``Source.size``); the known mistakes, some of which cannot afford them, do not run on those cases.
-    Raises RuntimeError when the reference raises on that device only, or only elsewhere.
+    Args:
+        key: None for the public cases, or ``submission_key(...)``.
+        device: where the reference runs; inputs are always drawn on the CPU, so that every device sees the same
+            numbers.
+        with_mutants: also run the known mistakes, always on the CPU: they are compared with the results of a learner's
+            CPU, and their code ignores devices.
+        graded: use the graded sizes (``Source.size``). The known mistakes do not run on these cases, since some would
+            run out of time or memory.
+
+    Raises RuntimeError if the reference raises on that device but not on the CPU, or the other way round.
     """
     cases = []
     for case in exercise.cases:
@@ -105,20 +110,20 @@ def _run(
     if device == "cpu":
         return _without_source(runner.run_program(steps, tensors, functions))
     on_device = {n: t.to(device) for n, t in tensors.items()}
-    # Modules and caches that a program makes belong to the same device.
+    # Modules and caches that a program creates go on the same device.
     with torch.device(device):
         return _without_source(runner.run_program(steps, on_device, functions))
 
 
 def _without_source(ran: tuple[Outcome, Tensors]) -> tuple[Outcome, Tensors]:
-    """The outcome without the line of code that raised: recordings go to learners, and hold nothing of the staff's."""
+    """The outcome without the line of code that raised: learners get the recordings, which must hold no staff code."""
     outcome, tensors = ran
     results = [r | {"raises": [*r["raises"][:2], ""]} if "raises" in r else r for r in outcome["results"]]
     return outcome | {"results": results}, tensors
 
 
 def _check_device(what: str, device: str, there: tuple[Outcome, Tensors], on_cpu: tuple[Outcome, Tensors]) -> None:
-    """An error that only the device knows must not be recorded as the answer that is expected of learners."""
+    """Raises RuntimeError for an error that differs by device: it must not become the answer expected of learners."""
     for ours, theirs in zip(there[0]["results"], on_cpu[0]["results"], strict=True):
         a, b = ours.get("raises"), theirs.get("raises")
         if (a is None) != (b is None) or (a and a[0] != b[0]):
@@ -126,11 +131,11 @@ def _check_device(what: str, device: str, there: tuple[Outcome, Tensors], on_cpu
 
 
 def twin(exercise: Exercise, steps: Program, inputs: Tensors, device: str = "cpu") -> Tensors:
-    """What the reference gives for the same inputs in float64; empty where it cannot take them."""
+    """The reference's results for the same inputs in float64; empty if it cannot handle them."""
     wide = {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()}
     before = torch.get_default_dtype()
     try:
-        torch.set_default_dtype(torch.float64)  # modules are made with it, else they could not take wide inputs
+        torch.set_default_dtype(torch.float64)  # so that modules are created in float64 and accept float64 inputs
         return _run(exercise, exercise.reference, steps, wide, device)[1]
     except Exception:
         return {}
@@ -147,10 +152,10 @@ def _tolerances(
     is_large: bool = False,
 ) -> dict[str, float]:
     """Absolute tolerance per output tensor: 16 × the measured distance to the same run in float64, and never less
-    than 32 rounding steps of the largest entry (another order of summation moves the last digits).
+    than 32 rounding steps of the largest entry (a different order of summation changes the last digits).
 
-    A large case asks what an answer costs, not for digits: a sum of 65,536 terms is off by 1e-4 where a kernel adds
-    one after the other and by 1e-6 where it adds blocks, and shape and processor decide which kernel runs.
+    A large case tests an answer's cost, not its digits: a sum of 65,536 terms is off by 1e-4 if the kernel adds
+    one by one and by 1e-6 if it adds in blocks, and shape and processor decide which kernel runs.
     """
     outcome, tensors = expected
     floats = {n for n, t in tensors.items() if t.is_floating_point() or t.is_complex()}
@@ -165,12 +170,12 @@ def _tolerances(
         if precise is not None and precise.shape == t.shape and t.dtype != torch.float64:
             gap = (t.double() - precise.double()).abs()
             gap = gap[gap.isfinite()]
-            # Half-precision inputs may overflow in one run and not in the other; that is not rounding.
+            # Half-precision inputs may overflow in one run but not in the other; that is not rounding.
             if gap.numel():
                 tolerance = max(tolerance, min(16 * gap.max().item(), 1e-2 * scale))
         result[name] = tolerance
     for together in _gradients(outcome):
-        # One that is zero but for rounding (of a bias that the softmax cancels) is measured by those beside it.
+        # A gradient that is zero up to rounding (of a bias that softmax cancels) takes the scale of the others.
         scales = [tensors[n].abs().max().item() for n in together if tensors[n].numel() and tensors[n].isfinite().all()]
         for name in together:
             result[name] = max(result[name], 4 * torch.finfo(tensors[name].dtype).eps * max(scales, default=0.0))
@@ -178,7 +183,7 @@ def _tolerances(
 
 
 def _few_roundings(expected: tuple[Outcome, Tensors], rounding: float) -> dict[str, float]:
-    """Absolute tolerance per output tensor where a case says how many rounding steps it may be off."""
+    """Absolute tolerance per output tensor for a case that states how many rounding steps it may be off."""
     return {
         n: rounding * torch.finfo(t.dtype).eps * (t.double()[t.isfinite()].abs().max().item() if t.numel() else 0.0)
         for n, t in expected[1].items()
@@ -187,6 +192,6 @@ def _few_roundings(expected: tuple[Outcome, Tensors], rounding: float) -> dict[s
 
 
 def _gradients(outcome: Outcome) -> list[list[str]]:
-    """Names of the gradients of each step that has any."""
+    """Names of the gradients, one list for each step that has any."""
     trees = [r["grads"]["dict"] for r in outcome["results"] if "grads" in r]
     return [[v["tensor"] for _, v in tree if isinstance(v, dict) and "tensor" in v] for tree in trees]

@@ -1,7 +1,7 @@
 """The examples of an exercise: the cases of the instant check, which a student may read.
 
-The trusted path takes its words from them. Their recorded outcomes are taken where a case is still the one that was
-recorded, so that a known mistake of a whole model costs nothing to name.
+The feedback of trusted judging is worded with them. A case that still equals its recording takes the recorded outcomes,
+so that naming a known mistake of a whole model costs nothing.
 """
 
 from dataclasses import replace
@@ -25,8 +25,8 @@ def public_record(exercise: Exercise, device: str = "cpu") -> ExerciseRecord:
 
 
 def _as_recorded(drawn: ExerciseRecord) -> list[CaseRecord]:
-    """The cases of the instant check, with what the known mistakes gave there: seconds of work for a whole model's.
-    A case that is being written stays as it is drawn, for its recording is none or another one."""
+    """The cases of the instant check with the recorded outcomes of the known mistakes (for a whole model, these take
+    seconds to compute). A case still being written stays as drawn: its recording is missing or different."""
     try:
         recorded = {c.name: c for c in load(drawn.id).cases}
     except MissingRecording:
@@ -43,7 +43,7 @@ def _as_recorded(drawn: ExerciseRecord) -> list[CaseRecord]:
 
 
 def _drawn_alike(live: CaseRecord, recorded: CaseRecord) -> bool:
-    """The same draw: another processor may compute other last digits of it."""
+    """True for the same draw; the last digits may differ between processors."""
     if live.program != recorded.program or live.weight != recorded.weight or live.shows != recorded.shows:
         return False
     return live.tensors.keys() == recorded.tensors.keys() and all(
@@ -60,7 +60,7 @@ def _nearly(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def is_drawn(fresh: CaseRecord, public: CaseRecord) -> bool:
-    """Would the public case's right answer be wrong here? Other inputs alone do not make it so."""
+    """True if the public case's right answer would be wrong here; different inputs alone do not make it so."""
     right, shown = fresh.outcomes["expected"], public.outcomes["expected"]
     if any("raises" in r for r in right[0]["results"]):
         return False

@@ -1,14 +1,14 @@
-"""What stands in a student's process in the place of earlier answers, while a later exercise is asked once more.
+"""Stand-ins that replace earlier answers in a student's process while a later exercise is run again.
 
-Sent as text behind ``asked.py``, so it may import nothing of this package. A stand-in knows no code, only a table of
-calls and what they give. A call that is not in the table is written down, for the grader to work out (``values.py``),
-and ends the case, which is asked again in the next round with a longer table.
+Sent as text after ``asked.py``, so it must not import anything from this package. A stand-in contains no solution, only
+a table of calls and their results. A call that is missing from the table is noted, for the grader to compute
+(``values.py``), and ends the case, which runs again in the next round with a longer table.
 
 A *call* is JSON, with its tensors beside it: ``name``; ``new`` and ``state`` of an object made from a class, else null;
-``args``; ``wrt``, names of tensors whose gradients are wanted; ``answers``, what the functions among its arguments gave
-so far (each is called here, never by the grader); ``cotangents``, in a call for gradients, else null.
+``args``; ``wrt``, names of tensors whose gradients are wanted; ``answers``, the results so far of the functions among
+its arguments (they are called here, never by the grader); ``cotangents`` in a call for gradients, else null.
 
-Nothing here decides anything: a student's code can rewrite all of it, and what leaves it is a claim to be judged.
+Nothing here decides anything: a student's code can rewrite it all, and its output is only a claim to be judged.
 """
 
 import builtins
@@ -26,18 +26,18 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import _disable_current_modes
 
-WAIT = "Wait"  # the name by which the grader knows that a case waits for a value
-MAX_CALLS = 100  # of one round
-MAX_CALL_BYTES = 4 << 20  # of the tensors of one call
-MAX_ROUND_BYTES = 16 << 20  # of those of all calls of one round
+WAIT = "Wait"  # tells the grader that a case waits for a value
+MAX_CALLS = 100  # in one round
+MAX_CALL_BYTES = 4 << 20  # tensors of one call
+MAX_ROUND_BYTES = 16 << 20  # tensors of all calls in one round
 
 
 class Wait(BaseException):
-    """The case cannot go on without a value; no ``except Exception`` of a student's catches this."""
+    """The case cannot continue without a value; a student's ``except Exception`` does not catch this."""
 
 
 class Stopped(Wait):
-    """The case cannot go on: this call has no value that could be had."""
+    """The case cannot continue: no value is available for this call."""
 
 
 def follow(
@@ -47,10 +47,13 @@ def follow(
     names: Mapping[str, bool],
     answer: Callable[..., bytes],
 ) -> bytes:
-    """The calls whose values are asked for, and the replies to several requests, in the form of ``asked.answer``.
+    """The calls whose values are wanted, and the replies to several requests, in the form of ``asked.answer``.
 
-    payload: the table, then the requests, each behind 8 bytes of length. ban: as one of ``asked.answer``'s. names: of
-    what is stood in for → is it a class? answer: ``asked.answer``.
+    Args:
+        payload: the table, then the requests, each preceded by 8 bytes of length.
+        ban: one element of ``asked.answer``'s bans.
+        names: name of each stand-in → whether it is a class.
+        answer: ``asked.answer``.
     """
     parts = []
     while payload:
@@ -73,8 +76,8 @@ def _sized(part: bytes) -> bytes:
 
 
 class Desk:
-    """The table of what is known, and the list of what is wanted. is_open: is the present case waiting for a value?
-    guesses: how often it went on without one."""
+    """The table of known values, and the list of wanted ones. is_open: whether the current case waits for a value.
+    guesses: how often it continued without one."""
 
     def __init__(self, table: bytes) -> None:
         header = json.loads(table[8 : 8 + int.from_bytes(table[:8], "little")])
@@ -83,7 +86,7 @@ class Desk:
         for full, tensor in load(table).items():
             key, _, name = full.partition("/")
             self.tensors.setdefault(key, {})[name] = tensor
-        self.like: dict[str, str] = {}  # what a call looks like → key of one that is known
+        self.like: dict[str, str] = {}  # form of a call → key of a known call of that form
         for key, entry in self.entries.items():
             self.like.setdefault(entry.pop("like"), key)
         self.calls: dict[str, Any] = {}
@@ -97,10 +100,10 @@ class Desk:
             return save(self.sent, metadata={"wanted": json.dumps([self.used, self.calls])})
 
     def entry(self, call: dict[str, Any], tensors: codec.Tensors) -> tuple[dict[str, Any], codec.Tensors]:
-        """What is known of a call, with copies of its tensors. Raises Wait, or the error that the call gives.
+        """The table's entry for a call, with copies of its tensors. Raises Wait, or the error that the call raises.
 
-        For a call that is not known, what another one of the same form gave: a loop over such calls then asks for all
-        of its values at once. The case counts as waiting, whatever comes of it.
+        An unknown call gets the entry of a known call of the same form, so that a loop over such calls asks for all
+        of its values at once. The case then counts as waiting, whatever its result.
         """
         text = json.dumps(call, sort_keys=True)
         key = hashlib.sha256(text.encode() + save({"_": torch.zeros(1)} | tensors)).hexdigest()[:32]
@@ -127,9 +130,9 @@ class Desk:
             self.sent |= {f"{key}/{name}": t.clone() for name, t in tensors.items()}
 
     def value(self, call: dict[str, Any], functions: list[Callable[..., Any]], live: codec.Tensors) -> Any:
-        """What a call gives, part of the graph where its arguments are. Raises Wait, or the error that it gives.
+        """The result of a call, attached to the graph of its arguments. Raises Wait, or the error that the call raises.
 
-        functions: those among the arguments, which it may have called. live: the tensors as they were given.
+        functions: the functions among the arguments, which the call may use. live: the tensors as passed.
         """
         if call["name"] not in self.used:
             self.used.append(call["name"])
@@ -161,7 +164,7 @@ class Desk:
         entry: dict[str, Any],
         out: codec.Tensors,
     ) -> codec.Tensors:
-        """The tensors of an entry as results of a function that asks for its gradients when they are needed."""
+        """The tensors of an entry, as results of a function that looks up its gradients when they are needed."""
         for name in entry["complex"]:
             out[name] = torch.view_as_complex(out[name])
         carrying = entry["carries"]
@@ -197,20 +200,20 @@ class _Given(torch.autograd.Function):
 
 @contextlib.contextmanager
 def _unwatched() -> Iterator[None]:
-    """What happens inside is not the student's: no count of costs and no watch for forbidden functions sees it."""
+    """Hides our own operations from the cost counters and from the watch for forbidden functions."""
     with torch._C.DisableTorchFunction(), _disable_current_modes():
         yield
 
 
 def _copies(tensors: codec.Tensors) -> codec.Tensors:
-    """The tensors as they travel. Raises Stopped for more than a call may have."""
+    """Copies of the tensors, ready to send. Raises Stopped if they exceed the limit for one call."""
     if sum(t.numel() * t.element_size() for t in tensors.values()) > MAX_CALL_BYTES:
         raise Stopped
     return {name: runner.plain(t) for name, t in tensors.items()}
 
 
 def _tree(value: Any, tensors: codec.Tensors, functions: list[Callable[..., Any]], prefix: str) -> Any:
-    """Tree of arguments; the functions among them go into a list. Raises Stopped for what cannot travel."""
+    """Tree of arguments; appends the functions among them to ``functions``. Raises Stopped if one cannot be sent."""
     tree = codec.encode(_named(value, functions, 0), tensors, prefix)
     if '{"opaque"' in json.dumps(tree):
         raise Stopped
@@ -218,7 +221,7 @@ def _tree(value: Any, tensors: codec.Tensors, functions: list[Callable[..., Any]
 
 
 def _named(value: Any, functions: list[Callable[..., Any]], depth: int) -> Any:
-    """The value with a name in the place of each function, but for what is too deep to travel anyway."""
+    """The value with each function replaced by a name, except where it is nested too deeply to be sent anyway."""
     if depth < codec.MAX_DEPTH and type(value) in (list, tuple):
         return type(value)(_named(v, functions, depth + 1) for v in value)
     if depth < codec.MAX_DEPTH and type(value) is dict:
@@ -230,7 +233,7 @@ def _named(value: Any, functions: list[Callable[..., Any]], depth: int) -> Any:
 
 
 def _form(text: str, tensors: codec.Tensors) -> str:
-    """What a call looks like: its JSON without numbers, and the shapes and types of its tensors."""
+    """Hash of the form of a call: its JSON without numbers, and the shapes and dtypes of its tensors."""
     shapes = [(name, str(t.dtype), tuple(t.shape)) for name, t in sorted(tensors.items())]
     without = re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "0", text)
     return hashlib.sha256(f"{without} {shapes}".encode()).hexdigest()[:32]
@@ -254,7 +257,7 @@ def _function(desk: Desk, name: str) -> Callable[..., Any]:
 
 def _class(desk: Desk, name: str) -> type[nn.Module]:
     class Given(nn.Module):
-        """Parameters and functions under the names that a state must have, and ``forward`` from the table."""
+        """Has parameters and functions under the names that the state needs, and takes ``forward`` from the table."""
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__()
@@ -272,7 +275,7 @@ def _class(desk: Desk, name: str) -> type[nn.Module]:
             for full, number in made["functions"].items():
                 holder, last = self._holder(full)
                 setattr(holder, last, functions[number])
-            # In a tuple: the functions may be modules, which are parts of this one only where their names say so.
+            # A tuple, since functions may be modules, which must become submodules only under the names set above.
             self._made = tree, functions, tensors, (list(made["parameters"]), list(made["buffers"]))
 
         def _holder(self, full: str) -> tuple[nn.Module, str]:

@@ -1,4 +1,4 @@
-"""Why a question to a student's process has no answer that can be judged, in a student's words."""
+"""Explains to the student why their process gave no answer that can be judged."""
 
 from anatomy.system.translation import _
 
@@ -6,7 +6,7 @@ from autograder.sandbox import AskDied, AskFailed, AskTimeout, DeadSession, Repl
 
 
 def reason(error: Exception, timeout: float) -> tuple[str, str]:
-    """(slug, sentence) for a SessionError, or for a reply that cannot be read; timeout: seconds that were allowed."""
+    """(slug, sentence) for a SessionError or for an unreadable reply; timeout: the time limit in seconds."""
     if isinstance(error, AskTimeout):
         said = _(
             "Your code did not finish within {n:g} seconds, not counting those in which other programs had the "
@@ -21,7 +21,7 @@ def reason(error: Exception, timeout: float) -> tuple[str, str]:
     if isinstance(error, DeadSession):
         return "generic.no_session", _("This exercise could not be run: {error}.").format(error=error)
     if isinstance(error, StudentError) and error.name in ("MemoryError", "PanicException"):
-        # What packs the reply ran out of memory: safetensors reports it as a panic.
+        # Packing the reply ran out of memory; safetensors reports this as a panic.
         return "generic.too_large", _("Your results are far larger than the ones asked for. Print their shapes.")
     if isinstance(error, StudentError):
         return "generic.unreadable", _("Your results could not be sent back ({error}).").format(error=error.name)

@@ -1,8 +1,8 @@
-"""Bytes that a student's process sent → outcomes for the judge. Everything in them is a claim by a possible enemy.
+"""Turns the bytes that a student's process sent into outcomes for the judge. Nothing in them is trusted.
 
-The form is the one of ``runner.serve``: safetensors whose header carries a JSON list of outcomes. Sizes and
-counts are checked before anything is built from them, nothing is unpickled, and what does not follow the grammar
-becomes an outcome that no expectation equals.
+They have the form of ``runner.serve``: safetensors whose header holds a JSON list of outcomes. Sizes and counts are
+checked before anything is built from them, nothing is unpickled, and anything that does not follow the grammar becomes
+an outcome that matches no expected one.
 """
 
 import json
@@ -16,21 +16,21 @@ from safetensors.torch import load
 from autograder.sandbox import StudentError
 from autograder.sandbox.printable import printable
 
-MAX_HEADER = 1 << 20  # bytes of JSON; an honest reply has a few kilobytes, and Python makes 20 times as many of them
+MAX_HEADER = 1 << 20  # bytes of JSON; an honest reply has a few kilobytes, and parsed JSON takes 20 times the memory
 MAX_TENSORS = 4_000
 MAX_DIMS = 12
-_DIGITS = 20  # of an integer in JSON: larger ones travel as text, see anatomy.program.codec
+_DIGITS = 20  # of an integer in JSON: longer ones are sent as text, see anatomy.program.codec
 _UNREADABLE = {"value": {"opaque": "result that cannot be read"}}
 
 
 class MalformedReply(ValueError):
-    """The reply as a whole does not have the form asked for; the message is a short phrase that says what is odd."""
+    """The reply as a whole does not have the expected form; the message is a short phrase that says what is wrong."""
 
 
 def split_replies(data: bytes, count: int) -> list[bytes | StudentError | MalformedReply]:
-    """The parts of what ``asked.answer`` left: for each its bytes, or the StudentError that kept it from answering.
+    """The parts of the output of ``asked.answer``: each is bytes, or the StudentError that prevented an answer.
 
-    A part that is not there is a MalformedReply (in the list, not raised): what came before it may still be right.
+    A missing part is a MalformedReply (in the list, not raised): the parts before it may still be right.
     """
     parts: list[bytes | StudentError | MalformedReply] = []
     at = 0
@@ -48,11 +48,11 @@ def parse_reply(data: bytes, programs: Sequence[Program]) -> list[tuple[Outcome,
     """``[(outcome, tensors)]``, one for each program, as ``anatomy.judge.judging.judge`` wants them.
 
     Args:
-        data: the reply's bytes; the caller has bounded their number.
-        programs: the programs that were sent, to know how many results each must have.
+        data: the reply's bytes; the caller has limited their number.
+        programs: the programs that were sent; they tell how many results each outcome must have.
 
     Raises:
-        MalformedReply: not safetensors, too many tensors, or no list of outcomes of the right length.
+        MalformedReply: not safetensors, too many tensors, or no outcome list of the right length.
     """
     meta, tensors = opened(data)
     text = meta.get("reply")
@@ -72,7 +72,7 @@ def parse_reply(data: bytes, programs: Sequence[Program]) -> list[tuple[Outcome,
 
 
 def opened(data: bytes) -> tuple[dict[str, Any], Tensors]:
-    """(metadata, tensors) of safetensors bytes whose number the caller has bounded. Raises MalformedReply."""
+    """(metadata, tensors) of safetensors bytes whose number the caller has limited. Raises MalformedReply."""
     header = _header(data)
     names = [n for n in header if n != "__metadata__"]
     if len(names) > MAX_TENSORS:
@@ -84,7 +84,7 @@ def opened(data: bytes) -> tuple[dict[str, Any], Tensors]:
             raise MalformedReply("a tensor has an impossible shape")
     try:
         tensors = load(data)
-    except Exception as error:  # whatever the parser objects to, and shapes that torch cannot make
+    except Exception as error:  # anything the parser rejects, and shapes that torch cannot create
         raise MalformedReply(f"its tensors cannot be read ({type(error).__name__})") from None
     meta = header.get("__metadata__")
     return meta if isinstance(meta, dict) else {}, tensors
@@ -104,7 +104,7 @@ def _header(data: bytes) -> dict[str, Any]:
 
 
 def plain_json(text: str) -> Any:
-    """json.loads without its surprises: no endless integers, and deep nesting is an error like any other.
+    """json.loads without its surprises: overlong integers and deep nesting are ordinary errors.
 
     Raises MalformedReply.
     """
@@ -129,7 +129,7 @@ def _outcome(item: Any, program: Program) -> Outcome:
         names = [n for n in _texts(item["missing"], 60) if n.isidentifier()]
         return outcome | {"results": [], "missing": names or ["a name"]}
     if isinstance(item.get("signature"), str) and item["signature"]:
-        # Its own words, which nobody may take for the grader's: a forged reply can say anything here.
+        # A forged reply can say anything here, so mark it as the submission's words, not the grader's.
         outcome["signature"] = f"the submission says: {_cut(item['signature'], 400)}"
     listed = item.get("results")
     results = [_result(r) for r in listed[:steps]] if isinstance(listed, list) else []
@@ -156,5 +156,5 @@ def _texts(value: Any, limit: int) -> list[str]:
 
 
 def _cut(text: str, limit: int) -> str:
-    """A student's text, cut to ``limit`` characters and without any that could mislead a reader."""
+    """A student's text, cut to ``limit`` characters, without characters that could mislead a reader."""
     return printable(text[:limit])

@@ -1,4 +1,4 @@
-"""How an exercise is specified: cases, mutants, points. One spec serves check, trusted grading and the tests.
+"""Specifies an exercise: cases, mutants, points. The instant check, trusted grading and the tests share one spec.
 
 A case is a builder: it gets a seeded source of random tensors and returns a program. The public cases are built
 once with a fixed seed and recorded; the grader builds them again with a seed that the student cannot know.
@@ -19,11 +19,11 @@ from .stubs import asked_for
 __all__ = ["Case", "Exercise", "Fn", "Implementation", "Mutant", "Program", "Ref", "Source", "call"]
 
 Target = Callable[..., Any]  # a function or class that an exercise asks for
-Implementation = Target | tuple[Target, ...]  # a tuple where an exercise asks for several
+Implementation = Target | tuple[Target, ...]  # a tuple if an exercise asks for several
 Item = TypeVar("Item")
 
 
-# Forbidden as a whole, whatever it is called by.
+# Forbidden as a whole, by whatever name it is called.
 _WORDS = {"autograd": "autograd (`backward`, `torch.autograd`, `torch.func`)"}
 
 
@@ -32,13 +32,13 @@ class Source:
 
     def __init__(self, seed: int, graded: bool = False) -> None:
         self.generator, self.graded = torch.Generator().manual_seed(seed), graded
-        self.is_large = False  # has a size been drawn that wrong ways cannot afford?
+        self.is_large = False  # True once a size is drawn that wasteful answers cannot afford
 
     def size(self, shown: int, graded: int) -> int:
-        """``shown`` in a check; in grading ``graded``, a size at which a way that costs too much runs out of memory.
+        """``shown`` in a check; ``graded`` in grading, a size at which a wasteful answer runs out of memory.
 
-        What a check counts can be forged; this cannot. Known mistakes do not run at such a size. Raises ValueError
-        where the graded size is hardly larger, and so costs nobody anything.
+        The counts of a check can be forged; this cannot. Known mistakes do not run at such a size. Raises ValueError
+        if the graded size is less than four times ``shown``, too small to have any effect.
         """
         if graded < 4 * shown:
             raise ValueError(f"a graded size of {graded} is hardly more than {shown}: at which does memory run out?")
@@ -77,16 +77,16 @@ class Source:
 
 
 def _drawn_as(dtype: torch.dtype) -> torch.dtype:
-    """float64 values are no float32 values with zeros behind; half precision is cut from float32."""
+    """The dtype to draw in: float64 itself, so that all its digits are random, else float32, which is then rounded."""
     return dtype if dtype == torch.float64 else torch.float32
 
 
 class Program:
-    """Steps to run on the learner's functions; see ``anatomy.program.runner`` for what they become.
+    """Steps to run on the learner's functions; ``anatomy.program.runner`` executes them.
 
     ``Program().new("Attention", 8, 2, state={...}).call(x)`` builds a module, loads weights by name (strict) and
     calls it. ``Program().call(a).call(b, cache=Ref(0, 1))`` makes two calls, the second with a part of the first's
-    result. Ref(i) is the result of step i, a ``new`` step included.
+    result. Ref(i) is the result of step i; ``new`` steps count too.
     """
 
     def __init__(self) -> None:
@@ -109,9 +109,9 @@ class Program:
         return self
 
     def derived(self, **methods: Fn) -> Self:
-        """The module made last is of a class derived from the learner's, with methods of its own.
+        """Makes the last module an instance of a class derived from the learner's, with some methods overridden.
 
-        So it is seen whether the learner's other methods go through these.
+        This shows whether the learner's other methods call them.
         """
         assert self._module is not None, "only a class that was constructed can be derived from"
         self.steps[self._module]["methods"] = {name: function.name for name, function in methods.items()}
@@ -129,9 +129,9 @@ class Program:
     ) -> Self:
         """Calls a function (``fn``; default the first target) or the module made last.
 
-        grad: positions (int) or keyword names whose gradient is wanted. cotangent: the gradient of the first output;
-        default: weights for the entries of all floating outputs. params: also return the gradient of every named
-        parameter.
+        grad: positions (int) or keyword names of the arguments whose gradients are wanted. cotangent: the gradient of
+        the first output; default: weights for the entries of all floating outputs. params: also return the gradient of
+        every named parameter.
         """
         on = self._module if fn is None else None
         step: runner.Step = {
@@ -155,7 +155,7 @@ class Program:
         return self
 
     def drawn_from(self, law: Law) -> Self:
-        """The numbers of the last step are judged by the law they come from; nobody's can be the reference's.
+        """Judges the random numbers of the last step by their distribution: they cannot equal the reference's.
 
         law: from ``anatomy.program.distributions``.
         """
@@ -169,11 +169,11 @@ class Program:
         of: Sequence[str | int] = (),
         **limits: int,
     ) -> Self:
-        """States what the last step may cost; judged where its value is right.
+        """Limits the cost of the last step; judged only if its value is right.
 
         limits: measure of ``cost`` → the largest count that passes, e.g. ``work=190_000``. because: why that is
         enough, as the end of a sentence. of: for ``reads``: names of parameters, and positions of arguments.
-        Raises ValueError for an unknown measure, ``reads`` without ``of``, or a step that was not called.
+        Raises ValueError for an unknown measure, for ``reads`` without ``of``, or if the last step is not a call.
         """
         unknown = set(limits) - set(cost.MEASURES)
         if unknown or not limits or ("reads" in limits) != bool(of):
@@ -192,15 +192,15 @@ class Program:
         return self
 
     def double(self) -> Self:
-        """All tensors so far in float64, a module's weights included, and numbers that float32 would have to round."""
+        """Turns all tensors so far, weights included, into float64 and scales them so that float32 has to round."""
         wide = lambda t: t.double() * (1 + 2**-30) if t.is_floating_point() else t
         self.tensors = {name: wide(t) for name, t in self.tensors.items()}
         return self
 
     def finish(self, target: str) -> runner.Program:
-        """JSON form, with the default target filled in, and how inputs lie in memory where that is not in order.
+        """JSON form, with the default target filled in and the strides of inputs that are not contiguous.
 
-        A case that passes ``q.transpose(1, 2)`` or ``row.expand(4, -1)`` asks for answers that work with such tensors.
+        So a case can pass ``q.transpose(1, 2)`` or ``row.expand(4, -1)`` to test answers on such tensors.
         """
         for s in self.steps:
             if "call" in s and s["call"] is None and s["on"] is None:
@@ -208,15 +208,15 @@ class Program:
         return {"steps": self.steps} | ({"strides": self.strides()} if self.strides() else {})
 
     def strides(self) -> dict[str, list[int]]:
-        """Name → strides of the inputs that do not lie in order in memory."""
+        """Name → strides of the inputs that are not contiguous."""
         state = {t for s in self.steps for t in (s.get("state") or {}).values()}
-        # Complex numbers travel as pairs of reals: their strides would be those of another shape.
+        # Complex numbers are sent as pairs of reals, with a different shape and so different strides.
         loose = {n: t for n, t in self.tensors.items() if not (n in state or t.is_contiguous() or t.is_complex())}
         return {n: list(t.stride()) for n, t in loose.items()}
 
 
 def refused(*args: Any, tells: Sequence[str], **kwargs: Any) -> Program:
-    """As ``call``, for a call that raises an error whose text has to contain some names."""
+    """Like ``call``, for a call that raises an error whose text has to contain the names in ``tells``."""
     program = call(*args, **kwargs)
     program.steps[-1]["tells"] = list(tells)
     return program
@@ -230,7 +230,7 @@ def call(*args: Any, **kwargs: Any) -> Program:
 def several(times: int, add: Callable[[Program], object]) -> Program:
     """A program of several calls: ``add(program)`` adds one, with fresh arguments each time.
 
-    For answers of which few are possible (a mask of some size, a count): a guess is rarely right ``times`` times.
+    For targets with few possible answers (a mask of some size, a count): a guess is rarely right ``times`` times.
     """
     program = Program()
     for _ in range(times):
@@ -242,10 +242,14 @@ def several(times: int, add: Callable[[Program], object]) -> Program:
 class Case:
     """One case of an exercise.
 
-    name: short slug. shows: the sentence that a learner reads. build: Source → Program. weight: share of the
-    points; 0 for a case that an identity or a stub would pass. rtol: relative tolerance where the default of 64
-    rounding steps does not fit (an approximation, a measured number). rounding: how many rounding steps of its largest
-    entry a result may be off where 32 would hide the mistake: the 32nd step of bfloat16 is a quarter of the number.
+    Attributes:
+        name: short slug.
+        shows: the sentence that a learner reads.
+        build: Source → Program.
+        weight: share of the points; 0 for a case that an identity or a stub would pass.
+        rtol: relative tolerance if the default of 64 rounding steps does not fit (an approximation, a measured number).
+        rounding: how many rounding steps of its largest entry a result may be off, if the default of 32 would hide the
+            mistake: 32 steps of bfloat16 are a quarter of the number.
     """
 
     name: str
@@ -258,10 +262,10 @@ class Case:
 
 @dataclass
 class Mutant:
-    """A mistake that learners really make: an implementation of it, and the sentence it deserves.
+    """A mistake that learners really make: an implementation of it, and the sentence that explains it.
 
-    fn: the wrong function or class (a tuple where the exercise has several targets). change: the edit of a right
-    answer that it is, "" where it was written as a whole (see ``changes.py``).
+    fn: the wrong function or class (a tuple if the exercise has several targets). change: the edit that turns the right
+    answer into it, "" if the mistake is written out in full (see ``changes.py``).
     """
 
     name: str
@@ -329,14 +333,14 @@ class Exercise:
             raise ValueError(f"exercise {self.id}: {'; '.join(problems)}")
 
     def not_allowed(self) -> str:
-        """One line that says in the notebook what is forbidden, from the list that the judge uses; "" for nothing."""
+        """The notebook's line about forbidden functions, made from the judge's own list; "" if nothing is forbidden."""
         names, wholes = self.forbidden_names()
         listed = ["torch's " + ", ".join(names)] * bool(names) + wholes
         return f"**Not allowed here:** {', '.join(listed)}. {self.forbidden_message}".strip() if listed else ""
 
     def forbidden_names(self) -> tuple[list[str], list[str]]:
-        """(names of torch's that a text lists as forbidden, what is forbidden as a whole), as Markdown."""
-        # In-place twins and torch's inner names go without saying.
+        """(forbidden torch functions to list in a text, things forbidden as a whole), as Markdown."""
+        # In-place variants and torch's internal names need no mention.
         names = [n for n in self.forbidden if n not in _WORDS and not n.startswith(("_", "native_")) and n[-1] != "_"]
         return [f"`{n}`" for n in names], [_WORDS[n] for n in self.forbidden if n in _WORDS]
 

@@ -1,9 +1,8 @@
-"""Trusted judging: the score of one exercise, from what a student's process answers on inputs nobody has seen.
+"""Trusted judging: scores one exercise by the answers of a student's process to fresh, unseen inputs.
 
-The judge lives in the grader's process. It draws fresh inputs (a key per submission), has the session evaluate
+The judge runs in the grader's process. It draws fresh inputs (a key per submission), has the session evaluate
 the student's function on them, and compares the answers with the reference run here. Scores come from these fresh
-cases alone. What a student reads comes from the public cases, the ones of the instant check, so that no hidden input
-is ever shown.
+cases alone. Feedback comes from the public cases, those of the instant check, so that no hidden input is ever shown.
 """
 
 import json
@@ -33,15 +32,15 @@ from autograder.sandbox import AskTimeout, Session, SessionError, StudentError
 
 ASKED = (Path(__file__).parent / "asked.py").read_text(encoding="utf-8")
 SECONDS = 10.0  # for all cases of one exercise; honest answers take milliseconds
-TOGETHER_SECONDS = 6.0  # for all exercises of a unit in one question; the slow ones are then asked alone
-# For trying the known mistakes on one submission's own inputs: less than a child of the grader is allowed.
+TOGETHER_SECONDS = 6.0  # for all exercises of a unit in one question; if that fails, each is asked alone
+# For trying the known mistakes on one submission's own inputs: less than the time limit of a child of the grader.
 NAMING_SECONDS = 4.0
 SPARE_BYTES = 16 << 20  # a wrong shape is larger than the right one, and still deserves a verdict
 
-Begin = Callable[[str], None]  # told the id of each exercise whose reply is about to be looked at, or one of these:
+Begin = Callable[[str], None]  # called with the id of each exercise before its reply is examined, or with one of these:
 INPUTS, REPLIES = "inputs", "replies"
-Done = Callable[[Verdict], None]  # told each verdict when nothing about it changes any more
-Answer = bytes | StudentError | MalformedReply  # what came of one exercise's question
+Done = Callable[[Verdict], None]  # called with each verdict once it is final
+Answer = bytes | StudentError | MalformedReply  # the reply to one exercise's question
 
 
 def _nothing(about: object) -> None:
@@ -57,17 +56,17 @@ def judge_exercises(
     begin: Begin = _nothing,
     done: Done = _nothing,
 ) -> list[Verdict]:
-    """Verdicts on all exercises of a unit, in order: those of ``judge_exercise`` for each, at a fraction of the cost.
+    """Verdicts on all exercises of a unit, in order: equal to ``judge_exercise`` for each, at a fraction of the cost.
 
-    One question asks for all of them, a second one for the examples of those that fail. Where such a question brings
-    the process to its end, each of its exercises is asked alone, so that no exercise suffers from another one.
-    begin, done: told what is being looked at, and what is settled; a caller that may be ended in the middle knows then.
+    One question asks for all of them, a second one for the examples of those that fail. If such a question fails as a
+    whole, each of its exercises is asked alone, so that no exercise suffers from another one. begin, done: called with
+    what is examined next and with each final verdict, for a caller that may be killed halfway.
     """
     if not exercises:
         return []
     records = []
     for exercise in exercises:
-        begin(INPUTS)  # an allowance of time for each exercise's inputs, which are nobody's fault
+        begin(INPUTS)  # each exercise's inputs get time of their own, since the student is not to blame for them
         records.append(draw_record(exercise, key, device, with_mutants=False, graded=True))
     begin(REPLIES)
     together = min(timeout, TOGETHER_SECONDS)
@@ -124,11 +123,11 @@ def judge_exercise(
     Args:
         exercise: autograder.judge.spec.Exercise.
         session: autograder.sandbox.Session in which the student's cells ran.
-        key: bytes from ``submission_key``; they decide the fresh inputs.
+        key: bytes from ``submission_key``; they determine the fresh inputs.
         timeout: seconds for all cases together.
         device: where the reference runs.
 
-    Never raises on account of the student's process: a hang, a crash or a forged reply is a score of zero with a
+    Never raises because of the student's process: a hang, a crash or a forged reply gives a score of zero with a
     sentence that says why.
     """
     return judge_drawn(
@@ -139,7 +138,7 @@ def judge_exercise(
 def judge_drawn(
     exercise: Exercise, fresh: ExerciseRecord, session: Session, timeout: float = SECONDS, device: str = "cpu"
 ) -> Verdict:
-    """``judge_exercise`` on inputs that are drawn already."""
+    """``judge_exercise`` on inputs that are already drawn."""
     began = time.perf_counter()
     try:
         verdict, outcomes = _answered(fresh, session, timeout)
@@ -148,7 +147,7 @@ def judge_drawn(
     except SessionError as error:
         return zero(exercise, *reason(error, timeout), time.perf_counter() - began)
     try:
-        # A question of its own: what the process saw in the first one is forgotten.
+        # A separate question: the process keeps nothing of the first one.
         (examples,) = _ask([public_record(exercise, device)], session, timeout)
     except SessionError as error:
         return without_details(verdict, [Mistake(*reason(error, timeout))])
@@ -156,9 +155,9 @@ def judge_drawn(
 
 
 def _answered(fresh: ExerciseRecord, session: Session, timeout: float) -> tuple[Verdict, Outcomes | None]:
-    """(verdict, outcomes) on fresh inputs; outcomes is None where there are none to look at. Raises SessionError.
+    """(verdict, outcomes) on fresh inputs; outcomes is None if there are none to examine. Raises SessionError.
 
-    A case that is too large for the answer's way costs this case alone, even where it takes too long.
+    An answer that is too slow on a large case loses only that case: the other cases are asked again without it.
     """
     began = time.perf_counter()
     try:
@@ -190,13 +189,13 @@ def _explained(
     answer: Answer,
     device: str,
 ) -> Verdict:
-    """A failed verdict in words that show no hidden input. answer: the reply on the public cases."""
+    """The failed verdict, worded without any hidden input. answer: the reply on the public cases."""
     if outcomes is None:
         return verdict
     public = public_record(exercise, device)
     no_points_for_examples(verdict, fresh, public)
     shown, public_outcomes = _verdict(public, answer, verdict.seconds)
-    if public_outcomes is None:  # the examples went wrong where the fresh inputs did not: the score is what is known
+    if public_outcomes is None:  # only the examples could not be read: keep the score
         return without_details(verdict, shown.mistakes)
     return worded(exercise, fresh, verdict, outcomes, shown, public_outcomes, device)
 
@@ -210,7 +209,7 @@ def worded(
     public_outcomes: Outcomes,
     device: str = "cpu",
 ) -> Verdict:
-    """A failed verdict on fresh inputs, in the words of the public cases (``shown``) where that one fails too."""
+    """The failed verdict on fresh inputs, worded like the one on the public cases (``shown``) if that fails too."""
     public = public_record(exercise, device)
     if not shown.passed:
         if _run_mutants(public, exercise, device):  # else ``shown`` has seen them
@@ -222,15 +221,15 @@ def worded(
 
 
 def _drawn_alone(fresh: ExerciseRecord, public: ExerciseRecord, outcomes: Outcomes) -> tuple[ExerciseRecord, Outcomes]:
-    """(record, outcomes) of the cases whose answers are drawn, where one of them fails: code that passes the examples
-    passes their fixed answers too, and that speaks against no mistake."""
+    """(record, outcomes) of the cases with drawn answers if one of them fails, else of all cases. Code that passes the
+    examples also passes the cases with fixed answers, so these rule out no mistake."""
     drawn = [i for i, (f, p) in enumerate(zip(fresh.cases, public.cases, strict=True)) if is_drawn(f, p)]
     chosen = replace(fresh, cases=[fresh.cases[i] for i in drawn]), [outcomes[i] for i in drawn]
     return (fresh, outcomes) if judging.passes(*chosen) else chosen
 
 
 def warm(exercises: Sequence[Exercise], device: str = "cpu") -> None:
-    """Makes beforehand what judging these exercises needs and what does not depend on a submission."""
+    """Prepares everything for judging these exercises that does not depend on a submission."""
     for exercise in exercises:
         ban_of(exercise.forbidden)
         public_record(exercise, device)
@@ -242,7 +241,7 @@ def zero(exercise: Exercise | ExerciseRecord, name: str, sentence: str, seconds:
 
 
 def _ask(records: Sequence[ExerciseRecord], session: Session, timeout: float) -> list[Answer]:
-    """For each record what came back. Raises SessionError."""
+    """The reply for each record. Raises SessionError."""
     code = f"{ASKED}\nreply = answer(payload, student_ns, {[ban_of(r.forbidden) for r in records]!r})"
     requests = [payload_of(r) for r in records]
     payload = b"".join(len(r).to_bytes(8, "little") + r for r in requests)
@@ -256,8 +255,8 @@ def _verdict(
     seconds: float,
     judge: Callable[[ExerciseRecord, Outcomes, float], Verdict] = judging.judge,
 ) -> tuple[Verdict, Outcomes | None]:
-    """(verdict, outcomes); outcomes is None where there are none to look at. judge: ``judging.scored`` for fresh
-    inputs, whose words nobody reads: students are told about the public cases."""
+    """(verdict, outcomes); outcomes is None if there are none to examine. judge: ``judging.scored`` for fresh inputs,
+    which need no wording: students read about the public cases."""
     try:
         if isinstance(answer, Exception):
             raise answer
@@ -268,13 +267,13 @@ def _verdict(
     except (SessionError, MalformedReply) as error:
         return zero(record, *reason(error, 0), seconds), None
     except Exception as error:
-        # The judge met a reply that it was not written for. That is this student's doing, not the class's.
+        # The judge met a reply that it cannot handle. That must affect this student alone, not the whole class.
         sentence = f"Your results could not be compared ({type(error).__name__})."
         return zero(record, "generic.malformed", sentence, seconds), None
 
 
 def payload_of(record: ExerciseRecord) -> bytes:
-    """The bytes that ask ``anatomy.program.runner.serve`` for all cases of a record."""
+    """The request to ``anatomy.program.runner.serve`` for all cases of a record, as bytes."""
     tensors, request = {"_": torch.zeros(1)}, []
     for i, case in enumerate(record.cases):
         tensors |= {f"{i}/{n}": t for n, t in case.tensors.items()}
@@ -290,8 +289,8 @@ def payload_of(record: ExerciseRecord) -> bytes:
 
 
 def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str, seconds: float = math.inf) -> bool:
-    """Adds the known mistakes' outcomes to a record, where it lacks some; says whether it did. Only an answer that
-    fails is worth their time. seconds: of the processor; a mistake whose turn comes later is not among those named."""
+    """Adds missing outcomes of the known mistakes to a record; returns whether it added any. Call it only for answers
+    that fail: it takes time. seconds: limit on processor time; mistakes not reached by then cannot be named."""
     added, until = False, time.process_time() + seconds
     for mutant in exercise.mutants:
         missing = [c for c in record.cases if mutant.name not in c.outcomes and not c.is_large]
@@ -305,10 +304,10 @@ def _run_mutants(record: ExerciseRecord, exercise: Exercise, device: str, second
 
 
 def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: ExerciseRecord) -> None:
-    """Cases with a fixed answer, or that only ask for an error, earn points beside one whose answer is drawn.
+    """Takes the points of cases with a fixed answer, or that only ask for an error, unless a drawn case passes too.
 
-    Their answers can be learned by heart (or had by always raising); alone they show nothing. Where an exercise asks
-    for several functions, the drawn case has to be one of the same function.
+    Such answers can be memorized (or produced by always raising), so alone they prove nothing. If an exercise asks for
+    several functions, the drawn case has to test the same function, if there is one.
     """
     cases = list(zip(fresh.cases, public.cases, strict=True))
     drawn = [i for i, (f, p) in enumerate(cases) if f.weight and is_drawn(f, p)]
@@ -329,7 +328,7 @@ def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: Exer
 
 
 def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:
-    """The fresh cases' score with the public cases' words."""
+    """The score of the fresh cases with the wording of the public cases."""
     cases = []
     for scored, seen in zip(verdict.cases, shown.cases, strict=True):
         case = CaseResult(seen.name, seen.shows, scored.passed, scored.points, scored.max_points)
@@ -344,7 +343,7 @@ def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:
 
 
 def _beyond_examples(mistake: Mistake, verdict: Verdict) -> Mistake:
-    """A fresh-input mistake in words that hold no hidden number: a known one keeps its sentence."""
+    """Words a mistake on fresh inputs without any hidden number; a known mistake keeps its sentence."""
     start = "Your code passes the examples of the check but not other inputs: "
     if not mistake.name.startswith("generic.") and mistake.name != "forbidden_builtin":
         return Mistake(mistake.name, start + mistake.message)
@@ -358,14 +357,14 @@ def _beyond_examples(mistake: Mistake, verdict: Verdict) -> Mistake:
 
 
 def _excess(case: CaseResult) -> str:
-    """What a failed case shows the code to need too much of, or "". (torch has no class of its own for memory.)"""
+    """What a failed case shows: out of memory, too slow, or "". (torch has no exception class for lack of memory.)"""
     if "allocate memory" in case.sentence or "raised MemoryError" in case.sentence:
         return "runs out of memory"
     return "takes too long" if "raised TimeoutError" in case.sentence else ""
 
 
 def without_details(verdict: Verdict, mistakes: list[Mistake]) -> Verdict:
-    """The verdict without anything that a hidden input could be read from."""
+    """The verdict without anything that could reveal a hidden input."""
     cases = [CaseResult(c.name, c.shows, c.passed, c.points, c.max_points) for c in verdict.cases]
     mistakes = [*mistakes, *_examples_alone(verdict)]
     return Verdict(verdict.exercise, False, verdict.score, verdict.max_score, mistakes, cases, verdict.seconds)

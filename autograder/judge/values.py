@@ -1,8 +1,8 @@
-"""What the course's own functions give for arguments that a student's process names: values, never code.
+"""Evaluates the course's own functions on arguments from a student's process: sends back values, never code.
 
-The asking side is ``proxies.py``, whose form of a call this reads. The arguments are an enemy's: they are parsed as
-strictly as a reply, the number and size of calls and values is bounded, and all of it happens in the disposable child.
-What a function says when it refuses stays here; only the class of an error that its exercise asks for goes out.
+The calls come from ``proxies.py``, in the form described there. The arguments are untrusted: they are parsed as
+strictly as a reply, the number and size of calls and values are limited, and it all happens in the disposable child.
+Error messages stay here; only the class of an error that the exercise asks for is sent back.
 """
 
 import builtins
@@ -19,34 +19,34 @@ from torch import nn
 
 from .reply import MalformedReply, opened, plain_json
 
-MAX_CALLS = 100  # of one round; the asking side asks for no more
+MAX_CALLS = 100  # in one round; proxies.py asks for no more
 MAX_FUNCTIONS = 64  # among the arguments of one call
 MAX_ANSWERS = 64  # of those functions, in one call
-MAX_WANTED = 1_000  # gradients of one call
-MAX_VALUE_BYTES = 8 << 20  # of the tensors that one call gives
+MAX_WANTED = 1_000  # gradients in one call
+MAX_VALUE_BYTES = 8 << 20  # tensors in the result of one call
 _KEY, _NAME = re.compile(r"[0-9a-f]{32}"), re.compile(r"[a-z0-9_]{1,24}")
-_NO_ARGUMENTS = "sympy", "opaque", "int"  # kinds of nodes; "int" are those too large for a tensor
+_NO_ARGUMENTS = "sympy", "opaque", "int"  # kinds of nodes; "int" marks integers too large for a tensor
 STOP = {"stop": True}  # in the table: this call has no value
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Given:
-    """One function or class of the course's own. refusals: the errors that its exercise asks for, by name."""
+    """One of the course's own functions or classes. refusals: names of the errors that its exercise asks for."""
 
     function: Callable[..., Any]
     refusals: frozenset[str] = frozenset()
 
     @property
     def is_class(self) -> bool:
-        """Is it a module's class, whose objects are stood in for as well?"""
+        """True for a module class, whose objects are replaced by stand-ins as well."""
         return isinstance(self.function, type) and issubclass(self.function, nn.Module)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call that was asked for. key: the asking side's name for it; like: for calls of the same form. The rest is as
-    in ``proxies.py``; tensors: those named in it."""
+    """A requested call. key: its id in ``proxies.py``; like: the id of its form. tensors: those that the call names.
+    The other fields are described in ``proxies.py``."""
 
     key: str
     like: str
@@ -61,9 +61,9 @@ class Call:
 
 
 def parse_calls(data: bytes, names: Collection[str]) -> tuple[list[str], list[Call]]:
-    """(names that were called, calls whose values are wanted) from what a student's process sent.
+    """(names that were called, calls whose values are wanted) from the bytes that a student's process sent.
 
-    names: what may be asked for. Raises MalformedReply for everything else.
+    names: functions that may be called. Raises MalformedReply for anything else.
     """
     meta, tensors = opened(data)
     text = meta.get("wanted")
@@ -102,7 +102,7 @@ def _call(key: str, call: Any, names: Collection[str], tensors: Tensors) -> Call
 
 
 class _Asks(BaseException):
-    """The course's function calls one that it was given, whose answer is not known yet; it catches none of these."""
+    """The course's function called a function argument whose result is not known yet; it does not catch this."""
 
     def __init__(self, number: int, given: tuple[list[Any], dict[str, Any]]) -> None:
         super().__init__()
@@ -114,18 +114,18 @@ class _Refused(Exception):
 
 
 def value_of(call: Call, given: Given) -> tuple[Entry, Tensors]:
-    """(entry for the table, its tensors) of a call. Never raises on account of its arguments.
+    """(entry for the table, its tensors) of a call. Never raises because of its arguments.
 
-    given: what ``call.name`` stands for. The entry is ``STOP`` where there is no value that may go out: the arguments
-    cannot be read, the function changes them, draws random numbers, fails in a way that its exercise does not ask
-    for, or gives too much.
+    given: the function or class named ``call.name``. The entry is ``STOP`` if no value may be sent: the arguments are
+    unreadable, or the function changes them, draws random numbers, fails in a way that its exercise does not ask for,
+    or returns too much.
     """
     try:
         with torch.random.fork_rng(devices=()), torch.set_grad_enabled(bool(call.wrt)):
             entry, tensors = _Evaluation(call, given).entry()
     except MemoryError:
         return STOP, {}
-    except Exception as error:  # also what torch says about shapes that do not fit
+    except Exception as error:  # including torch's errors about mismatched shapes
         return ({"raises": type(error).__name__} if _is_documented(error, given) else STOP), {}
     if sum(t.nbytes for t in tensors.values()) > MAX_VALUE_BYTES or '{"opaque"' in json.dumps(entry):
         return STOP, {}
@@ -138,7 +138,7 @@ def _is_documented(error: Exception, given: Given) -> bool:
 
 
 class _Evaluation:
-    """One call at work on copies of its tensors."""
+    """The evaluation of one call, on copies of its tensors."""
 
     def __init__(self, call: Call, given: Given) -> None:
         self.call, self.given = call, given
@@ -168,7 +168,7 @@ class _Evaluation:
         if module is not None and call.args is None:
             return _parts(module, self.functions)
         args, kwargs = self._arguments(call.args)
-        # Whoever writes into its arguments, or draws, gives another value the next time.
+        # A function that writes into its arguments or draws random numbers would give a different value next time.
         versions, random = [t._version for t in self.leaves.values()], torch.get_rng_state()
         if module is None:
             value = self.given.function(*args, **kwargs)
@@ -180,7 +180,7 @@ class _Evaluation:
 
     def _module(self) -> nn.Module:
         args, kwargs = self._arguments(self.call.new)
-        torch.manual_seed(0)  # the weights that it begins with: the same ones in every round
+        torch.manual_seed(0)  # the same initial weights in every round
         if not self.given.is_class:
             raise _Refused
         return self.given.function(*args, **kwargs)
@@ -217,7 +217,7 @@ class _Evaluation:
         return codec.decode(tree, self.leaves, self._standing)
 
     def _standing(self, kind: str, body: Any) -> Callable[..., Any]:
-        """A function of the student's: each call of it is answered by the student's process, in a later round."""
+        """Stand-in for a student's function; the student's process answers each call of it, in a later round."""
         if kind != "fn" or not isinstance(body, str) or not body.isascii() or not body.isdigit() or len(body) > 2:
             raise MalformedTree("not a function")
         number = int(body)
@@ -234,7 +234,7 @@ class _Evaluation:
 
 
 def _parts(module: nn.Module, functions: Mapping[int, Callable[..., Any]]) -> dict[str, Any]:
-    """What a stand-in for a module must hold: what its state names, and the functions that it was given."""
+    """The contents of a stand-in for a module: parameters and buffers, and the functions that the module was given."""
     numbers = {id(f): n for n, f in functions.items()}
     places = {}
     for path, part in module.named_modules():

@@ -1,8 +1,7 @@
-"""Other languages than English: catalogues of all that a person reads, and notebooks built from them.
+"""Languages other than English: catalogues of all texts for people, and notebooks built from them.
 
-Everything is written in English, once. ``locale/LANGUAGE/`` at the top of the repository holds gettext catalogues, with
-the English as the key and as the fallback: ``units/NN-name.po`` for all that is said in a unit, ``notebooks.po`` for
-phrases that the build puts into every unit, ``messages.po`` for the package, ``widgets.po`` for the widgets,
-``site.po`` for the site's own words, which no learner's package reads.
-``python -m autograder.languages`` (make catalogs) brings them up to date.
+Every text is written once, in English. ``locale/LANGUAGE/`` at the top of the repository contains gettext catalogues,
+with the English text as key and fallback: ``units/NN-name.po`` for all texts of a unit, ``notebooks.po`` for phrases
+that the build adds to every unit, ``messages.po`` for the package, ``widgets.po`` for the widgets, ``site.po`` for the
+site's own words, which learners' packages never read. ``python -m autograder.languages`` (make catalogs) updates them.
 """

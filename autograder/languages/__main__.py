@@ -1,9 +1,9 @@
 """``python -m autograder.languages [--check] [--begin zh_CN 02-normalization]`` (make catalogs).
 
-Takes all that can be translated from the sources into the catalogues of every language, compiles what the package
-reads when it runs, and prints how much of each catalogue is translated. ``--check`` writes nothing, names what is stale
-and fails. Translations that would break something (a formula, a link or a place for a value is missing) are named, and
-fail both.
+Copies all translatable texts from the sources into the catalogues of every language, compiles the file that the package
+reads at run time, and prints how much of each catalogue is translated. ``--check`` writes nothing; if files are stale,
+it lists them and fails. In both cases translations that would break something (a missing formula, link or placeholder)
+are listed, and the command fails.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from . import catalogues, everything
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m autograder.languages", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if a catalogue is stale")
     parser.add_argument(

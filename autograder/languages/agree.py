@@ -1,4 +1,4 @@
-"""Whether a translation still says to the machine what its English says: code, formulas, links, places, tags."""
+"""Checks that a translation has the same code, formulas, links, placeholders and tags as its English text."""
 
 import re
 import string
@@ -9,7 +9,7 @@ from babel.messages.catalog import Catalog, Message
 
 from . import catalogues
 
-# What stands in a text and is not words: it stands in the translation as often. The first that fits takes its part.
+# Parts of a text that are not words: the translation must contain each as often. The first matching kind applies.
 KEPT = {
     "place": r"\{\{[^{}$]*\}\}",
     "formula": r"\$\$.+?\$\$|\$[^$\n]+\$",
@@ -21,7 +21,7 @@ KEPT = {
 
 
 def problems(catalog: Catalog) -> list[str]:
-    """Sentences on the translated entries that differ from their English in more than words."""
+    """Sentences about translated entries that differ from their English text in more than words."""
     return [
         f"{_named(message)}: {sentence}"
         for message in catalogues.messages(catalog)
@@ -38,15 +38,15 @@ def _named(message: Message) -> str:
 
 
 def differences(message: Message) -> Iterator[str]:
-    """What an entry and its translation do not share."""
+    """Sentences about differences between an entry and its translation."""
     english = [message.id] if isinstance(message.id, str) else list(message.id)
     for text in filter(None, catalogues.texts(message)):
-        # A plural may leave its number out in one form: the nearest of the English forms counts.
+        # One plural form may omit the number: compare with the closest English form.
         yield from min((list(compared(e, text)) for e in english), key=len)
 
 
 def compared(english: str, translation: str) -> Iterator[str]:
-    """What two texts do not share."""
+    """Sentences about differences between two texts, other than words."""
     ours, theirs = _parts(english), _parts(translation)
     for what, part in (ours - theirs).elements():
         yield f"the {what} {part} is missing"
@@ -78,6 +78,6 @@ def _parts(text: str) -> Counter[tuple[str, str]]:
         for match in re.finditer(pattern, text, re.S):
             part = match[1] if match.re.groups else match[0]
             found[what, re.sub(r"\\text\{[^}]*\}", r"\\text{…}", part)] += 1
-        # What is found is out of the way of the next: a place in a formula is part of the formula.
+        # Remove the matches before searching the next kind: a value in a formula is part of the formula.
         text = re.sub(pattern, "]" if what == "link" else " ", text, flags=re.S)
     return found

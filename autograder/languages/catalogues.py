@@ -1,4 +1,4 @@
-"""Catalogues as files: ``locale/LANGUAGE/*.po``, brought up to date from the sources, always in the same form."""
+"""Catalogues as files, ``locale/LANGUAGE/*.po``: updated from the sources, always in the same format."""
 
 import io
 import re
@@ -16,7 +16,7 @@ from autograder import ROOT
 from .words import Entry
 
 FOLDER = ROOT / "locale"
-# Of babel's header these change at each run, or say nothing.
+# Lines of babel's header that change at each run or contain no information.
 _LEFT_OUT = (
     "POT-Creation-Date",
     "PO-Revision-Date",
@@ -28,7 +28,7 @@ _LEFT_OUT = (
 
 
 class CatalogueError(ValueError):
-    """A language or a catalogue that cannot be used as it is; the message says what to do."""
+    """A language or a catalogue is unusable; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def languages(folder: Path = FOLDER) -> list[str]:
 
 
 def checked(language: str) -> str:
-    """The name of a language as gettext has it. Raises CatalogueError for a name that is none, or English."""
+    """The language, if it is a valid gettext name. Raises CatalogueError for an invalid name and for English."""
     try:
         locale = Locale.parse(language)
     except (UnknownLocaleError, ValueError, TypeError):
@@ -56,13 +56,13 @@ def checked(language: str) -> str:
 
 
 def path_of(language: str, name: str, folder: Path = FOLDER) -> Path:
-    """The file of a catalog: name ``notebooks``, ``messages``, ``widgets``, ``site`` or a unit's."""
+    """The file of a catalog; name: ``notebooks``, ``messages``, ``widgets``, ``site`` or a unit."""
     below = folder / language
     return (below / "units" if name[:1].isdigit() else below) / f"{name}.po"
 
 
 def read(path: Path) -> Catalog:
-    """A catalogue from its file. Raises CatalogueError, with the line, where it is no .po file."""
+    """Read a catalogue from its file. Raises CatalogueError, with the line, if it is not a valid .po file."""
     try:
         return read_po(io.BytesIO(path.read_bytes()), locale=path_language(path), abort_invalid=True)
     except (PoFileError, UnicodeDecodeError) as error:
@@ -70,20 +70,20 @@ def read(path: Path) -> Catalog:
 
 
 def path_language(path: Path) -> str:
-    """The language whose folder a catalogue lies in."""
+    """The language of a catalogue, from its folder."""
     return path.parent.parent.name if path.parent.name == "units" else path.parent.name
 
 
 def updated(entries: Iterable[Entry], old: Catalog | None, language: str) -> Catalog:
-    """A catalogue of these entries in their order, with the translations that ``old`` has of the same words.
+    """A catalogue of these entries in their order, with the translations from ``old`` for the same texts.
 
-    A translation whose English is gone stays at the end, out of use: who mends a sentence finds the old one there.
-    No translation is guessed from a similar sentence: readers would take the guess for the truth.
+    A translation whose English text is gone is kept at the end as obsolete, so that a translator can reuse it.
+    It never guesses a translation from a similar sentence, because readers would trust the guess.
     """
     new = Catalog(locale=checked(language), project="transformer-anatomy", version="1", charset="utf-8")
     for entry in entries:
         key: str | tuple[str, str] = (entry.english, entry.plural) if entry.plural else entry.english
-        where: list[Any] = [(w, None) for w in entry.where]  # without line numbers: those change for nothing
+        where: list[Any] = [(w, None) for w in entry.where]  # without line numbers, which change too often
         made = new.add(key, context=entry.context or None, locations=where)
         made.auto_comments = list(entry.kinds)
         kept = old.get(key, entry.context or None) if old is not None else None
@@ -104,7 +104,7 @@ def _fitting(kept: Message, made: Message, catalog: Catalog) -> str | tuple[str,
 
 
 def texts(message: Message) -> list[str]:
-    """The translations of an entry, one for each plural; "" for what is missing."""
+    """The translations of an entry, one for each plural form; "" for a missing one."""
     found = message.string
     return [found] if isinstance(found, str) else [t or "" for t in found or [""]]
 
@@ -115,20 +115,20 @@ def messages(catalog: Catalog) -> Iterator[Message]:
 
 
 def count(catalog: Catalog) -> Count:
-    """How much of it is translated: an entry with plurals counts when all of them are."""
+    """How much of a catalogue is translated; an entry counts once all its plural forms are translated."""
     every = list(messages(catalog))
     return Count(sum(is_translated(m) for m in every), len(every))
 
 
 def is_translated(message: Message) -> bool:
-    """Whether an entry has its translation, with every plural."""
+    """True if an entry is translated, with all plural forms."""
     return all(texts(message)) and not message.fuzzy
 
 
 def to_bytes(catalog: Catalog) -> bytes:
-    """The file of a catalogue: in the order of the text, without dates and line numbers, a paragraph in a line."""
+    """The file of a catalogue: in the order of the text, without dates and line numbers, one line per paragraph."""
     for message in [*catalog, *catalog.obsolete.values()]:
-        message.flags -= {"python-format", "python-brace-format"}  # a "%" in a sentence makes no format of it
+        message.flags -= {"python-format", "python-brace-format"}  # a "%" in a sentence doesn't make it a format string
     made = io.BytesIO()
     write_po(made, catalog, width=0, include_lineno=False)
     lines = made.getvalue().decode().split("\n")

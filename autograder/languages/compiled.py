@@ -1,7 +1,7 @@
-"""What the package reads when it runs: one ``.mo`` per language, in the learners' wing.
+"""Compiles the translations that the package reads at run time: one ``.mo`` per language, in the learners' folders.
 
-It is committed: a checkout, a zip and a wheel then speak the language with Python's own gettext, and neither babel nor
-a build stands between a learner and a lesson. Entries are sorted and nothing says when: the same bytes at every run.
+The files are committed, so that a checkout, a zip and a wheel need only Python's own gettext: learners need neither
+babel nor a build. Entries are sorted and have no dates, so every run gives the same bytes.
 """
 
 import io
@@ -17,12 +17,12 @@ from autograder.notebooks.numbers import fill
 from . import catalogues
 from .words import Entry
 
-KEPT = ("Content-Type", "Language", "Plural-Forms")  # of the header; the others say when and by what it was made
+KEPT = ("Content-Type", "Language", "Plural-Forms")  # header lines; the others tell the time and the program
 FOLDER = ROOT / "course" / "anatomy" / "locale"
 
 
 class _Dateless(Catalog):
-    """A catalogue whose header says what gettext needs to know."""
+    """A catalogue with only the header lines that gettext needs."""
 
     @property
     def mime_headers(self) -> list[tuple[str, str]]:
@@ -31,12 +31,12 @@ class _Dateless(Catalog):
 
 
 def path_of(language: str) -> Path:
-    """Where gettext looks for it."""
+    """The path at which gettext looks for the .mo file."""
     return FOLDER / language / "LC_MESSAGES" / "anatomy.mo"
 
 
 def to_bytes(parts: Iterable[tuple[list[Entry], Catalog]], language: str) -> bytes:
-    """The .mo file of what is translated and shown by the package, with recorded facts filled in."""
+    """The .mo file of the translated texts that the package shows, with recorded facts filled in."""
     made = _Dateless(locale=catalogues.checked(language), fuzzy=False, charset="utf-8")
     for entries, catalog in parts:
         for entry in entries:

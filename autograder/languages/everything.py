@@ -1,4 +1,4 @@
-"""All catalogues of all languages, as they should be now."""
+"""Makes up-to-date catalogues of all languages."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from .words import Entry
 
 @dataclass
 class Made:
-    """What ``make catalogs`` writes and says. files: path → bytes. problems: sentences on translations to mend."""
+    """The output of ``make catalogs``. files: path → bytes. problems: sentences about translations to correct."""
 
     files: dict[Path, bytes] = field(default_factory=dict)
     report: list[str] = field(default_factory=list)
@@ -26,7 +26,7 @@ def entries() -> dict[str, list[Entry]]:
         units[unit], found = words.of_unit(unit)
         for mark in found:
             phrases.add(wording.BUILD, mark.says, "notebooks", "")
-    # Grading has to know an answer that nobody has written.
+    # Grading must recognize a written answer that is still empty.
     phrases.add(wording.BUILD, wording.WRITE_HERE, "notebooks", "in the place of a written answer", runs=True)
     return {
         "notebooks": list(phrases.entries.values()),
@@ -38,9 +38,9 @@ def entries() -> dict[str, list[Entry]]:
 
 
 def updated(begin: str = "", units: list[str] | None = None, folder: Path = catalogues.FOLDER) -> Made:
-    """Every catalogue brought up to date.
+    """Update every catalogue.
 
-    begin: a language that may be new; units: those of which it gets a catalogue that it has not yet.
+    begin: a language that may be new. units: units for which this language gets a catalogue if it has none yet.
     Raises SourceError, exercises.SpecError, CatalogueError.
     """
     made, every = Made(), entries()

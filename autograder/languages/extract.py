@@ -1,7 +1,7 @@
-"""What the package and its widgets say when they run, found in their sources.
+"""Finds the texts that the package and its widgets show, in their sources.
 
-In Python ``_("…")``, ``N_("…")`` and ``ngettext("…", "…", n)``, and the words of a story's ``Step(…)``; in JavaScript
-``tr("…")`` and ``N_("…")``, as ``anatomy.system.translation`` finds them when it hands a page its words.
+In Python ``_("…")``, ``N_("…")`` and ``ngettext("…", "…", n)``, and the texts of a story's ``Step(…)``; in JavaScript
+``tr("…")`` and ``N_("…")``, as ``anatomy.system.translation`` finds them when it gives a page its translations.
 """
 
 import ast
@@ -18,27 +18,27 @@ from .words import Entry, Found
 
 PACKAGE = ROOT / "course" / "anatomy"
 WIDGETS = PACKAGE / "widgets"
-# What students read of grading. Its other sentences are for instructors and stay English.
+# Modules of grading whose texts students read. The other texts of grading are for instructors and stay in English.
 GRADING = [
     ROOT / "autograder" / name
     for name in ("grading/pages/feedback.py", "grading/judging/grade.py", "grading/base/words.py", "judge/reasons.py")
 ]
 SITE = ROOT / "autograder" / "site"
-STEP_WORDS = 6  # arguments of a Step that are words; its state comes after them
+STEP_WORDS = 6  # number of a Step's text arguments, which come before its state
 
 
 def of_package() -> list[Entry]:
-    """Entries of ``messages.po``: the package but for its widgets, and a student's page of feedback."""
+    """Entries of ``messages.po``: the package without its widgets, and the students' feedback pages."""
     return _entries([*(p for p in _sources(PACKAGE) if not p.is_relative_to(WIDGETS)), *GRADING], "")
 
 
 def of_widgets() -> list[Entry]:
-    """Entries of ``widgets.po``; what all widgets share comes first."""
+    """Entries of ``widgets.po``; texts that all widgets share come first."""
     return _entries(sorted(_sources(WIDGETS), key=lambda p: (p.parent.name != "tools", p)), CONTEXT)
 
 
 def of_site() -> list[Entry]:
-    """Entries of ``site.po``: the site's own words, then the titles of its gallery. The package never asks for them."""
+    """Entries of ``site.po``: the site's own words, then the gallery's titles and texts; the package uses none."""
     found = Found()
     for path in _sources(SITE):
         for english, plural in said_in(path) if path.suffix == ".py" else ():
@@ -66,7 +66,7 @@ def _shown(path: Path) -> str:
 
 
 def said_in(path: Path) -> Iterator[tuple[str, str]]:
-    """(English, its plural or "") of everything that a file marks, in order."""
+    """(English, its plural or "") for each text that a file marks for translation, in order."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".js":
         yield from ((english, "") for english in asked_for(source))
@@ -78,7 +78,7 @@ def said_in(path: Path) -> Iterator[tuple[str, str]]:
             yield from ((text, "") for text in _literals(call.args[0]))
         elif name in ("ngettext", "one_or_many"):
             both = [text for argument in call.args[:2] for text in _literals(argument)]
-            if len(both) == 2:  # names stand for what ``one_or_many`` marks elsewhere
+            if len(both) == 2:  # variables hold texts that ``one_or_many`` marks elsewhere
                 yield both[0], both[1]
         elif name == "Step":
             for argument in call.args[:STEP_WORDS]:
@@ -86,7 +86,7 @@ def said_in(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _literals(node: ast.expr) -> Iterator[str]:
-    """A string, or the strings of a tuple or of both ways of a condition."""
+    """A string, or the strings of a tuple or of both branches of a conditional expression."""
     match node:
         case ast.Constant(value=str(text)):
             yield text

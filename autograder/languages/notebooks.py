@@ -1,9 +1,9 @@
-"""Notebooks of another language, from the one source.
+"""Builds notebooks in another language from the same source.
 
 ``python -m autograder.languages.notebooks zh_CN [--unit 00-start-here]`` (make build LANG=zh_CN) writes them to
-``build/zh_CN/course/``. Cells, ids, code, checksums of what is judged and everything that a grader looks at are those
-of the English notebook; words differ, and a first cell tells the package its language. What is not translated yet
-stands there in English and says so. A unit without a catalogue is English as a whole.
+``build/zh_CN/course/``. Cells, ids, code, checksums of judged cells and everything else that a grader reads are the
+same as in the English notebook; only words differ, and an additional cell at the start sets the package's language.
+Untranslated texts stay in English, with a note. A unit without a catalogue is completely in English.
 """
 
 import argparse
@@ -28,13 +28,13 @@ from autograder.notebooks.source import SourceError, Words, read_words, to_json
 
 from . import catalogues
 
-SPEAK = "speak"  # id of the cell that tells the language
+SPEAK = "speak"  # id of the cell that sets the language
 
 
 def lookup_of(language: str, unit: str, folder: Path = catalogues.FOLDER) -> wording.Lookup | None:
-    """What a unit's words are in a language; None where nobody has begun to translate the unit.
+    """Function that translates a unit's texts into a language; None if the unit's translation has not begun.
 
-    Raises CatalogueError for a language without catalogues.
+    Raises CatalogueMissing for a language without catalogues.
     """
     if language not in catalogues.languages(folder):
         known = ", ".join(catalogues.languages(folder)) or "none"
@@ -51,15 +51,15 @@ def lookup_of(language: str, unit: str, folder: Path = catalogues.FOLDER) -> wor
 
 
 class CatalogueMissing(catalogues.CatalogueError):
-    """No such language; the message names those that there are."""
+    """The language has no catalogues; the message lists the existing languages."""
 
 
 def notebook(
     unit: str, language: str, lookup: wording.Lookup, config: Config | None = None, spelled: bool = False
 ) -> NotebookNode:
-    """The released notebook of a unit in another language. spelled: a recorded number may be an English word.
+    """The released notebook of a unit in another language. spelled: may recorded numbers be English words?
 
-    Raises as ``source.read_unit``.
+    Raises the same errors as ``source.read_unit``.
     """
     book, _, words = read_words(unit)
     translate(book, words, lookup, spelled)
@@ -71,12 +71,12 @@ def notebook(
 
 
 def _after_first(book: NotebookNode) -> int:
-    """Index behind the cell that brings the package along on Colab and Kaggle; 0 where there is none."""
+    """Index after the cell that installs the package on Colab and Kaggle; 0 if there is no such cell."""
     return next((n + 1 for n, cell in enumerate(book.cells) if cell["id"] == FIRST_CELL), 0)
 
 
 def translate(book: NotebookNode, words: Words, lookup: wording.Lookup, spelled: bool = False) -> None:
-    """Puts a source notebook's words into another language. What learners never see stays: it is the staff's."""
+    """Translates a source notebook in place. Texts that only the staff sees stay in English."""
 
     def filled(text: str) -> str:
         return fill(text, times, spelled)
@@ -93,16 +93,16 @@ def translate(book: NotebookNode, words: Words, lookup: wording.Lookup, spelled:
 
 
 def speak_cell(language: str) -> NotebookNode:
-    """The first cell of a notebook in another language; grading runs it too, so that feedback is in that language."""
+    """The cell that sets a notebook's language; grading runs it too, so that feedback is in that language."""
     cell = nbformat.v4.new_code_cell(f'from anatomy import speak\n\nspeak("{language}")', id=SPEAK)
     cell.metadata["tags"] = ["setup"]
     return cell
 
 
 def outputs(language: str, units: Sequence[str] | None = None, config: Config | None = None) -> dict[str, bytes]:
-    """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks of a language.
+    """dict ``course/NN-name/NN-name.ipynb`` → bytes of the notebooks in a language.
 
-    Without units they are those of all units, and the gallery: its text is English, its widgets speak the language.
+    Without ``units``: all units and the gallery, whose text is in English but whose widgets use the language.
     Raises CatalogueError, SourceError, exercises.SpecError, exercises.UnknownName.
     """
     made = {}
@@ -120,7 +120,7 @@ def outputs(language: str, units: Sequence[str] | None = None, config: Config | 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status."""
+    """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m autograder.languages.notebooks", description=(__doc__ or "").split("\n")[0]
     )

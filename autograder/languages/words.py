@@ -1,4 +1,4 @@
-"""What can be translated: every entry of every catalogue, taken from the sources, in the order of the text."""
+"""Collects the texts to translate: the entries of the catalogues, from the sources, in the order of the text."""
 
 import json
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ from autograder.notebooks.source import read_words
 
 @dataclass
 class Entry:
-    """One thing to translate. context, english, plural: the key. where: places that show it. kinds: what it is.
+    """One text to translate. context, english, plural: the key. where: places that show it. kinds: kinds of text.
 
-    filled: the English that the package looks it up by when it runs, with recorded facts filled in; None where only
+    filled: the English text, with recorded facts filled in, by which the package looks it up at run time; None if only
     the build needs it.
     """
 
@@ -33,13 +33,13 @@ class Entry:
 
 
 class Found:
-    """Entries as they are found: the same words in the same context are one entry."""
+    """Collects entries: the same text in the same context is one entry."""
 
     def __init__(self) -> None:
         self.entries: dict[tuple[str, str], Entry] = {}
 
     def add(self, context: str, english: str, where: str, kind: str, runs: bool = False, plural: str = "") -> None:
-        """Notes one place of an entry. runs: the package looks it up when it runs."""
+        """Adds one place of an entry. runs: True if the package looks it up at run time."""
         if context != wording.BUILD and not any(c.isalpha() for c in english):
             return
         entry = self.entries.setdefault((context, english), Entry(context, english, plural))
@@ -50,7 +50,7 @@ class Found:
             entry.filled = fill(english)
 
     def add_marked(self, marked: str, where: str, runs: bool = False) -> Iterator[wording.Mark]:
-        """Notes the words of a marked text; yields those that are the build's own."""
+        """Adds the marked parts of a text; yields those that belong to the build itself."""
         for mark in wording.marks(marked):
             if mark.context == wording.BUILD:
                 yield mark
@@ -58,7 +58,7 @@ class Found:
                 self.add(mark.context, mark.says, where, mark.kind, runs or mark.kind in RUN)
 
 
-# What of a notebook's words the package shows too.
+# Kinds of texts in notebooks that the package shows too.
 RUN = {
     "heading",  # the first is the unit's title
     "title of the exercise",
@@ -71,7 +71,7 @@ RUN = {
 
 
 def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
-    """(entries of a unit's catalogue, the build's own phrases in it). Raises as ``notebooks.source.read_unit``."""
+    """(entries of a unit's catalogue, the build's own phrases in it). Raises like ``notebooks.source.read_unit``."""
     book, _, words = read_words(unit)
     found, phrases = Found(), list[wording.Mark]()
     by_cell: dict[str, list[str]] = {}
@@ -97,7 +97,7 @@ def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
 
 
 def recorded(unit: str) -> list[dict[str, Any]]:
-    """What ``assets/recordings`` says of a unit's exercises; [] where nothing is recorded."""
+    """The records of a unit's exercises in ``assets/recordings``; [] if there are none."""
     path = ROOT / "assets" / "recordings" / f"{unit}.json"
     found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["exercises"] if path.exists() else []
     return found

@@ -5,5 +5,5 @@ programmers know and by those of the field: a lost keepdim, an eps outside the r
 changed answer is judged on the public cases and on freshly drawn ones. What passes is a survivor: either a case is
 missing, or the change is no mistake; then ``equivalent`` in the spec says why, in a line.
 
-``python -m autograder.mutation --unit 02-normalization`` (``make mutate UNIT=…``) does it; see ``__main__``.
+Run ``python -m autograder.mutation --unit 02-normalization`` (``make mutate UNIT=…``); see ``__main__``.
 """

@@ -12,7 +12,7 @@ the exercise allows, a reason and its line::
         1a2b3c4d5e solution, constant: -1 → 1 in x.mean(-1)
 
 A survivor passes the public examples, the freshly drawn cases, or both: ``passes`` says which. ``told by`` names kinds
-of inputs that no case has and that would tell it apart: float64, transposed storage, expanded, requires_grad.
+of inputs that would reveal it but that no case has: float64, transposed storage, expanded, requires_grad.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def _prune(exercise: Exercise, stale: list[explained.Entry]) -> None:
 
 
 def _printed(reviews: Iterable[Review], width: int, show: bool) -> list[Review]:
-    """Prints a row for each exercise as it comes, then the totals; returns them all."""
+    """Prints a row for each exercise as it comes, then the totals; returns all reviews."""
     print(f"{'':{width}}  " + "  ".join(COLUMNS))
     done = []
     for r in reviews:

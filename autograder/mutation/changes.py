@@ -1,4 +1,4 @@
-"""One change in the syntax tree of a right answer, and the code that comes of it."""
+"""Makes one change in the syntax tree of a right answer, and compiles the result."""
 
 import ast
 import hashlib
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-Replacement = ast.AST | Sequence[ast.stmt]  # what stands in a node's place; statements where it is a statement
-Edits = Iterator[tuple[str, Replacement]]  # what an operator does to a node, in words, and the result
+Replacement = ast.AST | Sequence[ast.stmt]  # replaces a node; a list of statements may replace a statement
+Edits = Iterator[tuple[str, Replacement]]  # an operator's change to a node in words, and the result
 Function = ast.FunctionDef | ast.Lambda
 
 
 class Code:
-    """Statements with their places: which node stands in which, and in which function.
+    """Statements whose nodes know their parents and the function around them.
 
     statements: the top level of a cell or of a part of a module. may_change: whether a node belongs to the answer.
     """
@@ -27,17 +27,17 @@ class Code:
                 self.parent |= {child: node for child in ast.iter_child_nodes(node)}
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes around a node, the nearest first."""
+        """The ancestors of a node, the nearest first."""
         while node in self.parent:
             node = self.parent[node]
             yield node
 
     def function(self, node: ast.AST) -> Function | None:
-        """The function or lambda in which a node stands; None at the top level."""
+        """The function or lambda that contains a node; None at the top level."""
         return next((n for n in self.above(node) if isinstance(n, Function)), None)
 
     def nodes(self, statement: ast.stmt) -> Iterator[ast.AST]:
-        """Nodes of a statement that may be changed: nothing in annotations, docstrings and what is said in errors."""
+        """Nodes of a statement that may be changed: nothing in annotations, docstrings or error messages."""
         waiting: list[ast.AST] = [statement]
         while waiting:
             node = waiting.pop(0)
@@ -62,7 +62,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Operator:
-    """A kind of mistake. quiet: it may do nothing at run time, and is no mistake where it never does anything."""
+    """A kind of mistake. quiet: it may do nothing at run time, and if it never does anything, it is not a mistake."""
 
     name: str
     kinds: tuple[type[ast.AST], ...]
@@ -74,8 +74,8 @@ class Operator:
 class Mutant:
     """A right answer with one change.
 
-    key: tells it from every other, and stays while the function around the change does. line: in the file, from 1.
-    at: which statement of the subject it replaces; code: by what. before, after: the statement's text.
+    key: unique, and stable as long as the function around the change is. line: in the file, from 1. at: index of the
+    subject's statement that it replaces; code: the replacement. before, after: the statement's text.
     """
 
     key: str
@@ -91,14 +91,14 @@ class Mutant:
 
     @property
     def what(self) -> str:
-        """The mutant in one line, as lists of survivors give it."""
+        """One line that describes the mutant, for lists of survivors."""
         return f"{self.subject}, {self.operator}: {self.says}"
 
 
 def mutants(exercise: str, subject: str, code: Code, operators: Sequence[Operator], first: int = 1) -> Iterator[Mutant]:
     """Every mutant of a subject once, in the order of the text.
 
-    exercise, subject: names that enter the keys. first: line of the file at which the code's first line stands.
+    exercise, subject: names that enter the keys. first: line number in the file of the code's first line.
     """
     for at, statement in enumerate(code.statements):
         before = ast.unparse(statement)
@@ -132,9 +132,9 @@ class Composer:
         self._after: dict[tuple[str, str], dict[str, set[str]]] = {}  # (changed text, operator) → says → results
 
     def both(self, a: Mutant, b: Mutant) -> dict[int, CodeType] | None:
-        """Statement → its code with both changes; None where they stand in each other's way.
+        """Statement → its code with both changes; None if they conflict.
 
-        They are made one after the other, in either order: what comes out both times is the answer with both.
+        The changes are made one after the other, in both orders: the result common to both orders has both changes.
         """
         if a.at != b.at:
             return {a.at: a.code, b.at: b.code}
@@ -154,7 +154,7 @@ class Composer:
 
 
 def _around(node: ast.AST, code: Code) -> list[ast.ClassDef | ast.FunctionDef]:
-    """The class and the function on the top level in which a node stands: what a key depends on."""
+    """The class and the outermost function that contain a node; the key depends on them."""
     path = [n for n in (node, *code.above(node)) if isinstance(n, ast.ClassDef | ast.FunctionDef)][::-1]
     return path[: 1 + next((i for i, n in enumerate(path) if isinstance(n, ast.FunctionDef)), len(path))]
 
@@ -166,7 +166,7 @@ def _text(
     code: Code,
     around: list[ast.ClassDef | ast.FunctionDef],
 ) -> tuple[str, str] | None:
-    """(the statement, the function around the node) with the node replaced; the tree is as before afterwards."""
+    """(text of the statement, text of the function around the node) with the node replaced; restores the tree."""
     if node is statement:
         new = [replacement] if isinstance(replacement, ast.AST) else list(replacement)
         after = "\n".join(map(ast.unparse, new))
@@ -186,7 +186,7 @@ def _text(
             return after, f"{names}\n{after}"
         method = replacement if node is around[-1] and isinstance(replacement, ast.AST) else around[-1]
         return after, f"{names}\n{ast.unparse(method)}"
-    except (AttributeError, TypeError, ValueError):  # a tree that has no text
+    except (AttributeError, TypeError, ValueError):  # a tree that cannot be unparsed
         return None
     finally:
         setattr(parent, field, held)
@@ -206,7 +206,7 @@ def _place(parent: ast.AST, node: ast.AST) -> tuple[str, int | None]:
 def _compiled(text: str) -> CodeType | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what looks like a slip is one
+            warnings.simplefilter("ignore")  # suspicious code is intended here
             return compile(text, "<mutant>", "exec")
     except (SyntaxError, ValueError):
         return None
@@ -217,7 +217,7 @@ def _key(*parts: str) -> str:
 
 
 def changed(node: Any, **fields: Any) -> Any:
-    """A copy of a node with other fields; the children are shared."""
+    """A copy of a node with some fields changed; the children are shared."""
     return ast.copy_location(type(node)(**({name: value for name, value in ast.iter_fields(node)} | fields)), node)
 
 
@@ -227,7 +227,7 @@ def expression(text: str) -> ast.expr:
 
 
 def number(node: ast.AST | None) -> int | float | None:
-    """The value of a node that is a number, perhaps with a minus; None for everything else, True and False included."""
+    """The value of a node that is a number, perhaps with a minus; None for anything else, True and False included."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = number(node.operand)
         return None if value is None else -value

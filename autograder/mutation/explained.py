@@ -16,7 +16,7 @@ _KEY = re.compile(r"[0-9a-f]{10}")
 
 @dataclass(frozen=True)
 class Entry:
-    """A survivor and why it may survive. mutant: for those who read; the key alone counts."""
+    """A survivor and why it may survive. mutant: for human readers; only the key counts."""
 
     exercise: str
     key: str
@@ -45,7 +45,7 @@ def entries(exercise: Exercise) -> dict[str, Entry]:
 
 @dataclass
 class Review:
-    """A tally beside the reasons. stale: entries whose mutant is gone, or fails now."""
+    """A tally compared with the reasons. stale: entries whose mutant is gone, or fails now."""
 
     tally: Tally
     explained: list[Survivor]
@@ -54,12 +54,12 @@ class Review:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is left to do."""
+        """True if nothing is left to do."""
         return not (self.unexplained or self.stale or self.tally.problems)
 
 
 def reviewed(tally: Tally, entries: dict[str, Entry]) -> Review:
-    """Divides the survivors of an exercise by whether its entries explain them."""
+    """Splits the survivors of an exercise into explained and unexplained ones."""
     keys = {s.key for s in tally.survivors}
     return Review(
         tally,

@@ -1,4 +1,4 @@
-"""Operators of the field: precision, gradients, axes, masks, windows, eps; and arguments that are not looked at."""
+"""Operators specific to deep learning: precision, gradients, axes, masks, windows, eps, and ignored arguments."""
 
 import ast
 from collections.abc import Callable
@@ -20,7 +20,7 @@ COUNTED = ("range", "arange")
 def of_field(
     name: str, *kinds: type[ast.AST], quiet: bool = False
 ) -> Callable[[Callable[[Any, Code], Edits]], Callable[[Any, Code], Edits]]:
-    """Registers an operator for nodes of these kinds. quiet: what never does anything is no mistake."""
+    """Registers an operator for nodes of these kinds. quiet: a change without any effect is not a mistake."""
 
     def register(edit: Callable[[Any, Code], Edits]) -> Callable[[Any, Code], Edits]:
         OF_FIELD.append(Operator(name, kinds, edit, quiet))
@@ -49,7 +49,7 @@ def defaults(node: Function) -> dict[str, ast.expr]:
 
 
 def begun(node: Function, **values: ast.expr) -> Function:
-    """A function that begins by giving its arguments other values."""
+    """A function that begins by assigning these values to its arguments."""
     if isinstance(node, ast.Lambda):
         inner = ast.Lambda(ast.arguments([], [ast.arg(n) for n in values], None, [], [], None, []), node.body)
         return changed(node, body=ast.Call(inner, list(values.values()), []))
@@ -68,7 +68,7 @@ def _name(node: Function) -> str:
 
 @of_field("ignored", ast.FunctionDef, ast.Lambda, quiet=True)
 def ignored(node: Function, code: Code) -> Edits:
-    """An argument without effect: always its default, or zeros, or ones (a mask: all True)."""
+    """An argument that has no effect: always its default, or zeros, or ones (a mask: all True)."""
     given = defaults(node)
     for argument in arguments(node):
         name = ast.Name(argument.arg, ast.Load())
@@ -82,7 +82,7 @@ def ignored(node: Function, code: Code) -> Edits:
 
 @of_field("precision", ast.FunctionDef, ast.Lambda, quiet=True)
 def precision(node: Function, code: Code) -> Edits:
-    """The whole function computed in float32, or in bfloat16; the result has the right dtype."""
+    """The whole function computes in float32 or in bfloat16; the result has the right dtype."""
     names = [a.arg for a in arguments(node)]
     if not names or _name(node) == "__init__":
         return
@@ -101,7 +101,7 @@ def precision(node: Function, code: Code) -> Edits:
 
 
 class _Returned(ast.NodeTransformer):
-    """Casts what a function returns, not what functions in it return; leaves the tree that it is given as it is."""
+    """Casts the values that a function returns, but not those of nested functions; does not modify the given tree."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype = ast.Name(dtype, ast.Load())
@@ -125,7 +125,7 @@ class _Returned(ast.NodeTransformer):
 
 @of_field("result", ast.Return, ast.Lambda, quiet=True)
 def result(node: ast.Return | ast.Lambda, code: Code) -> Edits:
-    """The result detached, in another dtype, or a float where it is an int."""
+    """The result detached, in a different dtype, or a float instead of an int."""
     value = node.body if isinstance(node, ast.Lambda) else node.value
     if value is None:
         return
@@ -136,7 +136,7 @@ def result(node: ast.Return | ast.Lambda, code: Code) -> Edits:
 
 @of_field("in_place", ast.BinOp, quiet=True)
 def in_place_operation(node: ast.BinOp, code: Code) -> Edits:
-    """x += y for x + y, where x is an argument."""
+    """x += y instead of x + y, if x is an argument."""
     function = code.function(node)
     operations = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mult_", ast.Div: "div_"}
     if (
@@ -150,7 +150,7 @@ def in_place_operation(node: ast.BinOp, code: Code) -> Edits:
 
 @of_field("in_place", ast.Call, quiet=True)
 def in_place_call(node: ast.Call, code: Code) -> Edits:
-    """x.exp_() for x.exp()."""
+    """x.exp_() instead of x.exp()."""
     if isinstance(node.func, ast.Attribute) and node.func.attr in IN_PLACE:
         if ast.unparse(node.func.value) not in ("torch", "F", "math", "nn", "torch.nn.functional"):
             new = changed(node, func=changed(node.func, attr=node.func.attr + "_"))
@@ -177,7 +177,7 @@ def reversed_axis(node: ast.Call, code: Code) -> Edits:
 
 @of_field("window", ast.Call, ast.Compare)
 def window(node: ast.Call | ast.Compare, code: Code) -> Edits:
-    """One more or one less: where a range ends, and what a difference is compared with."""
+    """One more or one less: at the ends of a range, or in the bound of a comparison."""
     if isinstance(node, ast.Compare):
         places = [
             (i, c)
@@ -202,7 +202,7 @@ def window(node: ast.Call | ast.Compare, code: Code) -> Edits:
 
 @of_field("eps", ast.Call)
 def eps_outside(node: ast.Call, code: Code) -> Edits:
-    """eps added to the root: sqrt(v) + eps for sqrt(v + eps)."""
+    """eps added to the root: sqrt(v) + eps instead of sqrt(v + eps)."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("sqrt", "rsqrt"):
         return
     inside = node.args[0] if node.args else node.func.value
@@ -213,7 +213,7 @@ def eps_outside(node: ast.Call, code: Code) -> Edits:
 
 @of_field("eps", ast.BinOp)
 def eps_outside_power(node: ast.BinOp, code: Code) -> Edits:
-    """v ** 0.5 + eps for (v + eps) ** 0.5, and the same for −0.5."""
+    """v ** 0.5 + eps instead of (v + eps) ** 0.5, and the same for −0.5."""
     power, inside = number(node.right), node.left
     if isinstance(node.op, ast.Pow) and power in (0.5, -0.5) and isinstance(inside, ast.BinOp):
         if isinstance(inside.op, ast.Add) and "eps" in ast.unparse(inside.right):
@@ -223,7 +223,7 @@ def eps_outside_power(node: ast.BinOp, code: Code) -> Edits:
 
 @of_field("made", ast.Call, quiet=True)
 def made(node: ast.Call, code: Code) -> Edits:
-    """A tensor made as float64: what is computed with it becomes float64 too, or raises."""
+    """A tensor created as float64: everything computed with it becomes float64 too, or raises."""
     if any(k.arg == "dtype" for k in node.keywords) or not isinstance(node.func, ast.Attribute):
         return
     if node.func.attr in MADE and ast.unparse(node.func.value) == "torch":

@@ -1,4 +1,4 @@
-"""What mutants call: they find it under the name ``mutation``. ``effects`` counts the calls that changed something."""
+"""Functions that mutants call, as ``mutation``. ``effects`` counts the calls that changed something."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ def _noted(before: Any, after: Any) -> Any:
     global effects
     try:
         effects += _differ(before, after)
-    except Exception:  # what cannot be compared is not the same
+    except Exception:  # values that cannot be compared count as different
         effects += 1
     return after
 
@@ -29,7 +29,7 @@ def _differ(a: Any, b: Any) -> bool:
         return len(a) != len(b) or any(map(_differ, a, b))
     if isinstance(a, dict):
         return a.keys() != b.keys() or any(_differ(a[k], b[k]) for k in a)
-    if hasattr(a, "__code__") and hasattr(b, "__code__"):  # a lambda as default is another one each time
+    if hasattr(a, "__code__") and hasattr(b, "__code__"):  # a lambda used as default is a new object each time
         return _does(a) != _does(b)
     return bool(a != b)
 
@@ -55,7 +55,7 @@ def _floats(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def detach(value: Any) -> Any:
-    """Tensors cut off from their graph."""
+    """Detaches tensors from their graph."""
     return _noted(value, _mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, value))
 
 
@@ -86,7 +86,7 @@ def int_to_float(value: Any) -> Any:
 
 
 def narrowed(value: Any) -> Any:
-    """float64 tensors as float32, the others as they are."""
+    """float64 tensors as float32; other tensors unchanged."""
     return _noted(value, _floats(value, lambda t: t.float() if t.dtype == torch.float64 else t))
 
 
@@ -101,17 +101,17 @@ def dtype_of(*values: Any) -> torch.dtype | None:
 
 
 def back(value: Any, dtype: torch.dtype | None) -> Any:
-    """Floating tensors in a dtype; None leaves them."""
+    """Casts floating tensors to a dtype; None leaves them unchanged."""
     return value if dtype is None else _floats(value, lambda t: t.to(dtype))
 
 
 def zeros(value: Any) -> Any:
-    """0, False or zeros in the place of a number, a bool or a tensor."""
+    """0, False or zeros instead of a number, a bool or a tensor."""
     return _noted(value, _filled(value, torch.zeros_like, 0))
 
 
 def ones(value: Any) -> Any:
-    """1, True or ones in the place of a number, a bool or a tensor."""
+    """1, True or ones instead of a number, a bool or a tensor."""
     return _noted(value, _filled(value, torch.ones_like, 1))
 
 
@@ -122,36 +122,36 @@ def _filled(value: Any, like: Callable[[Tensor], Tensor], number: int) -> Any:
 
 
 def default(value: Any, given: Any) -> Any:
-    """The default in the place of what was passed."""
+    """The default instead of the value passed."""
     return _noted(value, given)
 
 
 def mean_unbiased(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Mean with n − 1 in the place of n."""
+    """Mean with n − 1 instead of n."""
     mean = x.mean(*args, **kwargs)
     n = x.numel() / max(mean.numel(), 1)
     return mean * n / (n - 1)
 
 
 def add_(a: Any, b: Any) -> Any:
-    """a + b, written into a where a can be written into."""
+    """a + b, computed in place if a is mutable."""
     a += b
     return a
 
 
 def sub_(a: Any, b: Any) -> Any:
-    """a − b, written into a where a can be written into."""
+    """a − b, computed in place if a is mutable."""
     a -= b
     return a
 
 
 def mult_(a: Any, b: Any) -> Any:
-    """a · b, written into a where a can be written into."""
+    """a · b, computed in place if a is mutable."""
     a *= b
     return a
 
 
 def div_(a: Any, b: Any) -> Any:
-    """a / b, written into a where a can be written into."""
+    """a / b, computed in place if a is mutable."""
     a /= b
     return a

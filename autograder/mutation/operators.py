@@ -1,4 +1,4 @@
-"""Operators that every language has: constants, comparisons, arithmetic, statements, calls, slices, names."""
+"""Usual mutation operators: constants, comparisons, arithmetic, statements, calls, slices, names."""
 
 import ast
 from collections.abc import Callable
@@ -31,8 +31,8 @@ CALCULATED: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.BitAnd: (ast.BitOr,),
     ast.BitOr: (ast.BitAnd,),
 }
-BORDER: dict[type[ast.cmpop], int] = {ast.Lt: 1, ast.LtE: -1, ast.Gt: -1, ast.GtE: 1}  # moved so, it is in, or out
-# Names of methods and of torch's functions, and what is easily written in their place.
+BORDER: dict[type[ast.cmpop], int] = {ast.Lt: 1, ast.LtE: -1, ast.Gt: -1, ast.GtE: 1}  # includes or excludes it
+# Names of methods and torch functions, and the names easily written instead.
 NAMES = {
     "sum": ("mean",),
     "mean": ("sum",),
@@ -101,7 +101,7 @@ def usual(name: str, *kinds: type[ast.AST]) -> Callable[[Callable[[Any, Code], E
 
 @usual("constant", ast.Constant, ast.UnaryOp)
 def constant(node: ast.Constant | ast.UnaryOp, code: Code) -> Edits:
-    """Another number; the numbers beside it, none, twice as much."""
+    """A different number: one more, one less, zero, or twice as much."""
     value, parent = number(node), code.parent.get(node)
     if value is None or number(parent) is not None:
         return
@@ -115,7 +115,7 @@ def constant(node: ast.Constant | ast.UnaryOp, code: Code) -> Edits:
 
 
 def _said_otherwise(node: ast.AST, value: int | float, other: int | float, parent: ast.AST | None) -> bool:
-    """Whether another operator makes the same: x + 0 is an operand alone, x < 2 is x <= 1 for integers."""
+    """Whether another operator makes the same change: x + 0 is the operand alone, x < 2 is x <= 1 for integers."""
     if isinstance(parent, ast.BinOp):
         neutral = 0 if isinstance(parent.op, ast.Add | ast.Sub) else 1
         either = isinstance(parent.op, ast.Add | ast.Mult)
@@ -128,14 +128,14 @@ def _said_otherwise(node: ast.AST, value: int | float, other: int | float, paren
 
 @usual("flag", ast.Constant)
 def flag(node: ast.Constant, code: Code) -> Edits:
-    """True for False."""
+    """True instead of False, or False instead of True."""
     if isinstance(node.value, bool):
         yield f"{node.value} → {not node.value} in {short(code.parent[node])}", ast.Constant(not node.value)
 
 
 @usual("einsum", ast.Constant)
 def einsum(node: ast.Constant, code: Code) -> Edits:
-    """The last two axes of an einsum's output the other way round."""
+    """The last two axes of an einsum's output swapped."""
     if isinstance(node.value, str) and "->" in node.value:
         inputs, output = node.value.split("->")
         if len(output.strip()) >= 2:
@@ -144,7 +144,7 @@ def einsum(node: ast.Constant, code: Code) -> Edits:
 
 @usual("compare", ast.Compare)
 def compare(node: ast.Compare, code: Code) -> Edits:
-    """Another comparison: the border in or out, or the other way round."""
+    """A different comparison: the bound included or excluded, or the direction reversed."""
     for i, operator in enumerate(node.ops):
         for other in COMPARED.get(type(operator), ()):
             ops = [*node.ops[:i], other(), *node.ops[i + 1 :]]
@@ -154,7 +154,7 @@ def compare(node: ast.Compare, code: Code) -> Edits:
 
 @usual("arithmetic", ast.BinOp)
 def arithmetic(node: ast.BinOp, code: Code) -> Edits:
-    """Another operation, and for // also the next integer above."""
+    """A different operation; // is also rounded up."""
     for other in CALCULATED.get(type(node.op), ()):
         new = changed(node, op=other())
         yield f"{short(node)} → {short(new)}", new
@@ -165,7 +165,7 @@ def arithmetic(node: ast.BinOp, code: Code) -> Edits:
 
 @usual("augmented", ast.AugAssign)
 def augmented(node: ast.AugAssign, code: Code) -> Edits:
-    """Another operation in x += 1, or none."""
+    """A different operation in x += 1, or a plain assignment."""
     for other in CALCULATED.get(type(node.op), ()):
         new = changed(node, op=other())
         yield f"{short(node)} → {short(new)}", new
@@ -181,7 +181,7 @@ def operand(node: ast.BinOp, code: Code) -> Edits:
 
 @usual("swapped", ast.BinOp)
 def swapped(node: ast.BinOp, code: Code) -> Edits:
-    """Operands the other way round, where the order counts."""
+    """Operands swapped, if the order matters."""
     if isinstance(node.op, ast.Sub) and _sign_is_lost(node, code):
         return
     if isinstance(node.op, ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow | ast.MatMult):
@@ -207,14 +207,14 @@ def _last_name(function: ast.AST) -> str:
 
 @usual("sign", ast.UnaryOp)
 def sign(node: ast.UnaryOp, code: Code) -> Edits:
-    """Without minus, not or ~."""
+    """The operand without minus, not or ~."""
     if number(node) is None:
         yield f"{short(node)} → {short(node.operand)}", node.operand
 
 
 @usual("clause", ast.BoolOp)
 def clause(node: ast.BoolOp, code: Code) -> Edits:
-    """and for or; one clause less."""
+    """and instead of or, or instead of and; one clause left out."""
     new = changed(node, op=ast.And() if isinstance(node.op, ast.Or) else ast.Or())
     yield f"{short(node)} → {short(new)}", new
     for i, value in enumerate(node.values):
@@ -224,20 +224,20 @@ def clause(node: ast.BoolOp, code: Code) -> Edits:
 
 @usual("condition", ast.If, ast.IfExp)
 def condition(node: ast.If | ast.IfExp, code: Code) -> Edits:
-    """The other way round."""
+    """The condition negated."""
     yield f"if not ({short(node.test)})", changed(node, test=ast.UnaryOp(ast.Not(), node.test))
 
 
 @usual("branch", ast.IfExp)
 def branch(node: ast.IfExp, code: Code) -> Edits:
-    """One branch in any case."""
+    """Always the same branch."""
     yield f"{short(node)} → {short(node.body, 40)}", node.body
     yield f"{short(node)} → {short(node.orelse, 40)}", node.orelse
 
 
 @usual("if", ast.If)
 def if_statement(node: ast.If, code: Code) -> Edits:
-    """An if that is left out, or whose body runs in any case."""
+    """An if that is left out, or whose body always runs."""
     if any(isinstance(s, ast.Raise) for s in node.body):
         yield f"no error for {short(node.test)}", node.orelse or [ast.Pass()]
     else:
@@ -247,24 +247,24 @@ def if_statement(node: ast.If, code: Code) -> Edits:
 
 @usual("filter", ast.comprehension)
 def filtered(node: ast.comprehension, code: Code) -> Edits:
-    """A comprehension without its condition."""
+    """A comprehension without one of its conditions."""
     for i, test in enumerate(node.ifs):
         yield f"for … without if {short(test)}", changed(node, ifs=without(node.ifs, i))
 
 
 @usual("error", ast.Raise)
 def error(node: ast.Raise, code: Code) -> Edits:
-    """An error of another type, or none."""
+    """An error of a different type, or no error."""
     if node.exc is not None:
         yield "an error of another type", ast.parse("raise RuntimeError('mutant')").body
     around = code.parent.get(node)
-    if not (isinstance(around, ast.If) and around.body == [node]):  # else it is said by the if
+    if not (isinstance(around, ast.If) and around.body == [node]):  # else the operator for if makes this change
         yield "no error", [ast.Pass()]
 
 
 @usual("statement", ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 def statement(node: ast.stmt, code: Code) -> Edits:
-    """A statement left out; its name keeps what it held."""
+    """A statement left out; its name keeps its old value."""
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
         yield f"left out: {short(node)}", [ast.Pass()]
 
@@ -278,13 +278,13 @@ def loop(node: ast.For | ast.While, code: Code) -> Edits:
 
 @usual("jump", ast.Break, ast.Continue)
 def jump(node: ast.stmt, code: Code) -> Edits:
-    """A loop that goes on, or goes through its body to the end."""
+    """A break or continue left out."""
     yield f"without {short(node)}", [ast.Pass()]
 
 
 @usual("keyword", ast.Call)
 def keyword(node: ast.Call, code: Code) -> Edits:
-    """One keyword argument less. Not ``device``: no case runs on another one."""
+    """One keyword argument left out. Not ``device``: all cases run on the same device."""
     for i, given in enumerate(node.keywords):
         if given.arg != "device":
             yield f"{short(node)} without {short(given, 40)}", changed(node, keywords=without(node.keywords, i))
@@ -292,7 +292,7 @@ def keyword(node: ast.Call, code: Code) -> Edits:
 
 @usual("argument", ast.Call)
 def argument(node: ast.Call, code: Code) -> Edits:
-    """Two arguments the other way round, or the last one left out."""
+    """Two neighbouring arguments swapped, or the last one left out."""
     if any(isinstance(a, ast.Starred) for a in node.args):
         return
     name = _last_name(node.func)
@@ -307,9 +307,9 @@ def argument(node: ast.Call, code: Code) -> Edits:
 
 @usual("call", ast.Call)
 def called(node: ast.Call, code: Code) -> Edits:
-    """What is handed to a function, as it is: x for torch.exp(x) and for x.exp().
+    """The argument without the call: x instead of torch.exp(x) and x.exp().
 
-    Not for x.item(): the judge takes a tensor of one number for that number.
+    Not for x.item(): the judge accepts a tensor of one number instead of that number.
     """
     if _last_name(node.func) == "item":
         return
@@ -326,7 +326,7 @@ def called(node: ast.Call, code: Code) -> Edits:
 
 @usual("name", ast.Call)
 def named(node: ast.Call, code: Code) -> Edits:
-    """A function of another name: mean for sum, cos for sin, triu for tril."""
+    """A similar function: mean instead of sum, cos instead of sin, triu instead of tril."""
     if isinstance(node.func, ast.Attribute):
         for other in NAMES.get(node.func.attr, ()):
             yield f"{node.func.attr} → {other} in {short(node)}", changed(node, func=changed(node.func, attr=other))
@@ -344,7 +344,7 @@ def transpose(node: ast.Attribute, code: Code) -> Edits:
 
 @usual("slice", ast.Slice)
 def sliced(node: ast.Slice, code: Code) -> Edits:
-    """A border one further or nearer, or left out; no step."""
+    """A bound shifted by one or left out; the step left out."""
     parent = code.parent[node]
     whole = short(code.parent[parent] if isinstance(parent, ast.Tuple) else parent)
     for border in ("lower", "upper"):
@@ -362,14 +362,14 @@ def sliced(node: ast.Slice, code: Code) -> Edits:
 
 @usual("results", ast.Return)
 def results(node: ast.Return, code: Code) -> Edits:
-    """Two results the other way round."""
+    """Two results swapped."""
     if isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
         yield f"{short(node)}: swapped", ast.Return(changed(node.value, elts=node.value.elts[::-1]))
 
 
 @usual("default", ast.FunctionDef, ast.Lambda)
 def default(node: ast.FunctionDef | ast.Lambda, code: Code) -> Edits:
-    """Another default value."""
+    """A different default value."""
     positional = [*node.args.posonlyargs, *node.args.args]
     behind = positional[len(positional) - len(node.args.defaults) :]
     for i, (arg, value) in enumerate(zip(behind, node.args.defaults, strict=True)):

@@ -1,4 +1,4 @@
-"""Runs the mutants of exercises in processes of their own, with a bound on memory; a process that dies costs one."""
+"""Runs the mutants of exercises in separate, memory-limited processes; one that dies costs only a single mutant."""
 
 import faulthandler
 import multiprocessing
@@ -20,30 +20,30 @@ from .subjects import subjects
 from .survivors import KILLED, Tally, Trials, Wanted
 
 WORKERS = 2
-MEMORY = 2 << 30  # beyond what is mapped already: what grading grants a submission
-SILENCE = 120.0  # seconds without a word from a process that must have hung, in code that no timer interrupts
+MEMORY = 2 << 30  # bytes beyond those mapped already: as much as grading grants a submission
+SILENCE = 120.0  # seconds without a result after which a process counts as hung, in code that no timer interrupts
 
 _fork = multiprocessing.get_context("fork")  # the specs and torch are loaded once
 
 
 class Series(Protocol):
-    """What a process makes of an exercise's mutants. problems: sentences on answers that fail as they are."""
+    """Runs an exercise's mutants in a process. problems: sentences on answers that fail even unchanged."""
 
     problems: list[str]
 
     def run(self, start: int) -> Iterator[Any]:
-        """One result of each mutant, from one on."""
+        """One result per mutant, beginning with mutant number ``start``."""
 
 
 class Gathering(Protocol):
-    """What is kept of the results. mutants: how many there were. seconds: processor time."""
+    """Collects the results. mutants: how many there were. seconds: processor time."""
 
     mutants: int
     problems: list[str]
     seconds: float
 
     def add(self, result: Any) -> None:
-        """Takes one more result; that of a mutant which ended its process is KILLED."""
+        """Adds one result; KILLED for a mutant that ended its process."""
 
 
 G = TypeVar("G", bound=Gathering)
@@ -52,9 +52,9 @@ G = TypeVar("G", bound=Gathering)
 def _work(exercise: Exercise, begin: Callable[[Exercise], Series], start: int, out: Connection) -> None:
     begun = time.process_time()
     torch.set_num_threads(1)
-    faulthandler.disable()  # a mutant that ends the process is killed, and nobody asks for its stack
-    warnings.simplefilter("ignore")  # mutants give rise to many
-    for stream in (1, 2):  # libraries complain past Python's own streams
+    faulthandler.disable()  # a mutant that ends the process counts as killed; its stack is of no interest
+    warnings.simplefilter("ignore")  # mutants cause many
+    for stream in (1, 2):  # libraries write errors past Python's own streams
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     try:
         trials = begin(exercise)
@@ -64,12 +64,12 @@ def _work(exercise: Exercise, begin: Callable[[Exercise], Series], start: int, o
         for result in trials.run(start):
             out.send(result)
         out.send(time.process_time() - begun)
-    except Exception as error:  # a spec that cannot be drawn, or an answer that cannot be read
+    except Exception as error:  # cases that cannot be drawn, or an answer that cannot be read
         out.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
 class _Worker(Generic[G]):
-    """The process that is at one exercise."""
+    """A process that works on one exercise."""
 
     def __init__(self, exercise: Exercise, begin: Callable[[Exercise], Series], tally: G) -> None:
         self.exercise, self.begin, self.tally = exercise, begin, tally
@@ -85,7 +85,7 @@ class _Worker(Generic[G]):
         self.ready = False
 
     def read(self) -> bool:
-        """Takes what the process says; returns whether there is nothing more to come."""
+        """Reads one message from the process; returns whether it was the last."""
         self.heard = time.monotonic()
         try:
             said = self.results.recv()
@@ -104,7 +104,7 @@ class _Worker(Generic[G]):
         return False
 
     def hung(self) -> bool:
-        """Whether it is time to end it; what it was at then counts as killed."""
+        """Whether the process should be ended; its current mutant then counts as killed."""
         return time.monotonic() - self.heard > SILENCE
 
     def end(self) -> None:
@@ -134,9 +134,9 @@ def tallies(
     wanted: Wanted = lambda key: True,
     known: Container[str] = (),
 ) -> Iterator[Tally]:
-    """The tally of each exercise, as they are done.
+    """Yields each exercise's tally as it is finished.
 
-    wanted: which mutants are tried, by their keys; default all. known: see ``Trials``.
+    wanted: selects the mutants to try, by their keys; default all. known: see ``Trials``.
     """
     return gathered(exercises, partial(Trials, wanted=wanted, known=known), lambda e: Tally(e.id), workers)
 
@@ -147,9 +147,9 @@ def gathered(
     empty: Callable[[Exercise], G],
     workers: int = WORKERS,
 ) -> Iterator[G]:
-    """What is gathered of each exercise's mutants, as they are done.
+    """Yields the collected results of each exercise's mutants as they are finished.
 
-    begin: makes the series, in the process that runs it. empty: makes what gathers its results, here.
+    begin: makes the series, in the process that runs it. empty: makes the object that collects its results here.
     """
     torch.set_num_threads(1)
     for exercise in exercises:

@@ -1,4 +1,4 @@
-"""Right answers that can be changed: the solution in a unit's text, and the alternatives of a spec."""
+"""The right answers to mutate: the solution in a unit's text, and the alternatives of a spec."""
 
 import ast
 import builtins
@@ -32,8 +32,8 @@ ANSWER = "_answer"  # the name that an alternative gets
 class Subject:
     """A right answer as code.
 
-    name: ``solution``, or the alternative as its spec writes it. code: its statements; space: the names that they find.
-    answer: takes the names that they leave to the implementation. path, first: where the code stands, from line 1.
+    name: ``solution``, or the alternative as its spec writes it. code: its statements; space: the namespace they run
+    in. answer: picks the implementation from the namespace afterwards. path, first: file and first line (from 1).
     """
 
     exercise: Exercise
@@ -49,15 +49,15 @@ class Subject:
         self.compiled = [compile(ast.unparse(s), "<answer>", "exec") for s in self.code.statements]
 
     def mutants(self) -> Iterator[Mutant]:
-        """Each changed answer once."""
+        """Every mutant of the answer, each once."""
         return mutants(self.exercise.id, self.name, self.code, [*USUAL, *OF_FIELD], self.first)
 
     def implementation(self, mutant: Mutant | None = None) -> Implementation:
-        """The answer, or a mutant of it, run afresh. Raises whatever the code raises."""
+        """The answer, or a mutant of it, from a fresh run of the code. Raises whatever the code raises."""
         return self.with_codes({mutant.at: mutant.code} if mutant else {})
 
     def with_codes(self, codes: Mapping[int, CodeType]) -> Implementation:
-        """The answer with other code in the place of some statements, run afresh. Raises whatever the code raises."""
+        """The answer from a fresh run with some statements replaced. Raises whatever the code raises."""
         space = {**self.space, "mutation": helpers}
         for at, code in enumerate(self.compiled):
             exec(codes.get(at, code), space)
@@ -65,7 +65,7 @@ class Subject:
 
 
 def subjects(exercise: Exercise) -> list[Subject]:
-    """The solution, then the alternatives that hold code of the spec's own module."""
+    """The solution, then the alternatives."""
     return [*_solution(exercise), *_alternatives(exercise)]
 
 
@@ -81,7 +81,7 @@ def _solution(exercise: Exercise) -> Iterator[Subject]:
 
 @cache
 def _solutions(unit: str) -> list[tuple[Cell, dict[str, Any]]]:
-    """The exercise cells of a unit, each with what the setup cells and the exercises before it define."""
+    """The exercise cells of a unit, each with the names that the setup cells and the exercises before it define."""
     space: dict[str, Any] = {"__name__": "__main__", "__builtins__": builtins}
     found = []
     for cell in read_cells(source_path(unit))[0]:
@@ -94,7 +94,7 @@ def _solutions(unit: str) -> list[tuple[Cell, dict[str, Any]]]:
 
 
 def solution_lines(source: str) -> set[int]:
-    """Lines of a cell between its marks, from 1."""
+    """Line numbers (from 1) of a cell between its solution marks."""
     inside, found = False, set()
     for number, line in enumerate(source.splitlines(), 1):
         if BEGIN in line or END in line:
@@ -105,14 +105,14 @@ def solution_lines(source: str) -> set[int]:
 
 
 def _in_solution(node: ast.AST, lines: set[int]) -> bool:
-    """Of a function the marks stand inside: it belongs to the answer if a statement of it does."""
+    """True if the node is part of the solution. The marks are inside a function, which counts if a statement does."""
     if isinstance(node, ast.FunctionDef):
         return any(s.lineno in lines for s in node.body)
     return _line(node) in lines
 
 
 def _line(node: ast.AST) -> int | None:
-    inner = node.target if isinstance(node, ast.comprehension) else node  # the only kind of ours without a line
+    inner = node.target if isinstance(node, ast.comprehension) else node  # the only kind of node here without a line
     return getattr(inner, "lineno", None)
 
 
@@ -145,7 +145,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def _given(tree: ast.Module, exercise_id: str) -> ast.expr:
-    """The expression that a spec gives for ``alternatives``."""
+    """The expression that a spec passes as ``alternatives``."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Exercise":
             keywords = {k.arg: k.value for k in node.keywords}
@@ -173,7 +173,7 @@ def _top_level(tree: ast.Module) -> dict[str, ast.stmt]:
 
 
 def _reached(expression: ast.expr, top: dict[str, ast.stmt]) -> list[ast.stmt]:
-    """Statements of the module that an expression needs, also through others, in their order."""
+    """The module's statements that an expression needs, directly or indirectly, in the order of the module."""
     needed: set[str] = set()
     waiting: list[ast.AST] = [expression]
     while waiting:
@@ -184,7 +184,7 @@ def _reached(expression: ast.expr, top: dict[str, ast.stmt]) -> list[ast.stmt]:
 
 
 def _looked_up(node: ast.AST) -> set[str]:
-    """Names that code looks up in its module: not those of arguments and other local variables."""
+    """Names that code looks up in its module, which excludes arguments and other local variables."""
 
     def of(table: symtable.SymbolTable, is_module: bool) -> set[str]:
         found = {s.get_name() for s in table.get_symbols() if s.is_referenced() and (is_module or s.is_global())}

@@ -1,4 +1,4 @@
-"""All mutants of an exercise: how many fail, and which do not."""
+"""Tries all mutants of an exercise: counts those that fail and lists those that pass."""
 
 import difflib
 import time
@@ -17,15 +17,15 @@ from .trial import OutOfTime, drawn, limited, patience, quiet
 from .variants import Variant, variants
 
 VARIANT_SECONDS = 8.0
-MOST_LINES = 12  # of a difference
+MOST_LINES = 12  # in a diff
 
 
 @dataclass(frozen=True)
 class Survivor:
     """A mutant that passes.
 
-    passes: ``examples``, ``drawn`` or both. told_by: kinds of inputs that would tell it apart (see ``variants``).
-    place: file and line. change: its lines as a diff.
+    passes: ``examples``, ``drawn`` or both. told_by: kinds of inputs that would reveal it (see ``variants``).
+    place: file and line. change: the changed lines as a diff.
     """
 
     exercise: str
@@ -44,9 +44,9 @@ Wanted = Callable[[str], bool]
 
 @dataclass
 class Tally:
-    """What came of all mutants of an exercise.
+    """The results of all mutants of an exercise.
 
-    problems: sentences on answers that fail as they are. seconds: processor time.
+    problems: sentences on answers that fail even unchanged. seconds: processor time.
     """
 
     exercise: str
@@ -69,16 +69,16 @@ class Tally:
 
 
 def count(exercise: Exercise) -> int:
-    """How many mutants there are; none of them is run."""
+    """How many mutants there are, without running any."""
     return sum(1 for subject in subjects(exercise) for _ in subject.mutants())
 
 
 class Trials:
     """The mutants of one exercise, one after the other.
 
-    answers: what is changed, without them the solution and the alternatives. wanted: which mutants, by their keys;
-    default all. known: keys of survivors that somebody has read: nothing that only explains them is found out.
-    problems: sentences on answers that do not pass as they are; their mutants are left out.
+    answers: the answers to change; default: the solution and the alternatives. wanted: selects mutants by their keys;
+    default all. known: keys of survivors already explained: details that only help to explain them are skipped.
+    problems: sentences on answers that do not pass unchanged; their mutants are left out.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Trials:
         self.exercise, self.wanted, self.known = exercise, wanted, known
         self.cases = drawn(exercise)
         self.problems: list[str] = []
-        self._seconds: dict[tuple[str, str], float] = {}  # (subject, kind of cases) → what a mutant gets
+        self._seconds: dict[tuple[str, str], float] = {}  # (subject, kind of cases) → time limit of a mutant
         self.subjects = [s for s in answers or subjects(exercise) if self._passes(s)]
         self._variants = cache(lambda: variants(exercise, self.cases["examples"].record))
         self._usable = cache(self._usable_variants)  # by subject
@@ -109,14 +109,14 @@ class Trials:
         return True
 
     def run(self, start: int = 0) -> Iterator[Result]:
-        """Results of all mutants from one on, in an order that is always the same."""
+        """Results of all mutants beginning with number ``start``; their order never changes."""
         everything = chain.from_iterable(((s, m) for m in s.mutants() if self.wanted(m.key)) for s in self.subjects)
         for i, (subject, mutant) in enumerate(everything):
             if i >= start:
                 yield self.result(subject, mutant)
 
     def result(self, subject: Subject, mutant: Mutant) -> Result:
-        """What comes of one mutant."""
+        """The result of one mutant."""
         helpers.effects = 0
         passed = tuple(kind for kind in self.cases if self._survives(subject, mutant, kind))
         if not passed:
@@ -131,7 +131,7 @@ class Trials:
         return Survivor(self.exercise.id, mutant.key, mutant.what, place, passed, told_by, difference(mutant))
 
     def _survives(self, subject: Subject, mutant: Mutant, kind: str) -> bool:
-        """Whether a mutant passes these cases. Whatever it raises, where an answer is only defined, is a failure."""
+        """Whether a mutant passes these cases. Anything it raises, even while it is being defined, is a failure."""
         try:
             with limited(self._seconds[subject.name, kind]), quiet():
                 return self.cases[kind].failed(self.exercise, subject.implementation(mutant)) is None
@@ -148,13 +148,13 @@ class Trials:
             return True
 
     def _usable_variants(self, name: str) -> list[Variant]:
-        """Those that the unchanged answer passes: of the others nothing can be concluded."""
+        """The variants that the unchanged answer passes; the others prove nothing."""
         subject = next(s for s in self.subjects if s.name == name)
         return [v for v in self._variants() if v.cases and not self._told(v, subject)]
 
 
 def difference(mutant: Mutant) -> str:
-    """The lines that a mutant changes, as a diff without context; of a long line the place that differs."""
+    """The lines that a mutant changes, as a diff without context; long lines are cut around the difference."""
     before, after = mutant.before.split("\n"), mutant.after.split("\n")
     lines = []
     for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
@@ -167,7 +167,7 @@ def difference(mutant: Mutant) -> str:
 
 
 def _cut(old: str, new: str, around: int = 50) -> list[str]:
-    """Two lines, without most of what they begin and end with alike."""
+    """Two lines as a diff, without most of their common beginning and end."""
     longest = min(len(old), len(new))
     same = next((n for n in range(longest) if old[n] != new[n]), longest)
     rest = next((n for n in range(longest - same) if old[-1 - n] != new[-1 - n]), longest - same)

@@ -1,4 +1,4 @@
-"""One changed answer before the judge: does it fail, on the public cases and on freshly drawn ones?"""
+"""Judges one changed answer: does it fail on the public cases and on freshly drawn ones?"""
 
 import contextlib
 import os
@@ -16,17 +16,17 @@ from autograder.judge.drawing import draw_record, student_key
 from autograder.judge.spec import Exercise, Implementation
 
 SECONDS = 4.0  # of processor time, for one mutant on all cases
-SLOWER = 20  # times as slow as the right answer, and half a second more, is too slow as well
+SLOWER = 20  # 20 times as slow as the right answer plus half a second is also too slow
 KEY = "mutation"
 
 
 class OutOfTime(BaseException):
-    """A mutant runs too long. No Exception, so that an answer's own ``except`` lets it through."""
+    """A mutant runs too long. Not an Exception, so that an answer's own ``except`` does not catch it."""
 
 
 @dataclass
 class Cases:
-    """Cases with what the reference gives for them; those that ended the last mutants come first, large ones last."""
+    """Cases with the reference's results; those that failed the latest mutants come first, large ones last."""
 
     record: ExerciseRecord
     order: list[CaseRecord]
@@ -43,14 +43,14 @@ class Cases:
             return self.order[0].name
         for i, case in enumerate(self.order):
             if not passes(self.record, case, functions):
-                if not case.is_large:  # these take long: they come last
+                if not case.is_large:  # large cases take long, so they stay last
                     self.order.insert(0, self.order.pop(i))
                 return case.name
         return None
 
 
 def drawn(exercise: Exercise) -> dict[str, Cases]:
-    """``examples``: the public cases; ``drawn``: those that a submission gets, from a key that is always the same."""
+    """``examples``: the public cases; ``drawn``: cases as for a submission, always from the same key."""
     key = student_key(KEY, KEY, exercise.unit)
     records = {"examples": draw_record(exercise, with_mutants=False)}
     records["drawn"] = draw_record(exercise, key, with_mutants=False)
@@ -58,14 +58,14 @@ def drawn(exercise: Exercise) -> dict[str, Cases]:
 
 
 def passes(record: ExerciseRecord, case: CaseRecord, functions: runner.Functions) -> bool:
-    """Whether functions give on one case what is expected, without what the exercise forbids."""
+    """Whether functions give the expected results on one case without using anything forbidden."""
     torch.manual_seed(0)
     got = runner.run_program(case.program, case.tensors, functions, record.forbidden)
     return not got[0]["used"] and not differs(case, got)
 
 
 def differs(case: CaseRecord, got: tuple[runner.Outcome, dict[str, torch.Tensor]]) -> bool:
-    """Whether an outcome is another one than the case expects; what cannot be read or compared is."""
+    """Whether an outcome differs from the expected one; an unreadable or incomparable one does."""
     try:
         found = judging.outcome_difference(case, case.outcomes["expected"], got, case.atol, case.rtol)
     except Exception:
@@ -74,13 +74,13 @@ def differs(case: CaseRecord, got: tuple[runner.Outcome, dict[str, torch.Tensor]
 
 
 def patience(seconds: float) -> float:
-    """Seconds that a mutant gets, where the right answer took some."""
+    """Time limit of a mutant, given how many seconds the right answer took."""
     return min(SECONDS, 0.5 + SLOWER * seconds)
 
 
 @contextlib.contextmanager
 def limited(seconds: float = SECONDS) -> Iterator[None]:
-    """Raises OutOfTime inside after some seconds of processor time, and again each second, until it is let through."""
+    """Raises OutOfTime in the body after some seconds of processor time, then every second until the body ends."""
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise OutOfTime
@@ -96,6 +96,6 @@ def limited(seconds: float = SECONDS) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Swallows what is printed."""
+    """Discards everything printed."""
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         yield

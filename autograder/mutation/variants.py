@@ -1,7 +1,7 @@
-"""The same cases with inputs of another kind: what no case asks for, but an answer must stand as well.
+"""The same cases with inputs of a different kind: no case tests them, but an answer must handle them as well.
 
-A change that does nothing at run time (a result detached that carries no gradient, a cast to the dtype that it has) is
-no mistake only if it does nothing here either.
+A change that does nothing at run time (detaching a result without a gradient, a cast to the dtype it already has) is
+harmless only if it does nothing here either.
 """
 
 import dataclasses
@@ -26,19 +26,19 @@ def float64(t: Tensor) -> Tensor:
 
 
 def transposed(t: Tensor) -> Tensor:
-    """The same entries, stored in another order."""
+    """The same entries, stored in a different order."""
     if t.ndim == 1:
         return torch.stack([t, t], -1)[:, 0]
     return t.transpose(0, -1).contiguous().transpose(0, -1) if t.ndim > 1 else t
 
 
 def expanded(t: Tensor) -> Tensor:
-    """The first slice as all slices, in one place of memory."""
+    """The first slice repeated for all slices, sharing memory."""
     return t[:1].expand(t.shape) if t.ndim > 1 and t.shape[0] > 1 else t
 
 
 def with_gradient(t: Tensor) -> Tensor:
-    """Floats that ask for a gradient."""
+    """Floats that require a gradient."""
     return t.detach().clone().requires_grad_(True) if t.is_floating_point() else t.clone()
 
 
@@ -51,7 +51,7 @@ KINDS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class _Prepared(runner.Execution):
-    """A program on inputs of another kind, which its steps get as they are; with or without a graph."""
+    """Runs a program on inputs of a different kind, passed to its steps unchanged, with or without a graph."""
 
     def __init__(
         self, case: CaseRecord, functions: runner.Functions, kind: Callable[[Tensor], Tensor], graph: bool
@@ -69,9 +69,9 @@ class _Prepared(runner.Execution):
 
 
 def outcome(case: CaseRecord, functions: runner.Functions, kind: str) -> Outcome:
-    """What functions give for a case whose inputs are of a kind; in the form of ``runner.run_program``.
+    """The functions' results for a case with inputs of one kind, in the form of ``runner.run_program``.
 
-    With ``requires_grad`` each result is (value, which of its tensors carry a gradient, gradients of all inputs).
+    For ``requires_grad`` each result is (value, which of its tensors carry a gradient, gradients of all inputs).
     """
     torch.manual_seed(0)
     graph = kind == "requires_grad"
@@ -105,7 +105,7 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def carries(value: Any) -> list[bool]:
-    """For each floating tensor of a value whether a gradient would flow back from it."""
+    """Tells for each floating tensor of a value whether a gradient would flow back from it."""
     return [t.requires_grad for t in _tensors(value)]
 
 
@@ -114,7 +114,7 @@ def _gradients(value: Any, inputs: dict[str, Tensor]) -> list[Tensor | None]:
     leaves = [t for t in inputs.values() if t.requires_grad]
     if not ends or not leaves:
         return []
-    # Weights that differ, for the entries of a softmax have a sum without a gradient.
+    # Unequal weights, since the plain sum of a softmax has no gradient.
     weights = [torch.linspace(0.5, 1.5, t.numel(), dtype=t.dtype).reshape(t.shape) for t in ends]
     found = torch.autograd.grad(ends, leaves, weights, retain_graph=True, allow_unused=True)
     return [torch.zeros_like(leaf) if g is None else g for leaf, g in zip(leaves, found, strict=True)]
@@ -122,19 +122,19 @@ def _gradients(value: Any, inputs: dict[str, Tensor]) -> list[Tensor | None]:
 
 @dataclasses.dataclass
 class Variant:
-    """A record's cases with inputs of one kind, and what the reference gives for these."""
+    """A record's cases with inputs of one kind, and the reference's results for these."""
 
     kind: str
     cases: list[CaseRecord]
 
     def tells_apart(self, exercise: Exercise, implementation: Implementation) -> bool:
-        """Whether the implementation gives something else than the reference."""
+        """Whether the implementation's results differ from the reference's."""
         functions = exercise.functions(implementation)
         return any(differs(case, outcome(case, functions, self.kind)) for case in self.cases)
 
 
 def variants(exercise: Exercise, record: ExerciseRecord) -> list[Variant]:
-    """All kinds of inputs that the reference can take; a case where it raises on these inputs only is left out."""
+    """One variant for each kind of inputs, without the cases that make the reference raise on these inputs only."""
     found = []
     asked = [_without_limits(c) for c in record.cases if not any("law" in s for s in c.program["steps"])]
     for kind in KINDS:
@@ -149,13 +149,13 @@ def variants(exercise: Exercise, record: ExerciseRecord) -> list[Variant]:
 
 
 def _without_limits(case: CaseRecord) -> CaseRecord:
-    """The case, whatever it costs."""
+    """The case without cost limits."""
     steps = [{name: part for name, part in step.items() if name != "cost"} for step in case.program["steps"]]
     return dataclasses.replace(case, program={"steps": steps})
 
 
 def _expecting(case: CaseRecord, expected: Outcome) -> CaseRecord:
-    """The case with another expectation, and tolerances that suit it: rounding, of float64 where all is float64."""
+    """The case with a new expected outcome and rounding tolerances that suit it: those of float64 if that occurs."""
     floats = {n: t for n, t in expected[1].items() if t.is_floating_point() or t.is_complex()}
     scale = max([float(t.double().nan_to_num(0, 0, 0).abs().max()) for t in floats.values() if t.numel()], default=0.0)
     wide = any(t.dtype == torch.float64 for t in floats.values())

@@ -1,1 +1,1 @@
-"""What a notebook is made of: a unit's text as cells, its numbers and verdicts, the release that a learner gets."""
+"""Builds notebooks: reads a unit's text as cells, fills in numbers and verdicts, makes the learner's release."""

@@ -1,11 +1,11 @@
-"""Where the course stands in public: one setting, in the top-level ``pyproject.toml``.
+"""The course's public address: one setting, in the top-level ``pyproject.toml``.
 
     [tool.transformer-anatomy]
     repository = "https://github.com/OWNER/NAME"
     branch = "main"
 
-``repository = ""`` says that there is no public place yet: then nothing links to one, and the notebooks' first cell
-installs the course from a file. The build writes the setting on to ``course/anatomy/address.json``, for learners.
+``repository = ""`` says that the course is not public yet: then nothing links to it, and the notebooks' first cell
+installs the course from a file. The build copies the setting to ``course/anatomy/address.json``, for learners.
 """
 
 import json
@@ -20,13 +20,13 @@ from autograder import ROOT
 from .cells import SourceError
 
 PUBLIC = re.compile(r"https://github\.com/([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+)")
-BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # Binder's and Colab's addresses have no place for a slash in it
+BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # no slash: Binder's and Colab's URLs cannot hold one here
 FILE = ROOT / "course" / "anatomy" / "address.json"
 
 
 @dataclass(frozen=True)
 class Address:
-    """owner, name: of the repository; "" where the course is not public. version: of the learner's package."""
+    """owner, name: of the repository; "" if the course is not public. version: of the learner's package."""
 
     owner: str
     name: str
@@ -45,17 +45,17 @@ class Address:
 
     @property
     def wheel_address(self) -> str:
-        """Where that file lies: at the release of this version. "" where the course is not public."""
+        """URL of that file, in the release of this version; "" if the course is not public."""
         return f"{self.repository}/releases/download/v{self.version}/{self.wheel}" if self.owner else ""
 
     def links(self, unit: str) -> list[tuple[str, str]]:
-        """[(label, address)] of the places that open a unit's notebook; [] where the course is not public."""
+        """[(label, URL)] of the services that open a unit's notebook; [] if the course is not public."""
         if not self.owner:
             return []
         where, book = f"{self.owner}/{self.name}", f"{unit}/{unit}.ipynb"
         released = f"{self.branch}/course/{book}"
         source = f"{self.repository}/blob/{released}"
-        # Binder opens the learner's copy, which .binder/postBuild has made of every notebook.
+        # Binder opens the learner's copy, which .binder/postBuild makes of every notebook.
         copy = quote(f"lab/tree/work/{book}", safe="")
         return [
             ("Colab", f"https://colab.research.google.com/github/{where}/blob/{released}"),
@@ -71,7 +71,7 @@ class Address:
 
 
 def read(root: Path = ROOT) -> Address:
-    """The setting. Raises SourceError with one sentence on what to write where it cannot be used."""
+    """The setting. Raises SourceError, with one sentence on what to write, if it is invalid."""
     said = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     setting = said.get("tool", {}).get("transformer-anatomy", {})
     package = (root / "course" / "anatomy" / "__init__.py").read_text(encoding="utf-8")

@@ -1,9 +1,9 @@
-"""The cells of a unit's source (py:percent), each with its line and with the options that stand behind ``# %%``.
+"""Reads the cells of a unit's source (py:percent), each with its line and the options after ``# %%``.
 
-``# %%`` and ``# %% [markdown]`` begin a cell. Behind it may stand one part of an exercise (``statement``, ``exercise``,
-``hints`` or ``worth``, each with the exercise's id), ``evidence="…"`` at a verdict, ``setup=true``, or one part of the
-unit's written question (``written="question"``, ``written="answer" points=3``). At an exercise whose answer is code of
-earlier units, ``bring="norm.rms_norm rope.rotate_half"`` names their exercises.
+``# %%`` or ``# %% [markdown]`` begins a cell. It may be followed by one part of an exercise (``statement``,
+``exercise``, ``hints`` or ``worth``, each with the exercise's id), ``evidence="…"`` for a verdict, ``setup=true``, or
+one part of the unit's written question (``written="question"``, ``written="answer" points=3``). If the answer to an
+exercise is code from earlier units, ``bring="norm.rms_norm rope.rotate_half"`` names their exercises.
 """
 
 import ast
@@ -29,7 +29,7 @@ MARKER = re.compile(r"# %%(?: |$)")
 
 
 class TextError(ValueError):
-    """Something in a cell is not as it must be; the message says what. line: in the cell's text, from 1, if known."""
+    """A problem in a cell; the message describes it. line: in the cell's text, from 1, if known."""
 
     def __init__(self, says: str, line: int | None = None) -> None:
         super().__init__(says)
@@ -38,7 +38,7 @@ class TextError(ValueError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that an author has to mend. line: in the file at ``path``, from 1."""
+    """One thing that an author has to fix. line: in the file at ``path``, from 1."""
 
     path: Path
     line: int
@@ -49,9 +49,9 @@ class Problem:
 
 
 class SourceError(ValueError):
-    """What an author has to mend in a unit's source, all of it: one sentence in a line, with file and line.
+    """Everything that an author has to fix in a unit's source: one line per problem, with file and line number.
 
-    problems: the same as a list; empty where the error is not about a place in a file.
+    problems: the same as a list; empty if the error is not about a place in a file.
     """
 
     def __init__(self, *problems: Problem | str) -> None:
@@ -63,11 +63,16 @@ class SourceError(ValueError):
 class Cell:
     """One cell of a source.
 
-    line: of its ``# %%``; first: of the first line of ``source``, which has no blank lines around it. code: whether it
-    is a code cell. part, exercise: which part of which exercise it is, None for an ordinary cell. evidence: what its
-    verdict rests on. setup: whether grading runs it too. written: "question" or "answer", where it is part of the
-    written question; points: what that answer is worth. bring: exercises of earlier units whose answers a learner
-    brings into this one.
+    Attributes:
+        line: line number of its ``# %%``.
+        first: line number of the first line of ``source``, which has no blank lines around it.
+        code: whether it is a code cell.
+        part, exercise: which part of which exercise it is; None and "" for an ordinary cell.
+        evidence: the evidence for its verdict.
+        setup: whether grading runs it too.
+        written: "question" or "answer" if it is part of the written question.
+        points: points for that answer.
+        bring: exercises of earlier units whose answers a learner reuses in this one.
     """
 
     line: int
@@ -83,15 +88,15 @@ class Cell:
     bring: tuple[str, ...] = ()
 
     def line_of(self, error: TextError) -> int:
-        """The line of the file that an error about this cell is about."""
+        """The line number in the file of an error in this cell."""
         return self.first + error.line - 1 if error.line else self.line
 
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Cells that are made inside are not compared with nbformat's schema one by one, which takes a fifth of a build.
+    """Skips nbformat's validation of each new cell in the body, which takes a fifth of a build.
 
-    Whoever makes a notebook of them has the whole of it compared, which costs next to nothing.
+    The caller validates the whole notebook afterwards, which costs almost nothing.
     """
     validate = nbbase.validate
     nbbase.validate = lambda node, ref=None: None
@@ -102,14 +107,14 @@ def unchecked() -> Iterator[None]:
 
 
 def shown(path: Path) -> Path:
-    """A path as messages show it: from the repository's root, where it lies there."""
+    """A path as messages show it: relative to the repository's root if it is inside."""
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def read_cells(path: Path) -> tuple[list[Cell], list[Problem]]:
-    """The cells of a source, and what is wrong with single ones: options that don't exist, code that doesn't parse.
+    """The cells of a source, and the problems of single cells, such as options that don't exist.
 
-    Raises SourceError where the file cannot be divided into cells.
+    Raises SourceError if the file is missing or cannot be divided into cells, or if code doesn't parse.
     """
     if not path.exists():
         raise SourceError(f"{shown(path)} does not exist")
@@ -119,12 +124,12 @@ def read_cells(path: Path) -> tuple[list[Cell], list[Problem]]:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, text: str) -> tuple[list[Cell], list[Problem]]:
-    """Kept, because jupytext takes a quarter of a second for a unit, and one process asks for it many times."""
+    """Cached: jupytext takes a quarter of a second per unit, and one process reads the same unit many times."""
     pieces, problems = _pieces(text), []
     if pieces[0][1]:
         raise SourceError(Problem(path, 1, "what stands before the first # %% belongs to no cell"))
     pieces = pieces[1:]
-    # Code that does not parse may hide where it ends from jupytext: so it is looked at before.
+    # Check the syntax first: jupytext may not find the end of code that does not parse.
     for line, lines in pieces:
         if "[markdown]" not in lines[0]:
             error = syntax_error("\n".join(lines[1:]))
@@ -149,7 +154,7 @@ def _read(path: Path, text: str) -> tuple[list[Cell], list[Problem]]:
 
 
 def _pieces(text: str) -> list[tuple[int, list[str]]]:
-    """[(line of the marker, lines of the cell with the marker)]; the first is what stands before any marker."""
+    """[(line of the marker, lines of the cell with the marker)]; the first entry is the text before any marker."""
     pieces: list[tuple[int, list[str]]] = [(0, [])]
     for number, line in enumerate(text.split("\n"), 1):
         if MARKER.match(line):
@@ -193,7 +198,7 @@ def syntax_error(code: str) -> SyntaxError | None:
         ast.parse(code)
         return None
     except SyntaxError:
-        # Only now: it costs half a second, and hardly any cell has a magic.
+        # Imported late: it costs half a second, and hardly any cell has a magic.
         from IPython.core.inputtransformer2 import TransformerManager
     leading = len(code) - len(code.lstrip("\n"))  # IPython drops these lines
     try:
@@ -219,8 +224,8 @@ def _named(marker: str) -> str:
 
 
 def go_on_after_errors(cells: list[NotebookNode]) -> None:
-    """JupyterLab's Run All Cells stops at the first error, unless the cell has this tag: an exercise that is still open
-    would keep what stands below it from running. An answer or a setup that fails is worth stopping for."""
+    """Tags code cells so that JupyterLab's Run All Cells continues after their errors: an unsolved exercise must not
+    stop the cells below it. Answers and setup cells stay untagged, since their errors are worth stopping for."""
     for cell in cells:
         tags = cell.metadata.get("tags", [])
         if cell.cell_type == "code" and "setup" not in tags and not cell.metadata.get("nbgrader", {}).get("solution"):

@@ -1,6 +1,6 @@
-"""The words in a notebook's code: docstrings and comments, which may be replaced, and what calls show.
+"""Finds the words in a notebook's code: docstrings and comments, which may be replaced, and texts shown by calls.
 
-Code runs the same in every language: a translation replaces docstrings and comments, and nothing else of a cell. What a
+Code runs the same in every language: a translation replaces only docstrings and comments of a cell. The text that a
 call shows (``reveal``'s reason, ``described``'s text) is looked up when it is shown, by its English.
 """
 
@@ -12,14 +12,14 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-# Calls of the notebooks whose literal words the package translates when it shows them: name → (position, keyword).
+# Calls in notebooks whose literal texts the package translates when it shows them: name → (position, keyword).
 SHOWN = {"reveal": (2, "because"), "described": (0, "alt")}
 _WORD = re.compile(r"\b[a-z]{2,}\b")
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Words in a cell's code. first, last: (line from 0, column) of where they stand; text: what they say."""
+    """Words in a cell's code. first, last: (line from 0, column) of their beginning and end; text: the words."""
 
     kind: str  # "docstring" or "comment"
     text: str
@@ -28,7 +28,7 @@ class Piece:
 
 
 def pieces(source: str) -> list[Piece]:
-    """Docstrings and comments that are words, in order; none in a cell that is more than Python (magics)."""
+    """Docstrings and comments made of words, in order; none for a cell that is not pure Python (magics)."""
     try:
         tree = ast.parse(source)
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -66,7 +66,7 @@ def _between(lines: list[str], first: tuple[int, int], last: tuple[int, int]) ->
 
 
 def replaced(source: str, lookup: Callable[[Piece], str | None]) -> str:
-    """The cell's source with those words that ``lookup`` has a translation of."""
+    """The cell's source with all words replaced for which ``lookup`` has a translation."""
     lines = source.split("\n")
     for piece in reversed(pieces(source)):
         text = lookup(piece)
@@ -84,7 +84,7 @@ def replaced(source: str, lookup: Callable[[Piece], str | None]) -> str:
 
 
 def shown(source: str) -> Iterator[tuple[str, str]]:
-    """(name of the call, words) of what calls in a cell show; words with values in them are no literals."""
+    """(name of the call, text) for texts that calls in a cell show; texts with inserted values are not literals."""
     try:
         tree = ast.parse(source)
     except SyntaxError:

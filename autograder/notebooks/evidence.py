@@ -1,16 +1,16 @@
-"""What a verdict rests on, as its author declares it: ``# %% [markdown] evidence="recorded: length, control: steps"``.
+"""Reads the evidence declared for a verdict: ``# %% [markdown] evidence="recorded: length, control: steps"``.
 
 Parts are joined by `` + ``:
 
-- ``exact``: the cells above compute it; nothing is trained, nothing timed;
-- ``recorded: NAME, control: CONTROL``: a recorded training, at least three seeds of each setting, and what was varied
-  to see whether the verdict hangs on it;
+- ``exact``: the cells above compute it, without training or timing;
+- ``recorded: NAME, control: CONTROL``: a recorded training with at least three seeds per setting, and what was varied
+  to test whether the verdict depends on it;
 - ``measured: NAME``: recorded times or bytes;
-- ``models: bert-base, t5-small``: the configurations that were published for these models, run or counted;
-- ``cited: 1706.03762``: an arXiv number or the beginning of an address that stands in the cell;
-- ``argued``: the text above gives the argument. It stands beside a part that tests it.
+- ``models: bert-base, t5-small``: the published configurations of these models, run or counted;
+- ``cited: 1706.03762``: an arXiv number or the beginning of a URL that occurs in the cell;
+- ``argued``: the text above gives the argument. Needs a second part that tests the argument.
 
-The build turns it into the line below the verdict, and refuses what is not there.
+The build turns it into the line below the verdict, and rejects evidence that does not exist.
 """
 
 import re
@@ -23,7 +23,7 @@ from . import wording
 from .cells import TextError
 from .numbers import script
 
-# One of the parts that a declaration consists of: its ``kind``, and what belongs to that kind.
+# One part of a declaration: its ``kind`` and the fields of that kind.
 Part = dict[str, Any]
 
 MIN_SEEDS = 3
@@ -32,10 +32,10 @@ KINDS = ("exact", "recorded", "measured", "models", "cited", "argued")
 
 
 def read(text: str, source: str) -> list[Part]:
-    """list of dicts, one per part, with ``kind`` and what belongs to it. source: the verdict's text.
+    """One dict per part, with ``kind`` and the fields of that kind. source: the verdict's text.
 
     Raises:
-        TextError: an unknown kind, an experiment without seeds or control, a source that the text does not name.
+        TextError: unknown kind, experiment without enough seeds or without the control, source not named in the text.
     """
     parts = [_part(part.strip(), source) for part in text.split(" + ")]
     if [p["kind"] for p in parts] == ["argued"]:
@@ -102,10 +102,10 @@ def line(parts: list[Part]) -> str:
 
 
 def marked_line(parts: list[Part], unit: str) -> str:
-    """The same with its words marked. unit: whose text names the controls."""
+    """The same with its words marked. unit: the unit whose text names the controls."""
     words = [_words(p, unit) for p in parts]
     cited = wording.said(CITED)
-    if words.count(cited) > 1:  # one mention of all
+    if words.count(cited) > 1:  # mention them only once
         words = [w for w in words if w != cited] + [wording.said("the sources cited")]
     return f"*{wording.said('Evidence: {parts}.', parts=wording.said('; ').join(words))}*"
 

@@ -1,4 +1,4 @@
-"""What the pages tell of the units, read from the same data as the notebooks: nothing here is typed twice."""
+"""Facts about the units for the pages, read from the same data as the notebooks, so that nothing is typed twice."""
 
 import json
 import re
@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a unit's line of prerequisites says: its words, and the units it names, for the core path and beyond."""
+    """A unit's line of prerequisites: its words, and the units it names for the core path and for the extensions."""
 
     words: str
     core: tuple[str, ...]
@@ -38,7 +38,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim on trial: what is claimed, how it was decided and on what, and where (ids of cells)."""
+    """A claim on trial: the claim, its verdict and evidence, and the ids of their cells."""
 
     unit: str
     claim: str
@@ -51,7 +51,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: its number and name, what ``assets/units`` says of it, its cells as released, what it needs."""
+    """A unit: its name, its data in ``assets/units``, its cells as released, its prerequisites."""
 
     name: str
     text: dict[str, Any]
@@ -65,17 +65,17 @@ class Unit:
 
     @property
     def title(self) -> str:
-        """The title of its first cell."""
+        """The title in its first cell."""
         return str(self.text["title"])
 
     @property
     def core_minutes(self) -> int:
-        """Of the core path, reading included, as its first cell says."""
+        """Minutes for the core path, reading included, as in its first cell."""
         return core_minutes(self.text)
 
     @property
     def extension_minutes(self) -> int:
-        """Of all extensions, reading included; 0 where there are none."""
+        """Minutes for all extensions, reading included; 0 if it has none."""
         more = [e for e in self.text["exercises"] if e["extension"]]
         return to_five(self.text["reading"]["extensions"] + sum(e["minutes"] for e in more)) if more else 0
 
@@ -86,22 +86,22 @@ def names() -> list[str]:
 
 
 def by_number(number: str) -> str:
-    """``by_number("06")`` is ``"06-rope"``. Raises KeyError for a number that no unit has."""
+    """``by_number("06")`` is ``"06-rope"``. Raises KeyError for an unknown number."""
     return {name[:2]: name for name in names()}[number]
 
 
 @cache
 def unit(name: str) -> Unit:
-    """All that pages tell of a unit."""
+    """Everything that pages show about a unit."""
     book = json.loads((ROOT / "course" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
     cells = tuple(Cell(c["id"], c["cell_type"] == "markdown", "".join(c["source"])) for c in book["cells"])
     return Unit(name, units.load(name), cells, needs(cells[0].source))
 
 
 def needs(opening: str) -> Needs:
-    """The prerequisites of a unit, from its first cell. Raises ValueError where it has no such line.
+    """The prerequisites of a unit, from its first cell. Raises ValueError if the line is missing.
 
-    Parts are separated by semicolons; what a part with the word "extension" names is not needed on the core path.
+    Semicolons separate the parts; units in a part with the word "extension" are not needed on the core path.
     """
     found = PREREQUISITES.search(opening)
     if not found:
@@ -122,7 +122,7 @@ def title_of(name: str) -> str:
 
 @cache
 def exercises() -> dict[str, tuple[str, dict[str, Any]]]:
-    """Exercise id → (its unit, what the unit says of it), in course order."""
+    """Exercise id → (its unit, its data in the unit), in course order."""
     return {e["id"]: (name, e) for name in names() for e in units.load(name)["exercises"]}
 
 

@@ -1,7 +1,7 @@
 """The cell below each notebook's title that installs the course on Colab and Kaggle, and does nothing at home.
 
-It needs no package of the course, so that it costs nothing at home, and leaves no name there that an answer might
-use. All else is in ``anatomy.system.hosted``, which is there as soon as the course is installed. Grading never runs it.
+It imports nothing of the course, so that it costs nothing at home, and leaves no name there that an answer might use.
+Everything else is in ``anatomy.system.hosted``, available once the course is installed. Grading never runs it.
 """
 
 import re
@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from .address import Address
 
 FIRST_CELL = "elsewhere"
-# What `import anatomy` needs and these places may lack. The rest is looked at by system/hosted.py; torch is theirs.
+# Needed by `import anatomy` and possibly missing there. system/hosted.py checks the rest; torch is preinstalled.
 PACKAGES = "anywidget psygnal comm safetensors filelock"
 TEXT = """# @title On Colab and Kaggle run this first; anywhere else it does nothing
 keep_in_drive = True  # @param {{type:"boolean"}}
@@ -22,10 +22,10 @@ if {{"COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE"}} & set(_os.environ):
     try: from anatomy import elsewhere
     except ImportError: raise SystemExit("{sentence}") from None
     elsewhere.settle("{unit}", "{version}", keep_in_drive)"""
-# --no-deps: nothing that is there is exchanged, torch above all. One try: without a network five take a minute.
+# --no-deps: replaces no installed package, above all not torch. One try: without a network, five take a minute.
 PIP = "pip install -qqq --no-deps --retries 1"
-# From a file: in the folder of the session, in a Drive that was connected there, or added on Kaggle as a data set.
-# Never from an index, where anybody may have taken the name.
+# From a file: in the session's folder, in a Drive connected there, or added on Kaggle as a data set.
+# Never from an index, where anyone may have taken the name.
 FROM_FILE = "--no-index -f . -f drive/MyDrive -f /kaggle/input/transformer-anatomy transformer-anatomy=={version}"
 FETCH = (
     "The course could not be fetched: is there a network? On Kaggle choose Settings, Turn on internet. "
@@ -38,7 +38,7 @@ BRING = (
 
 
 def first_cell(unit: str, address: Address) -> NotebookNode:
-    """The cell for one notebook, always with the same id. It is folded away in Jupyter, on Colab and on Kaggle."""
+    """The cell for one notebook, always with the same id. It is folded in Jupyter, on Colab and on Kaggle."""
     if address.repository:
         install, sentence = f"{PIP} {PACKAGES} {address.wheel_address}", FETCH
     else:
@@ -46,16 +46,16 @@ def first_cell(unit: str, address: Address) -> NotebookNode:
         sentence = BRING.format(file=address.wheel)
     text = TEXT.format(install=install, sentence=sentence, unit=unit, version=address.version)
     cell = nbformat.v4.new_code_cell(text, id=FIRST_CELL)
-    # In this order: Jupyter's, Colab's and Kaggle's own words for a folded input; the last takes it out of pages.
+    # In this order: Jupyter's, Colab's and Kaggle's keys for a folded input; the tag removes the cell from pages.
     cell.metadata["jupyter"] = {"source_hidden": True}
     cell.metadata |= {"cellView": "form", "_kg_hide-input": True, "tags": ["remove-cell"]}
     return cell
 
 
 def is_first_cell(source: str) -> bool:
-    """Whether a cell's source is a first cell of any release, whatever its switch says: for where ids were lost.
+    """Whether a cell's source is a first cell of any release, whatever its switch says; used if ids were lost.
 
-    White space does not matter. A cell with anything else in it is none.
+    White space does not matter. A cell with any other content is not a first cell.
     """
     return _ANY.fullmatch(" ".join(source.split())) is not None
 
@@ -71,5 +71,5 @@ _ANY = _any_release()
 
 
 def put_in(cells: list[NotebookNode], unit: str, address: Address) -> None:
-    """Puts the cell below the title, which stays what a notebook opens with."""
+    """Inserts the cell below the title, which stays the first cell."""
     cells.insert(1, first_cell(unit, address))

@@ -1,4 +1,4 @@
-"""The gallery: every widget in one notebook, with no code to write and nothing to grade."""
+"""Builds the gallery: every widget in one notebook, with no code to write and nothing to grade."""
 
 import re
 from functools import cache
@@ -20,7 +20,7 @@ _WHERE = re.compile(r" *\(units? [^)]*\)$")
 
 
 def gallery_notebook(path: Path) -> NotebookNode:
-    """Notebook from ``solutions/gallery.py``: markdown and code cells as they are, without outputs.
+    """Notebook from ``solutions/gallery.py``: its markdown and code cells unchanged, without outputs.
 
     Raises SourceError.
     """
@@ -36,7 +36,7 @@ def gallery_notebook(path: Path) -> NotebookNode:
 
 @cache
 def described() -> dict[str, tuple[str, str]]:
-    """dict widget's folder → (title, what to try in Markdown), in English, from the gallery's notebook."""
+    """Widget's folder → (title, what to try in Markdown), in English, from the gallery's notebook."""
     cells = nbformat.read(ROOT / "course" / "gallery" / "gallery.ipynb", as_version=4).cells
     by_class = {kind.__name__: name for name, kind in REGISTERED.items()}
     found, heading, says = {}, "", ""

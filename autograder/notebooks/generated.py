@@ -1,4 +1,4 @@
-"""Files that a build writes: which are stale, what somebody changed in them, and where copies of that go."""
+"""Handles files written by a build: finds stale and hand-edited ones, and keeps copies of the latter."""
 
 import time
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ def stale_files(made: dict[Path, bytes]) -> list[Path]:
 
 
 def changed_by_hand(stale: Iterable[Path]) -> list[Path]:
-    """Notebooks among ``stale`` files that hold anything that no build wrote, or that cannot be read."""
+    """Notebooks among ``stale`` files that hold anything not written by a build, or that cannot be read."""
     return [p for p in stale if p.suffix == ".ipynb" and (p.exists() or p.is_symlink()) and not file_is_as_built(p)]
 
 

@@ -1,8 +1,8 @@
 """Fills an author's ``{{experiment.fact:format}}`` from the recordings, so that sentences and figures change together.
 
-``{{loss_spike.clipping.better:word}} of {{loss_spike.clipping.seeds}}`` becomes "seven of 8": the facts of an
-experiment are what ``facts(data)`` of its recording script returns for ``assets/experiments/<experiment>.json``. The
-format is Python's, or ``word`` and ``Word`` for a small number spelled out.
+``{{loss_spike.clipping.better:word}} of {{loss_spike.clipping.seeds}}`` becomes "seven of 8": ``facts(data)`` of the
+recording script returns the facts for ``assets/experiments/<experiment>.json``. The format is Python's, or ``word`` or
+``Word`` for a small number spelled out.
 """
 
 import difflib
@@ -26,7 +26,7 @@ WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 
 def script(name: str) -> ModuleType:
-    """The module that records an experiment. Raises TextError where there is none."""
+    """The module that records an experiment. Raises TextError if it is missing."""
     try:
         return importlib.import_module(f"autograder.recording.experiments.{name}")
     except ModuleNotFoundError as error:
@@ -37,7 +37,7 @@ def script(name: str) -> ModuleType:
 
 @cache
 def facts(name: str) -> dict[str, Any]:
-    """dict fact → number or text that sentences about an experiment may tell. Raises TextError."""
+    """Fact → number or text, for sentences about an experiment. Raises TextError."""
     module = script(name)
     try:
         return module.facts(recorded(name))
@@ -55,7 +55,7 @@ def facts(name: str) -> dict[str, Any]:
 
 
 def flat(tree: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """dict ``a.b`` → value of nested dicts."""
+    """Flattens nested dicts: ``a.b`` → value."""
     found: dict[str, Any] = {}
     for name, value in tree.items():
         path = f"{before}{name}"
@@ -64,14 +64,15 @@ def flat(tree: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def fill(text: str, unit: Mapping[str, Any] | None = None, spelled: bool = True) -> str:
-    """``text`` with every place filled in.
+    """``text`` with every placeholder filled in.
 
-    A range whose ends round alike is one number: "95%", not "95% to 95%". An uncertainty that is not 0 is never told
-    as 0: it gets as many decimals as its first digit needs.
+    A range whose ends round to the same number becomes one number: "95%", not "95% to 95%". A nonzero uncertainty is
+    never rounded to 0: it gets enough decimals to show its first digit.
 
     Args:
-        text: Markdown. unit: dict of facts of the unit itself, for ``{{unit.…}}``; None leaves those as they are.
-        spelled: ``word`` spells a number in English; otherwise, in the text of another language, it stays a number.
+        text: Markdown.
+        unit: dict of facts of the unit itself, for ``{{unit.…}}``; None leaves those unchanged.
+        spelled: True if ``word`` spells the number in English; False leaves digits, for text in another language.
 
     Raises:
         TextError: a fact that does not exist or a format that does not fit; it names the nearest facts.

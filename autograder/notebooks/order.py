@@ -1,4 +1,4 @@
-"""Whether a unit's source has each part of each exercise once, and the parts of one together."""
+"""Checks that a unit's source has each part of each exercise once, in the same order for all parts."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -8,7 +8,7 @@ from .cells import PARTS, Cell, Problem
 
 
 def problems(path: Path, cells: Sequence[Cell], listed: Sequence[str]) -> list[Problem]:
-    """What an author has to mend. listed: ids that the specs know; others are left out."""
+    """The problems that an author has to fix. listed: ids of the unit's specs; other ids are ignored."""
     places = {part: [(c.exercise, c.line) for c in cells if c.part == part and c.exercise in listed] for part in PARTS}
     found = [Problem(path, line, says) for line, says in _not_once(places, listed)]
     return found or [Problem(path, line, says) for line, says in _moved(places)]
@@ -30,7 +30,7 @@ def _not_once(places: dict[str, list[tuple[str, int]]], listed: Sequence[str]) -
 
 
 def _moved(places: dict[str, list[tuple[str, int]]]) -> Iterator[tuple[int, str]]:
-    """The parts that stand elsewhere than their exercise."""
+    """The parts that are out of order with their exercise."""
     written = [name for name, _ in places["exercise"]]
     for part in ("statement", "hints", "worth"):
         names, lines = [name for name, _ in places[part]], dict(places[part])
@@ -43,7 +43,7 @@ def _moved(places: dict[str, list[tuple[str, int]]]) -> Iterator[tuple[int, str]
 
 
 def out_of_place(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Names to move, as few as there must be, so that ``names`` gets the order of ``wanted``."""
+    """The fewest names to move so that ``names`` has the order of ``wanted``."""
     blocks = SequenceMatcher(None, names, wanted, autojunk=False).get_matching_blocks()
     stay = {name for b in blocks for name in names[b.a : b.a + b.size]}
     return [name for name in names if name not in stay]

@@ -1,4 +1,4 @@
-"""The core path of a unit and its extensions: which cells belong to which, and how long each takes."""
+"""Divides a unit's cells into the core path and the extensions, and estimates how long each takes."""
 
 import re
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from autograder.judge.spec import Exercise
 from . import wording, written
 
 HEADING = re.compile(r"^(#+) +(?:\d+\. +)?(Extension: )?", re.M)
-WORDS_PER_MINUTE, LINES_PER_MINUTE = 150, 20  # read slowly, with pictures to look at; given code is read, not written
+WORDS_PER_MINUTE, LINES_PER_MINUTE = 150, 20  # slow reading, with pictures; given code is only read
 
 
 class Paths:
     """Follows a unit's cells in their order.
 
-    ``extension``: whether the present place is one. ``aside``: the cells of extensions.
+    ``extension``: whether the current place is in an extension. ``aside``: the cells of extensions.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Paths:
         self._written = False
 
     def heading(self, source: str) -> None:
-        """A text cell that may begin or end an extension: one lasts to the next heading of its level or above."""
+        """Reads a text cell: an extension begins with its heading and lasts to the next one of its level or above."""
         found = HEADING.match(source)
         if not found:
             return
@@ -38,7 +38,7 @@ class Paths:
             self.extension, self._level = True, level
 
     def count(self, cells: Iterable[NotebookNode]) -> None:
-        """Takes the cells that the present place has made into account."""
+        """Counts the cells made at the current place."""
         for cell in cells:
             if self.extension:
                 self.aside.append(cell)
@@ -46,11 +46,11 @@ class Paths:
             self._written |= written.is_written(cell)
 
     def reading(self) -> dict[str, int]:
-        """dict of minutes of reading: ``core``, ``extensions``."""
+        """Minutes of reading: ``core``, ``extensions``."""
         return {"core": round(self._minutes[False]), "extensions": round(self._minutes[True])}
 
     def times(self, specs: Iterable[Exercise]) -> dict[str, Any]:
-        """Facts of the unit for its text: ``time`` (a marked phrase), ``core`` and ``extensions`` (minutes)."""
+        """Facts for the unit's text: ``time`` (a marked phrase), ``core`` and ``extensions`` (minutes)."""
         specs = list(specs)
         core, more = ([e for e in specs if e.extension is which] for which in (False, True))
         spent = {
@@ -86,17 +86,17 @@ def _exercises(specs: list[Exercise]) -> str:
 def _reading(cell: NotebookNode) -> float:
     name = cell.get("id", "")
     if cell.cell_type == "markdown":
-        # The written question has minutes of its own, and learners never see what the answer's cell holds here.
+        # The written question has its own minutes, and learners never see the text of the answer cell.
         return (
             0
             if name.startswith(("hint-", "say-written-", "written-", "compare-"))
             else len(cell.source.split()) / WORDS_PER_MINUTE
         )
-    # What learners write themselves is counted in their exercise's minutes.
+    # Code that learners write is counted in the minutes of its exercise.
     return 0 if name.startswith(("solve-", "check-")) else len(cell.source.splitlines()) / LINES_PER_MINUTE
 
 
 def core_minutes(text: dict[str, Any]) -> int:
-    """How long a unit's core path takes, reading included, to five minutes. text: as ``read_unit`` gives it."""
+    """Minutes for a unit's core path, reading included, rounded to five. text: as returned by ``read_unit``."""
     writing: int = sum(e["minutes"] for e in text["exercises"] if not e["extension"])
     return to_five(writing + text["reading"]["core"])

@@ -1,4 +1,4 @@
-"""nbgrader source notebook → released notebook, with nbgrader's own preprocessors."""
+"""Turns nbgrader's source notebook into the released one, with nbgrader's own preprocessors."""
 
 import copy
 from typing import Any
@@ -22,12 +22,12 @@ from autograder.settings import Grading
 
 from . import written
 
-# What nbconvert hands from one preprocessor to the next.
+# Passed from one nbconvert preprocessor to the next.
 Resources = dict[str, Any]
 
 
 class NamedStub(ClearSolutions):
-    """ClearSolutions whose stub names the exercise, and nothing of how it is done; one in words invites to write."""
+    """ClearSolutions whose stub names only the exercise; the stub of a written answer invites learners to write."""
 
     text_stub = Unicode(written.STUB, help="What stands in the place of a written answer.").tag(config=True)
 
@@ -40,7 +40,7 @@ class NamedStub(ClearSolutions):
             message = f"{about['exercise']}: your code goes here"
             stub = f"raise NotImplementedError({_quote(message)})"
             if about.get("bring"):
-                # The learner's own code takes the place of this line; what cannot be found is left to be written.
+                # The learner's own code replaces this line; functions that cannot be found are left to be written.
                 stub = f"parts.bring({', '.join(map(_quote, about['bring']))})"
             self.code_stub = {"python": stub}
         return super().preprocess_cell(cell, resources, cell_index)
@@ -51,30 +51,30 @@ def _quote(text: str) -> str:
 
 
 class WrittenPoints(NbGraderPreprocessor):
-    """Takes the points of the written question away where nobody reads the answers (``c.Grading.written_answers``)."""
+    """Removes the points of the written question if nobody grades the answers (``c.Grading.written_answers``)."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: Resources, cell_index: int
     ) -> tuple[NotebookNode, Resources]:
-        """Comes before the checksums, which cover the points."""
+        """Sets the points to 0. Runs before the checksums, which cover the points."""
         if written.is_written(cell) and not Grading(config=self.config).written_answers:
             cell.metadata.nbgrader["points"] = 0
         return cell, resources
 
 
 class ForgetAuthorNotes(NbGraderPreprocessor):
-    """Drops what only the build needs from the cells' metadata."""
+    """Removes metadata that only the build needs from the cells."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: Resources, cell_index: int
     ) -> tuple[NotebookNode, Resources]:
-        """Leaves nbgrader's metadata and tags alone."""
+        """Removes the course's own metadata; nbgrader's metadata and tags stay."""
         cell.metadata.pop("anatomy", None)
         return cell, resources
 
 
 class Fingerprint(NbGraderPreprocessor):
-    """Notes in the metadata what the build wrote, so that what a learner writes can be told apart from it."""
+    """Records in the metadata what the build wrote, so that a learner's changes can be recognized."""
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Signs the notebook with the unit that its source notebook names."""
@@ -83,11 +83,11 @@ class Fingerprint(NbGraderPreprocessor):
     def preprocess_cell(
         self, cell: NotebookNode, resources: Resources, cell_index: int
     ) -> tuple[NotebookNode, Resources]:
-        """Leaves each cell as it is."""
+        """Leaves each cell unchanged."""
         return cell, resources
 
 
-# The order of nbgrader's own GenerateAssignment, without what needs a database (see nbgrader_config.py for that).
+# In the order of nbgrader's own GenerateAssignment, without the steps that need a database (see nbgrader_config.py).
 RELEASE_STEPS = (
     LockCells,
     NamedStub,
@@ -105,9 +105,9 @@ RELEASE_STEPS = (
 
 
 def release_notebook(book: NotebookNode, config: Config | None = None) -> NotebookNode:
-    """The notebook that a learner gets, from a source notebook (which is left untouched).
+    """The notebook that a learner gets, from a source notebook (which is not modified).
 
-    config: nbgrader_config.py's, where its settings matter; without one the written question has no points.
+    config: that of nbgrader_config.py, if its settings matter; without one the written question has no points.
     """
     book = copy.deepcopy(book)
     resources: Resources = {}

@@ -1,8 +1,8 @@
 """Reads a unit's py:percent source and makes nbgrader's source notebook from it.
 
-What an author writes (everything else is an ordinary py:percent cell)::
+An author writes the following (everything else is an ordinary py:percent cell)::
 
-    # %% [markdown] statement="rope.rotate_half"     the statement, said once; title, points, minutes are added
+    # %% [markdown] statement="rope.rotate_half"     the statement; title, points and minutes are added
     # %% exercise="rope.rotate_half"                 the solution, with ### BEGIN SOLUTION / ### END SOLUTION
     # %% exercise="assembly.parts" bring="norm.rms_norm rope.rotate_half"      learners bring their own code from there
     # %% [markdown] hints="rope.rotate_half"         three list items: nudge, plan, near-code
@@ -11,10 +11,10 @@ What an author writes (everything else is an ordinary py:percent cell)::
     # %%
     # predict("rope.p1", "question", ["option", …])  becomes the question as text, and a call that shows the control
     # %%
-    # quiz("question", {"choice": (False, "why")})   likewise; the quizzes of a unit stand together
-    # %% [markdown] evidence="recorded: warmup, control: peak rate"      what a verdict rests on (``evidence.py``)
+    # quiz("question", {"choice": (False, "why")})   likewise; the quizzes of a unit must be adjacent
+    # %% [markdown] evidence="recorded: warmup, control: peak rate"      the evidence for a verdict (``evidence.py``)
     # ## 6. Extension: both sublayers at once        not on the core path, up to the next heading of this level
-    # %% [markdown] written="question"               the question that is answered in words; then its
+    # %% [markdown] written="question"               the question to be answered in words; then its
     # %% [markdown] written="answer" points=3        model answer and rubric (``written.py``)
 
 ``{{experiment.fact:.2f}}`` in a text is filled in from recordings (``numbers.py``), ``{{unit.time}}`` from the unit.
@@ -56,23 +56,23 @@ def source_path(unit: str) -> Path:
 
 
 def source_notebook(unit: str) -> NotebookNode:
-    """nbgrader's source notebook of a unit (in memory), the same bytes at every run.
+    """nbgrader's source notebook of a unit (in memory); every run gives the same bytes.
 
-    Raises SourceError with everything that is to be mended, and where.
+    Raises SourceError that lists everything to fix, with places.
     """
     return read_unit(unit)[0]
 
 
 def read_unit(unit: str) -> tuple[NotebookNode, dict[str, Any]]:
-    """(nbgrader's source notebook, what ``assets/units`` says of the unit).
+    """(nbgrader's source notebook, the unit's data for ``assets/units``).
 
-    Raises SourceError; exercises.UnknownName, exercises.SpecError as ``exercises.of_unit``.
+    Raises SourceError, and exercises.UnknownName and exercises.SpecError like ``exercises.of_unit``.
     """
     return _read(unit)[:2]
 
 
 def read_words(unit: str) -> tuple[NotebookNode, dict[str, Any], "Words"]:
-    """The same, and what is words in it. Raises as ``read_unit``."""
+    """The same, plus the words in it. Raises the same errors as ``read_unit``."""
     notebook, text, reader = _read(unit)
     marked = {c["id"]: reader.marked[id(c)] for c in reader.cells if id(c) in reader.marked}
     deciding = frozenset(cell for claim in text["claims"] for cell in claim["cells"])
@@ -83,9 +83,9 @@ def read_words(unit: str) -> tuple[NotebookNode, dict[str, Any], "Words"]:
 class Words:
     """The words of a unit, as ``wording`` marks them.
 
-    cells: cell id → marked text. said: [(cell id or "", marked text)] of what the package shows besides. times: the
-    unit's own facts, for ``{{unit.…}}``; its ``time`` is marked. deciding: marks of the code cells that decide a claim,
-    which the package knows by their source, comments included.
+    cells: cell id → marked text. said: [(cell id or "", marked text)] of the other words that the package shows. times:
+    the unit's own facts, for ``{{unit.…}}``; its ``time`` is marked. deciding: marks of the code cells that decide a
+    claim, which the package recognizes by their source, comments included.
     """
 
     unit: str
@@ -95,9 +95,9 @@ class Words:
     deciding: frozenset[str] = frozenset()
 
     def may_change(self, cell: NotebookNode) -> bool:
-        """Whether comments and docstrings of a code cell may be in another language: nothing compares its source.
+        """Whether comments and docstrings of a code cell may be translated: True if nothing compares its source.
 
-        Grading compares the setup, claims what decides them, and updates the cell for Colab and Kaggle.
+        Grading compares the setup cells, claims compare their deciding cells, and updates compare the first cell.
         """
         compared = cell["id"] == first_cell.FIRST_CELL or "setup" in cell.metadata.get("tags", [])
         return not compared and claims.mark(cell.source) not in self.deciding
@@ -122,20 +122,20 @@ def _made(unit: str) -> tuple[NotebookNode, dict[str, Any], "_Reader"]:
             problems.append(Problem(path, cell.line_of(error), str(error)))
     problems += order.problems(path, cells, list(specs))
     if problems:
-        # The same sentence holds for each part of an exercise: one is enough.
+        # Each part of an exercise may have the same problem: report it once.
         first = {p.says: p for p in sorted(problems, key=lambda p: -p.line)}
         raise SourceError(*sorted(first.values(), key=lambda p: p.line))
     try:
         text = reader.finish()
     except TextError as error:
         raise SourceError(Problem(path, 1, str(error))) from None
-    first_cell.put_in(reader.cells, unit, address.read())  # after all that is counted and named
+    first_cell.put_in(reader.cells, unit, address.read())  # after cells are counted and named
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": KERNEL, "cells": reader.cells}
     return nbformat.from_dict(notebook), text, reader
 
 
 class _Reader:
-    """Makes a notebook's cells from an author's, one after the other, and keeps what the package must know."""
+    """Makes a notebook's cells from an author's, one after the other, and collects the package's data."""
 
     def __init__(self, unit: str, specs: dict[str, Exercise]) -> None:
         self.unit, self.specs, self.title = unit, specs, unit
@@ -147,18 +147,18 @@ class _Reader:
         self.quiz_at: int | None = None
         self.verdicts: list[tuple[NotebookNode, list[dict[str, Any]]]] = []
         self.paths = Paths()
-        self.written: list[str] = []  # which parts of the written question were there
-        self.compare: list[NotebookNode] = []  # to stand behind the written answer
+        self.written: list[str] = []  # parts of the written question seen so far
+        self.compare: list[NotebookNode] = []  # to be put after the written answer
         self.marked: dict[int, str] = {}  # id() of a cell → its text with its words marked
-        self.said: list[tuple[str, str]] = []  # marked words that no text cell has: (cell id or "", words)
+        self.said: list[tuple[str, str]] = []  # marked words outside text cells: (cell id or "", words)
         self.times: dict[str, Any] = {}
 
     def add(self, cell: Cell) -> None:
-        """One cell of the source. Raises TextError."""
+        """Adds one cell of the source. Raises TextError."""
         self._keep(self._cells_of(cell), len(self.cells))
 
     def _keep(self, made: list[NotebookNode], at: int) -> None:
-        """Takes new cells in at a place: each gets its English, and its marked text is kept."""
+        """Inserts new cells at a place: each gets its English text, and its marked text is kept."""
         for cell in made:
             if cell.cell_type == "markdown" and id(cell) not in self.marked:
                 self.marked[id(cell)] = cell.source
@@ -167,7 +167,7 @@ class _Reader:
         self.paths.count(made)
 
     def _cells_of(self, cell: Cell) -> list[NotebookNode]:
-        """The notebook's cells that an author's cell becomes."""
+        """The notebook cells made from one author's cell."""
         if cell.part == "exercise":
             return _exercise(self._spec_of(cell), cell)
         if cell.code:
@@ -262,7 +262,7 @@ class _Reader:
         return new
 
     def finish(self) -> dict[str, Any]:
-        """Puts the recap in, names the cells; returns what ``assets/units`` says of the unit. Raises TextError."""
+        """Adds the recap and names the cells; returns the unit's data for ``assets/units``. Raises TextError."""
         hidden = [n for n in self.predictions if n not in self.revealed]
         if hidden:
             raise TextError(f"these predictions are never revealed: {', '.join(hidden)}")
@@ -301,7 +301,7 @@ class _Reader:
 
 
 def plain_code(cell: Cell) -> NotebookNode:
-    """A code cell as it is (the gallery's)."""
+    """An unchanged code cell (used by the gallery)."""
     return nbformat.v4.new_code_cell(cell.source)
 
 
@@ -348,7 +348,7 @@ def _exercise(spec: Exercise, cell: Cell) -> list[NotebookNode]:
 
 
 def _marks(cell: Cell) -> list[tuple[int, str]]:
-    """[(line in the cell, BEGIN or END)] of what nbgrader takes for the edges of solutions."""
+    """[(line in the cell, BEGIN or END)] of the lines that nbgrader treats as the edges of solutions."""
     found = (
         (number, re.search("(BEGIN|END) SOLUTION", line)) for number, line in enumerate(cell.source.split("\n"), 1)
     )
@@ -356,7 +356,7 @@ def _marks(cell: Cell) -> list[tuple[int, str]]:
 
 
 def _demand_solution(spec: Exercise, cell: Cell) -> None:
-    """Raises TextError, with the line, unless there is a solution and each one begins and ends."""
+    """Raises TextError, with the line, unless there is a solution and each solution has a beginning and an end."""
     marks = _marks(cell)
     if "BEGIN" not in (edge for _, edge in marks):
         raise TextError(f"{spec.id}: the exercise cell has no ### BEGIN SOLUTION")
@@ -383,7 +383,7 @@ def _hints(spec: Exercise, text: str) -> NotebookNode:
         raise TextError(
             f"{spec.id}: hints need exactly three numbered items (nudge, plan, nearly code), found {len(parts)}"
         )
-    # Each hint lies inside the one before: it can be seen only when that one is open.
+    # Each hint is inside the one before, so it is visible only when that one is open.
     folded = ""
     for name, hint in reversed(list(zip(HINT_NAMES, parts, strict=True))):
         words = wording.paragraphs(spec.unit, hint.strip(), "hint")
@@ -398,7 +398,7 @@ def _tagged(cell: NotebookNode, slug: str) -> NotebookNode:
 
 
 def name_cells(unit: str, cells: Iterable[NotebookNode]) -> None:
-    """Ids from the contents, so that an edit changes one cell's id and a rebuild changes none. Raises TextError."""
+    """Makes ids from the contents: an edit changes one cell's id, a rebuild changes none. Raises TextError."""
     taken: set[str] = set()
     for cell in cells:
         if not cell.metadata.pop("fixed_id", False):

@@ -1,7 +1,7 @@
-"""What the student's package must know of a unit's text, as ``assets/units/NN-name.json``: see ``program/units.py``.
+"""Extracts what the student's package needs from a unit's text: ``assets/units/NN-name.json`` (``program/units.py``).
 
-Questions leave the code here: a notebook holds them as plain text and a short call, so that they can be read without a
-kernel, and no cell's source gives an answer away.
+Questions are moved out of the code here: a notebook holds them as plain text and a short call, so that they can be read
+without a kernel, and no cell's source gives away an answer.
 """
 
 import ast
@@ -22,11 +22,11 @@ from . import numbers, wording
 from .cells import TextError
 
 CLAIM = re.compile(r"^#+ .*\bclaims? on trial\b", re.I | re.M)
-MAX_WORTH = 60  # words; it is read by somebody who wants to go on
+MAX_WORTH = 60  # words; the reader wants to continue with the unit
 
 
 def predict_cells(source: str, unit: str) -> tuple[dict[str, Any], list[NotebookNode]]:
-    """(what the package knows of a prediction, its two cells) from an author's ``predict(id, question, options)``."""
+    """(the prediction's data for the package, its two cells) from an author's ``predict(id, question, options)``."""
     name, question, options = _arguments(source, "predict", ("prediction_id", "question", "options"))
     options = options or []
     if len(set(options)) != len(options):
@@ -45,7 +45,7 @@ def predict_cells(source: str, unit: str) -> tuple[dict[str, Any], list[Notebook
 
 
 def filled(tree: Any) -> Any:
-    """A question with every place of a recorded fact filled in."""
+    """A question with all placeholders of recorded facts filled in."""
     if isinstance(tree, dict):
         return {k: filled(v) for k, v in tree.items()}
     if isinstance(tree, list):
@@ -60,14 +60,14 @@ def reveal_id(source: str) -> str | None:
 
 
 def quiz_of(source: str, unit: str) -> tuple[dict[str, Any], list[str]]:
-    """(what the package knows of one question, the reasons marked) from an author's ``quiz(question, choices)``.
+    """(one question's data for the package, its reasons marked) from an author's ``quiz(question, choices)``.
 
-    Its places of recorded facts are not filled in yet.
+    Placeholders of recorded facts are not filled in yet.
     """
     question, choices = _arguments(source, "quiz", ("question", "choices"))
     if sum(right for right, _ in choices.values()) != 1:
         raise TextError(f"a question needs exactly one right choice: {question}")
-    # The id follows the question, so that an answer on a learner's disk stays with it when others are added.
+    # The id depends on the question, so that a learner's saved answer stays with it when other questions are added.
     digest = hashlib.sha256(numbers.fill(question).encode()).hexdigest()[:6]
     quiz = {
         "id": f"{unit}.q-{digest}",
@@ -115,7 +115,7 @@ def claims(cells: Iterable[NotebookNode]) -> list[dict[str, Any]]:
 
 def _claim(text: str) -> dict[str, Any]:
     quoted = re.search(r"^> (.+?)(?=\n\n|\n>\s*\n|\Z)", text, re.M | re.S)
-    found = quoted or re.search(r"\n\n(\S.*?[.?!])(?=\s|\Z)", text, re.S)  # some tell what a note's code does
+    found = quoted or re.search(r"\n\n(\S.*?[.?!])(?=\s|\Z)", text, re.S)  # some describe what a note's code does
     if found is None:
         raise TextError(f"a claim on trial claims nothing: {text[:60]}")
     said = re.sub(r"\s*\n(> ?)?\s*", " ", found[1]).strip().strip("*").strip()
@@ -123,7 +123,7 @@ def _claim(text: str) -> dict[str, Any]:
 
 
 def verdict_of(source: str) -> str:
-    """The sentence of a verdict in bold, or the beginning of the text where it has none."""
+    """The verdict's sentence in bold, or the beginning of the text if there is none."""
     found = re.search(r"\*\*(Verdict.*?)\*\*", source, re.S)
     return " ".join((found[1] if found else source[:80]).split())
 
@@ -146,7 +146,7 @@ def unit_text(
     quizzes: list[dict[str, Any]],
     cells: Iterable[NotebookNode],
 ) -> dict[str, Any]:
-    """The JSON-ready dict of a unit."""
+    """A unit's data as a JSON-ready dict."""
     exercises = [
         {
             "id": e.id,
@@ -182,7 +182,7 @@ def _cell(cell: NotebookNode, name: str) -> NotebookNode:
 
 
 def _arguments(source: str, function: str, names: tuple[str, ...]) -> list[Any]:
-    """Literal arguments of the one call that a cell consists of."""
+    """Literal arguments of the call that is the whole cell. Raises TextError for any other cell."""
     try:
         call = ast.parse(source, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != function:

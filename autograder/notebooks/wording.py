@@ -1,10 +1,10 @@
-"""What in a notebook is words, and in which language: marks that travel through the build inside of a cell's text.
+"""Marks the translatable words of a notebook: the marks pass through the build as part of a cell's text.
 
-``said("about {n} min", n=5)`` is a *mark*: English words with their context and their values, as a piece of text that
-can stand in any other. The build puts cells together from marks and from what is the same in all languages, keeps the
-marked text of each cell, and gives the cell itself its English (``english``). ``translated`` renders the same marked
-text in another language. So one source gives all languages, and whatever the build looks at (headings, claims, ids,
-minutes) it sees in English.
+``said("about {n} min", n=5)`` is a *mark*: English words with their context and their values, encoded as text that
+can be inserted in any other text. The build assembles cells from marks and from language-independent text, keeps the
+marked text of each cell, and gives the cell itself the English text (``english``). ``translated`` renders the same
+marked text in another language. So one source gives all languages, and the build sees everything that it examines
+(headings, claims, ids, minutes) in English.
 """
 
 import json
@@ -16,21 +16,21 @@ from typing import Any
 from .numbers import fill
 
 WRITE_HERE = "Write your answer here: double-click, or select this cell and press Enter."
-BUILD = "build"  # the context of words that are the build's own and the same in all units
-_OPEN, _CLOSE = "\ue000", "\ue001"  # of Unicode's private use area: no text has them
+BUILD = "build"  # the context of the build's own words, which are the same in all units
+_OPEN, _CLOSE = "\ue000", "\ue001"  # in Unicode's private use area: they never occur in a text
 _MARK = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.S)
 _BETWEEN = re.compile(r"(\n[ \t]*(?:\n[ \t]*)+)")
-_FIRST, _LAST = '<div lang="en">\n\n', "\n\n<sup>EN</sup>\n\n</div>"  # around what is not translated yet
+_FIRST, _LAST = '<div lang="en">\n\n', "\n\n<sup>EN</sup>\n\n</div>"  # around text that is not translated yet
 _HEADING = re.compile(r"(#+ +)(.+)")
 _FOLDED = re.compile(r"(?:</?details>|\n)+")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One piece of words. context, says: what a catalogue looks it up by. kind: what it is, for a translator.
+    """One piece of translatable text. context, says: its key in a catalogue. kind: what it is, for a translator.
 
-    values: what its ``{places}`` hold. is_plain: it is shown as it is, not as Markdown. is_block: a paragraph, which
-    may say that it is not translated.
+    values: values of its ``{placeholders}``. is_plain: it is plain text, not Markdown. is_block: it is a paragraph,
+    which can be marked as not translated.
     """
 
     context: str
@@ -41,23 +41,23 @@ class Mark:
     is_block: bool = False
 
     def text(self) -> str:
-        """As it stands in another text."""
+        """The mark encoded as text, to be inserted in another text."""
         fields = [self.context, self.says, self.kind, self.values, self.is_plain, self.is_block]
         return f"{_OPEN}{json.dumps(fields)}{_CLOSE}"
 
 
 def said(english: str, **values: Any) -> str:
-    """Words of the build's own, as a mark. Values may be marks themselves."""
+    """The build's own words, as a mark. Values may be marks themselves."""
     return Mark(BUILD, english, "", values).text()
 
 
 def line(context: str, english: str, kind: str, is_plain: bool = False) -> str:
-    """An author's words in a line, as a mark."""
+    """An author's words within a line, as a mark."""
     return Mark(context, english, kind, {}, is_plain).text()
 
 
 def paragraphs(context: str, source: str, kind: str = "") -> str:
-    """An author's Markdown with a mark for each paragraph; displayed formulas and fences hold no words."""
+    """An author's Markdown with a mark for each paragraph; displayed formulas and code fences get none."""
     made, fenced = [], False
     for piece in _BETWEEN.split(source):
         text = piece.strip()
@@ -68,7 +68,7 @@ def paragraphs(context: str, source: str, kind: str = "") -> str:
         heading = _HEADING.match(piece)
         if not text or re.fullmatch(r"\$\$.*\$\$", text, re.S) or _FOLDED.fullmatch(text):
             made.append(piece)
-        elif heading:  # the first of a unit is its title, which pages name too
+        elif heading:  # a unit's first heading is its title, which also appears on pages
             made.append(heading[1] + line(context, heading[2], "heading"))
             if piece[heading.end() :].strip():
                 made.append(_block(context, piece[heading.end() :], kind))
@@ -99,14 +99,14 @@ Lookup = Callable[[Mark], str | None]
 
 
 def english(marked: str) -> str:
-    """A marked text in English, with the places of recorded facts as they are."""
+    """A marked text in English, with the placeholders of recorded facts unchanged."""
     return translated(marked, lambda mark: mark.says, lambda text: text)
 
 
 def translated(marked: str, lookup: Lookup, filled: Callable[[str], str] = fill) -> str:
-    """A marked text in the language of ``lookup``; what it has not stays English, and a paragraph says so.
+    """A marked text in the language of ``lookup``; missing translations stay English, and paragraphs are marked so.
 
-    filled: fills in the places of recorded facts.
+    filled: fills in the placeholders of recorded facts.
     """
 
     def shown(found: re.Match[str]) -> str:
@@ -124,10 +124,10 @@ def translated(marked: str, lookup: Lookup, filled: Callable[[str], str] = fill)
 
 
 def in_english(paragraph: str) -> str:
-    """A paragraph that is not translated yet, marked so for eyes and for screen readers."""
+    """A paragraph marked as not translated yet, visibly and for screen readers."""
     return f"{_FIRST}{paragraph}{_LAST}"
 
 
 def as_it_is(text: str) -> str:
-    """Markdown that shows ``text`` as it is."""
+    """Markdown that shows ``text`` literally."""
     return re.sub(r"([\\`*_\[\]<>$#|~])", r"\\\1", text)

@@ -1,6 +1,6 @@
-"""The written question of a unit: about reasons, which no check can judge, with a model answer and a rubric.
+"""The written question of a unit: it asks for reasons, which no check can judge; has a model answer and a rubric.
 
-An author writes two cells on the core path, one behind the other::
+An author writes two consecutive cells on the core path::
 
     # %% [markdown] written="question"
     # Why …? Predict …, and explain.
@@ -12,11 +12,11 @@ An author writes two cells on the core path, one behind the other::
     # ### BEGIN MARK SCHEME
     # - 2 points: …
     # - 1 point: …
-    # - No point: what is often written and is not right.
+    # - No point: common but wrong answers.
     # ### END MARK SCHEME
 
-The release has an invitation to write in the place of the second, and the items below it, folded. Model answer and
-rubric stay in ``solutions/``; the formgrader shows them beside what a student wrote (``grading/pages/rubric.py``).
+In the release, an invitation to write replaces the second cell, with the items folded below it. Model answer and
+rubric stay in ``solutions/``; the formgrader shows them beside the student's answer (``grading/pages/rubric.py``).
 """
 
 import re
@@ -31,7 +31,7 @@ from . import wording
 from .cells import TextError
 
 STUB = wording.WRITE_HERE
-MINUTES = 5  # to answer it; learners read this, so it is no part of the core path's time
+MINUTES = 5  # to answer it; shown to learners separately, so not part of the core path's time
 POINTS, ITEMS = range(2, 5), range(2, 5)
 BEGIN, END = "### BEGIN MARK SCHEME", "### END MARK SCHEME"
 _SCHEME = re.compile(rf"\A(?P<answer>.*?)^{BEGIN}$(?P<scheme>.*)^{END}$\s*\Z", re.M | re.S)
@@ -52,7 +52,7 @@ _COMPARE = f"""<details><summary>{wording.said("To compare: what a good answer n
 
 
 def question_cells(unit: str, source: str) -> tuple[NotebookNode, NotebookNode]:
-    """(the question as learners read it, the folded list to stand behind their answer).
+    """(the question as learners read it, the folded list to put after their answer).
 
     Raises TextError unless two to four items follow the question.
     """
@@ -73,9 +73,9 @@ def question_cells(unit: str, source: str) -> tuple[NotebookNode, NotebookNode]:
 
 
 def answer_cell(unit: str, source: str, points: int) -> NotebookNode:
-    """The cell that learners write into, with the model answer and the rubric in it.
+    """The cell that learners write in, containing the model answer and the rubric.
 
-    Raises TextError where one of the two is missing, or where the rubric gives other points than the question has.
+    Raises TextError if one of these is missing, ``points`` is out of range, or the rubric's points differ from it.
     """
     found = _SCHEME.match(source)
     if points not in POINTS:
@@ -100,7 +100,7 @@ def answer_cell(unit: str, source: str, points: int) -> NotebookNode:
 
 
 def points_of(cells: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """dict grade_id → points of the written questions of a notebook."""
+    """grade_id → points of the written questions of a notebook."""
     marks = [c["metadata"]["nbgrader"] for c in cells if is_written(c)]
     return {m["grade_id"]: float(m["points"]) for m in marks}
 

@@ -1,1 +1,1 @@
-"""Runs references (and experiments) on a device and writes what they gave to ``assets/``, with a manifest."""
+"""Runs references (and experiments) on a device and writes their results to ``assets/``, with a manifest."""

@@ -1,7 +1,7 @@
-"""``python -m autograder.recording [--device cuda]``: recordings, precision, what changes of right answers give,
-widgets' tables and the language model.
+"""Records references, precision, changes of right answers, widgets' tables and the language model.
 
-Needs torch, numpy and safetensors; what needs more is left out where that is missing, and said so.
+``python -m autograder.recording [--device cuda]`` needs torch, numpy and safetensors; parts that need more packages are
+skipped with a message if these are missing.
 """
 
 import sys
@@ -13,7 +13,7 @@ from autograder.recording.language_model import current
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs all of them (one unit: without the last two); returns an exit status."""
+    """Runs all recorders (with ``--unit``, without the last two); returns an exit status."""
     argv = sys.argv[1:] if argv is None else argv
     options = references.arguments(__doc__, argv)
     is_ours = options.out.resolve() == ROOT / "assets" / "recordings"
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         tables = widgets.record(options.out / "widgets", options.device, options.fresh)["files"]
         print(f"widgets: {len(tables)} tables")
-    # The model lies in assets/models, whatever --out says: who records into another folder asks for no training.
+    # The model is in assets/models, whatever --out says: recording into a different folder must not start a training.
     return current.record(options.device) if is_ours else 0
 
 

@@ -1,9 +1,9 @@
-"""Writes ``assets/recordings/edits``: what single changes of right answers give, as prints (``anatomy.judge.edits``).
+"""Writes ``assets/recordings/edits``: results of single changes to right answers, as prints (``anatomy.judge.edits``).
 
 ``python -m autograder.recording.edits --unit 06-rope``. The changes are the mutants of ``autograder.mutation``; those
-that pass, that a listed mistake names, or that end in an error are left out. Two changes of the solution that listed
-mistakes name are also made at once: whoever makes both mistakes is told both. A file is written anew where code, cases
-or operators have changed (``--fresh``: in any case).
+that pass, that a listed mistake names, or that end in an error are left out. Pairs of changes to the solution that
+listed mistakes name are recorded too, so that a learner who makes both mistakes is told about both. A file is rewritten
+if code, cases or operators have changed (with ``--fresh`` always).
 """
 
 import argparse
@@ -42,20 +42,20 @@ from autograder.mutation.survivors import KILLED
 from autograder.mutation.trial import OutOfTime, limited, quiet
 from autograder.recording.references import made
 
-SECONDS = 2.0  # of processor time for a change on all cases; what takes longer is left out
+SECONDS = 2.0  # of processor time for a change on all cases; slower changes are left out
 MOST = 64  # characters of a piece of code
 LEAST = 8
-MOST_NAMED = 14  # changes of a solution that are made two at a time
+MOST_NAMED = 14  # changes of a solution that are combined in pairs
 NAMED, SOLUTION = "named", "solution"
-# What says by itself what is wrong (an error, a dtype, a write into an input), or is told by other means (an argument
-# that is ignored, results in another order).
+# Mistakes that are obvious by themselves (an error, a dtype, a write into an input) or reported by other means (an
+# ignored argument, results in a different order).
 LEFT_OUT = {"error", "result", "in_place", "ignored", "results", "default"}
 HELPERS = "mutation."  # code that a learner would not write
 Change = tuple[str, str]
 
 
 def described(mutant: Mutant) -> Change | None:
-    """(kind, code) of a change, in ``anatomy.judge.edits``' terms; None where there are no words for it."""
+    """(kind, code) of a change, in the terms of ``anatomy.judge.edits``; None if it cannot be described."""
     if mutant.operator in LEFT_OUT or mutant.says.startswith("no error"):
         return None
     if mutant.operator == "precision":
@@ -74,7 +74,7 @@ def described(mutant: Mutant) -> Change | None:
         return (kind, _cut(old.test)) if isinstance(old, ast.If) else None
     if mutant.operator == "filter":
         return "unfiltered", mutant.says.rpartition(" without if ")[2][:MOST]
-    # The smallest piece that says something: 2 alone does not, 2 * x does.
+    # The smallest meaningful piece: 2 alone is not, 2 * x is.
     for piece in (new, *around):
         if isinstance(piece, ast.FunctionDef | ast.ClassDef | ast.Module | ast.For | ast.If | ast.While | ast.With):
             return None
@@ -86,7 +86,7 @@ def described(mutant: Mutant) -> Change | None:
 
 
 def is_steady(mutant: Mutant) -> bool:
-    """Does it give the same at each run? Memory that an answer allocates and then fills may stay unfilled."""
+    """True if every run gives the same result; memory from ``empty`` may stay unfilled after a change."""
     return "empty" not in mutant.after
 
 
@@ -96,7 +96,7 @@ def _cut(node: ast.AST) -> str:
 
 
 def _different(old: ast.AST, new: ast.AST) -> tuple[ast.AST, ast.AST, list[ast.AST]]:
-    """The smallest piece in which two trees differ, in both, and what is around it in the new one, nearest first."""
+    """The smallest piece in which two trees differ, in both, and its ancestors in the new tree, nearest first."""
     around: list[ast.AST] = []
     while type(old) is type(new):
         pairs = list(_children(old, new))
@@ -122,15 +122,14 @@ def _same_otherwise(old: ast.AST, new: ast.AST) -> bool:
 
 
 def prints(record: records.ExerciseRecord, subject: Subject, mutant: Mutant) -> list[Print] | None:
-    """What a change gives in each case; None where it passes, fails in another way than by its numbers, or has a
-    name."""
+    """The prints of a change, one per case; None if it passes, has a name, or fails other than by its numbers."""
     found = tried(record, subject, {mutant.at: mutant.code})
     return found if isinstance(found, list) else None
 
 
 def tried(record: records.ExerciseRecord, subject: Subject, codes: Mapping[int, CodeType]) -> list[Print] | str | None:
-    """What an answer with other code gives in each case, or the listed mistake that names it; None where it passes, or
-    fails in another way than by its numbers."""
+    """The prints of a changed answer, one per case, or the name of the listed mistake that it is; None if it passes or
+    fails other than by its numbers."""
     with limited(SECONDS), quiet():
         torch.manual_seed(0)
         functions = subject.exercise.functions(subject.with_codes(codes))
@@ -148,7 +147,7 @@ def tried(record: records.ExerciseRecord, subject: Subject, codes: Mapping[int, 
 
 
 class _Series:
-    """(change, prints) of one mutant after the other; None of one that is not kept."""
+    """Yields (change, prints) for each mutant; None for one that is not kept."""
 
     def __init__(self, exercise: Exercise) -> None:
         self.problems: list[str] = []
@@ -168,7 +167,7 @@ class _Series:
 
 
 class _Pairs:
-    """Two changes of the solution at once, each of which a listed mistake names: (names, prints) or None."""
+    """Yields (change, prints) or None for each pair of changes to the solution that listed mistakes name."""
 
     def __init__(self, named: Mapping[str, dict[str, str]], exercise: Exercise) -> None:
         self.problems: list[str] = []
@@ -189,14 +188,14 @@ class _Pairs:
 
 
 class _Kept:
-    """Each change that has a print of its own, the solution's first."""
+    """Keeps each change that has prints of its own, the solution's first."""
 
     def __init__(self, exercise: Exercise) -> None:
         self.exercise, self.mutants, self.seconds = exercise, 0, 0.0
         self.problems: list[str] = []
         self.changes: list[Change] = []
         self.prints: list[list[Print]] = []
-        self.named: dict[str, str] = {}  # key of a change of the solution → the listed mistake that names it
+        self.named: dict[str, str] = {}  # key of a change to the solution → the listed mistake that names it
         self._seen: dict[Any, Change] = {}
 
     def add(self, result: Any) -> None:
@@ -213,18 +212,18 @@ class _Kept:
         if first is change:
             self.changes.append(change)
             self.prints.append(printed)
-        elif first[0] == "both" and first in self.changes:  # two pairs give the same: nobody can tell which it is
+        elif first[0] == "both" and first in self.changes:  # two pairs with equal prints are indistinguishable
             at = self.changes.index(first)
             del self.changes[at], self.prints[at]
 
     def for_pairs(self) -> "_Kept":
-        """The same, ready for a second series."""
+        """This object, ready for a second series."""
         self.mutants = 0
         return self
 
 
 def digest(exercise: Exercise) -> str:
-    """Of all that the changes of an exercise and their prints hang on."""
+    """Hash of everything that the changes of an exercise and their prints depend on."""
     record = records.load(exercise.id, with_mistakes=False)
     cases = [(c.name, c.program, c.atol, c.rtol) for c in record.cases]
     code = [[ast.unparse(s) for s in subject.code.statements] for subject in subjects(exercise)]
@@ -234,7 +233,7 @@ def digest(exercise: Exercise) -> str:
 
 @cache
 def _own_code() -> str:
-    """What makes changes, words and prints, without its comments and docstrings."""
+    """The code that makes changes, descriptions and prints, without comments and docstrings."""
     of_mutation = ROOT / "autograder" / "mutation"
     files_of_changes = [of_mutation / f"{name}.py" for name in ("operators", "field", "helpers")]
     of_words: list[Callable[..., Any]] = [described, _cut, _different, _children, _same_otherwise, tried, Composer]
@@ -252,7 +251,7 @@ def _undescribed(tree: ast.Module) -> ast.Module:
 
 
 def write_unit(unit: str, out: Path, workers: int = 2, fresh: bool = False) -> int:
-    """Writes the file of one unit; returns how many changes it has. What has not changed stays as it is."""
+    """Writes the file of one unit; returns its number of changes. Unchanged exercises keep their entries."""
     path = out / f"{unit}.safetensors"
     told, tensors = _read(path) if path.exists() and not fresh else ({}, {})
     wanted = exercises.of_unit(unit)
@@ -273,18 +272,18 @@ def write_unit(unit: str, out: Path, workers: int = 2, fresh: bool = False) -> i
     told = {k: v for k, v in sorted(told.items()) if k in ids}
     tensors = {k: t for k, t in sorted(tensors.items()) if k.partition("/")[0] in ids}
     if todo or not path.exists():
-        files.replace(path, save(tensors, {"digests": json.dumps(told)}))  # one entry: several have no order
+        files.replace(path, save(tensors, {"digests": json.dumps(told)}))  # one entry: several have no fixed order
     return sum(len(t) for k, t in tensors.items() if k.endswith("/forms"))
 
 
 def _packed(changes: Sequence[Change]) -> torch.Tensor:
-    """As bytes that nobody reads by accident: they show pieces of answers."""
+    """Compresses changes into bytes, so that nobody reads them by accident: they show pieces of answers."""
     text = json.dumps(changes, ensure_ascii=False, separators=(",", ":")).encode()
     return torch.frombuffer(bytearray(zlib.compress(text, 9)), dtype=torch.uint8)
 
 
 def digests(metadata: dict[str, str] | None) -> dict[str, str]:
-    """exercise → digest of what its changes were recorded from."""
+    """Exercise → digest of the data from which its changes were recorded."""
     return dict(json.loads((metadata or {}).get("digests", "{}")))
 
 
@@ -295,7 +294,7 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
 
 
 def record(out: Path, units: Sequence[str] | None = None, fresh: bool = False, workers: int = 2) -> None:
-    """Writes the files of all units (or of those named) into ``out``/edits, and what made them into its manifest."""
+    """Writes the files of all units (or of those named) to ``out``/edits, and how they were made to its manifest."""
     for unit in units or exercises.units():
         count = write_unit(unit, out / "edits", workers, fresh)
         print(f"{unit}: {count} changes of right answers", flush=True)

@@ -1,7 +1,7 @@
-"""Records what Hugging Face's models answer, for learners who haven't got the library.
+"""Records the outputs of Hugging Face's models, for learners who don't have the library.
 
 ``python -m autograder.recording.hugging_face`` writes ``assets/models/hugging_face``: on a CPU, in the staff
-environment, seconds. ``anatomy.models.library`` says what is asked and reads it.
+environment, within seconds. ``anatomy.models.library`` defines the queries and reads the files.
 """
 
 import json
@@ -15,12 +15,12 @@ from anatomy.program.torch_settings import one_thread
 from anatomy.system import files
 from safetensors.torch import save
 
-TEXT = 2_000  # characters of the held-out text, of which the page's tokens are the first
+TEXT = 2_000  # characters of the held-out text to encode; the page is the first tokens of these
 PAGE = 128  # tokens
 
 
 def page() -> torch.Tensor:
-    """(2, 64) int64: the page that unit 12 gives to both models."""
+    """(2, 64) int64: the page that unit 12 feeds to both models."""
     ids = shipped.tokenizer().encode(corpus.held_out_text()[:TEXT]).ids
     return torch.tensor(ids[:PAGE]).view(2, PAGE // 2)
 
@@ -59,7 +59,7 @@ def recorded() -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], dict[s
 
 
 def _first_names(state: dict[str, torch.Tensor]) -> dict[str, str]:
-    """Name of a weight → the name under which it is stored: that of the first one with the same numbers."""
+    """Name of a weight → the name under which it is stored: that of the first weight with the same numbers."""
     kept: dict[str, str] = {}
     for name, tensor in state.items():
         same = (k for k in kept.values() if state[k].shape == tensor.shape and torch.equal(state[k], tensor))
@@ -77,7 +77,7 @@ def _answers(name: str, theirs: library.Theirs, every: int = 1) -> dict[str, tor
 
 
 def main() -> int:
-    """Writes the three files; 1 where the library isn't installed."""
+    """Writes the three files; returns 1 if the library isn't installed."""
     if library.transformers() is None:
         print("transformers isn't installed: make test sets up the staff environment.", file=sys.stderr)
         return 1

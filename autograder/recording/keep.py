@@ -1,9 +1,9 @@
-"""What a new recording takes over from the one before, so that another processor changes no bytes.
+"""Keeps the parts of the previous recording that are still right, so that another processor changes no bytes.
 
-Random draws and sums differ by a few rounding steps from one set of CPU kernels to the next. So a case is recorded on
-the inputs that were recorded before, where this machine draws the same up to rounding; and what was recorded of its
-outcomes stays as a whole, where everything that runs on these inputs now gives the same within the case's tolerance.
-What a text says (names, messages, weights) is always that of the spec.
+Random draws and sums differ by a few rounding steps from one set of CPU kernels to the next. So a case reuses the
+recorded inputs if this machine draws the same numbers up to rounding, and it keeps all of its recorded outcomes if
+everything that runs on these inputs still gives the same results within the case's tolerance. Texts (names, messages)
+and weights always come from the spec.
 """
 
 import copy
@@ -22,13 +22,13 @@ from torch import Tensor
 
 from autograder.judge.spec import Exercise
 
-STEP = torch.finfo(torch.float32).eps  # inputs are drawn in float32, also those that are float64 then
-DRAWN = 64  # rounding steps between two machines' draws; 8 were seen
-TIMES = 4  # a measured distance is the largest of few roundings: it varies by such a factor
+STEP = torch.finfo(torch.float32).eps  # inputs are drawn in float32, even those that become float64
+DRAWN = 64  # rounding steps allowed between two machines' draws; 8 were observed
+TIMES = 4  # a measured distance is the largest of a few roundings: it varies by this factor
 
 
 class Before:
-    """The recording of one unit that is there already; empty where there is none, or where another device made it."""
+    """The existing recording of one unit; empty if it is missing or was made on a different device."""
 
     def __init__(self, stem: Path | None = None):
         self.cases, self.tensors = {}, {}
@@ -38,13 +38,13 @@ class Before:
             self.tensors = load_file(stem.with_suffix(".safetensors"))
 
     def of(self, exercise_id: str, case: dict[str, Any], part: str) -> Tensors:
-        """name → tensor of a recorded case's inputs (``part`` "in") or of one of its outcomes."""
+        """Name → tensor of a recorded case's inputs (``part`` "in") or of one of its outcomes."""
         names = case["inputs"] if part == "in" else case["outcomes"][part]["tensors"]
         part = case.get("same", {}).get(part, part)
         return {n: self.tensors[f"{exercise_id}/{case['slug']}/{part}/{n}"] for n in names}
 
     def on_recorded_inputs(self, exercise: Exercise) -> Exercise:
-        """The exercise whose cases build their programs on the recorded inputs, where these are the same draw."""
+        """The exercise with cases that build their programs on the recorded inputs if these are the same draw."""
         changed = copy.copy(exercise)
         changed.cases = [dataclasses.replace(c, build=self._build(exercise.id, c)) for c in exercise.cases]
         return changed
@@ -62,9 +62,9 @@ class Before:
         return build
 
     def settle(self, exercise_id: str, case: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
-        """(case, tensors): what to write of a fresh case, whose tensors are keyed "in/i0", "expected/o0" and so on.
+        """(case, tensors) to write for a fresh case, whose tensors have keys such as "in/i0" and "expected/o0".
 
-        The recorded outcomes and tolerances where they are the same case within its tolerance; else the fresh ones.
+        Returns the recorded outcomes and tolerances if the case is the same within its tolerance, else the fresh ones.
         """
         old = self.cases.get((exercise_id, case["name"]))
         if old is None or not self._same(exercise_id, old, case, tensors):
@@ -93,14 +93,14 @@ class Before:
 
 
 def _spread(case: dict[str, Any]) -> dict[str, Any]:
-    """A case as it is read, with every outcome written out; "same": name → the outcome that has its tensors."""
+    """A case as read, with every outcome written out; "same": name → the outcome that has its tensors."""
     same = {name: o for name, o in case["outcomes"].items() if isinstance(o, str)}
     outcomes = {name: case["outcomes"][same.get(name, name)] for name in case["outcomes"]}
     return {**case, "outcomes": outcomes, "same": same}
 
 
 def shared(case: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
-    """(case, tensors) with outcomes that are the same to the bit written once; the others name the one that is.
+    """(case, tensors) with bit-identical outcomes written once; repetitions are replaced by the name of the first.
 
     Most known mistakes change nothing in most cases.
     """
@@ -120,7 +120,7 @@ def shared(case: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tens
 
 
 def _bytes(t: Tensor) -> bytes:
-    # An expanded tensor of one number counts as contiguous, and keeps its steps of 0 also as a clone.
+    # An expanded one-element tensor counts as contiguous, and even a clone keeps its strides of 0.
     rows = t.detach().clone(memory_format=torch.contiguous_format).view(-1)
     return rows.view(torch.uint8).numpy().tobytes() if t.numel() else b""
 
@@ -131,7 +131,7 @@ def identical(a: Tensor, b: Tensor) -> bool:
 
 
 def same_draw(new: Tensors, old: Tensors) -> bool:
-    """Whether two dicts of inputs are the same draw but for rounding, on the scale of a tensor's middle entries."""
+    """Whether two dicts of inputs are the same draw up to rounding, on the scale of a tensor's median entry."""
     step = lambda t: max(STEP, torch.finfo(t.dtype).eps) if t.is_floating_point() else 0.0
     return new.keys() == old.keys() and all(
         close(t, old[name], DRAWN * step(t) * middle(t), DRAWN * step(t)) for name, t in new.items()
@@ -139,23 +139,23 @@ def same_draw(new: Tensors, old: Tensors) -> bool:
 
 
 def middle(t: Tensor) -> float:
-    """Median size of a tensor's entries that are neither 0 nor infinite; 0 where there are none."""
+    """Median absolute value of a tensor's finite nonzero entries; 0 if it has none."""
     size = t.detach().double().abs() if t.is_floating_point() else torch.zeros(0)
     size = size[(size > 0) & size.isfinite()]
     return size.median().item() if size.numel() else 0.0
 
 
 def rounding(t: Tensor) -> float:
-    """What another order of summation does to a tensor of this scale: 32 steps of its largest entry."""
+    """The effect of a different order of summation on a tensor of this scale: 32 steps of its largest entry."""
     if not (t.is_floating_point() or t.is_complex()) or not t.isfinite().any():
         return 0.0
     return 32 * torch.finfo(t.dtype).eps * t[t.isfinite()].abs().max().item()
 
 
 def close(got: Tensor, want: Tensor, atol: float, rtol: float | None = None) -> bool:
-    """Whether two tensors agree as the judge says: same dtype and shape, entries within atol + rtol·|entry|.
+    """Whether two tensors agree by the judge's rule: same dtype and shape, entries within atol + rtol·|entry|.
 
-    rtol: None for 64 rounding steps. Whole numbers and booleans have to be equal; NaN equals NaN.
+    rtol: None for 64 rounding steps. Integers and booleans have to be equal; NaN equals NaN.
     """
     if got.dtype != want.dtype or got.shape != want.shape:
         return False
@@ -167,7 +167,7 @@ def close(got: Tensor, want: Tensor, atol: float, rtol: float | None = None) -> 
 
 
 def alike(a: Any, b: Any, rtol: float = 1e-6) -> bool:
-    """Whether two JSON trees are equal but for floats, which may differ by this factor (the judge's for numbers)."""
+    """Whether two JSON trees are equal, apart from floats, which may differ by this factor (the judge's rtol)."""
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=rtol, abs_tol=1e-12)
     if type(a) is not type(b):
@@ -180,12 +180,12 @@ def alike(a: Any, b: Any, rtol: float = 1e-6) -> bool:
 
 
 def noise(a: float, b: float, floor: float = 0.0) -> bool:
-    """Whether two measured distances differ by no more than such measurements do."""
+    """Whether two measured distances differ by no more than the usual variation of such measurements."""
     return a <= TIMES * b + floor and b <= TIMES * a + floor
 
 
 def same_device(made: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> bool:
-    """Whether an entry of a manifest was made on such a device. One CPU is like another; cards go by their names."""
+    """Whether a manifest's entry was made on the same device. All CPUs count as the same; GPUs go by their names."""
     if not made or made["device"] != facts["device"]:
         return False
     return facts["device"] == "cpu" or made["name"] == facts["name"]

@@ -1,12 +1,12 @@
 """Writes ``assets/recordings/precision.json``: how far each exercise's reference is from float64, per dtype and device.
 
 ``python -m autograder.recording.precision [--device cuda]``. The public inputs are rounded to the dtype first and then
-run twice, in that dtype and in float64: what is measured is the arithmetic, not the rounding of the inputs. Recorded
-are, over all floating outputs and cases, the largest distance, and the largest distance relative to the tensor's
-largest entry; null where the dtype cannot run. A tensor that is smaller than one rounding step of the inputs (a
-gradient that cancels to nearly 0, a slope that underflows) is measured relative to the inputs: relative to itself it
-would be off by 100 % in any arithmetic that rounds. Results of other devices in the file stay as they are, and so do
-an exercise's distances where the new ones differ as another processor's do (``--fresh`` writes all anew).
+run twice, in that dtype and in float64, so that only the arithmetic is measured, not the rounding of the inputs. The
+file holds, over all floating outputs and cases, the largest distance, and the largest distance relative to the tensor's
+largest entry; null if the dtype cannot run. A tensor smaller than one rounding step of the inputs (a gradient that
+cancels to nearly 0, a slope that underflows) is measured relative to the inputs: relative to itself it would be off by
+100 % in any arithmetic that rounds. Results of other devices in the file are kept, and so are an exercise's distances
+if the new ones differ only as much as on another processor (``--fresh`` rewrites everything).
 """
 
 import datetime
@@ -38,7 +38,7 @@ def cast(tensors: Tensors, dtype: torch.dtype, device: str = "cpu") -> Tensors:
 
 
 def in_dtype(implementation: Callable[..., Any], dtype: torch.dtype) -> Callable[..., Any]:
-    """Modules are made with float32 parameters; here they are cast before weights are loaded into them."""
+    """Makes a module class cast its modules to the dtype before weights are loaded: they are created in float32."""
     if isinstance(implementation, type) and issubclass(implementation, torch.nn.Module):
         return lambda *args, **kwargs: implementation(*args, **kwargs).to(dtype)
     return implementation
@@ -47,7 +47,7 @@ def in_dtype(implementation: Callable[..., Any], dtype: torch.dtype) -> Callable
 def outputs(
     exercise: Exercise, steps: runner.Program, inputs: Tensors, dtype: torch.dtype, device: str
 ) -> Tensors | None:
-    """Floating outputs by name, in float64 on the CPU; None where a step raised."""
+    """Floating outputs by name, in float64 on the CPU; None if a step raised."""
     functions = {n: in_dtype(f, dtype) for n, f in exercise.functions(exercise.reference).items()}
     with torch.device(device):
         outcome, tensors = runner.run_program(steps, cast(inputs, dtype, device), functions)
@@ -57,10 +57,10 @@ def outputs(
 
 
 def distance(got: Tensors, want: Tensors, inputs: float = 0.0, step: float = 0.0) -> tuple[float, float] | None:
-    """(largest distance, largest relative to the tensor's largest entry) where both are finite; None without any.
+    """(largest distance, largest distance relative to the tensor's largest entry) over finite entries; None if none.
 
-    inputs: the largest entry of the inputs, and step: the dtype's relative rounding step. A tensor below their product
-    is measured relative to the inputs.
+    inputs: the largest entry of the inputs; step: the dtype's relative rounding step. A tensor below their product is
+    measured relative to the inputs.
     """
     absolute, relative = [], []
     for name in got.keys() & want.keys():
@@ -77,7 +77,7 @@ def distance(got: Tensors, want: Tensors, inputs: float = 0.0, step: float = 0.0
 
 
 def largest(tensors: Tensors) -> float:
-    """The largest finite entry of all floating tensors; 0 without any."""
+    """The largest finite absolute value in all floating tensors; 0 without any."""
     entries = [t.double()[t.isfinite()].abs() for t in tensors.values() if t.is_floating_point()]
     return max((e.max().item() for e in entries if e.numel()), default=0.0)
 
@@ -111,10 +111,10 @@ def measure(exercise: Exercise, device: str = "cpu") -> Distances:
 
 
 def stays(old: Distances, new: Distances) -> bool:
-    """Whether an exercise's distances differ from those recorded by no more than two processors' do."""
+    """Whether an exercise's distances differ from the recorded ones no more than between two processors."""
     if old.keys() != new.keys() or any((old[dtype] is None) != (new[dtype] is None) for dtype in old):
         return False
-    # Below one rounding step, one rounding more or less is a large factor.
+    # Below one rounding step, a single additional rounding is a large factor.
     return all(
         noise(before[key], value, torch.finfo(DTYPES[dtype]).eps)
         for dtype, found in new.items()

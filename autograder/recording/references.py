@@ -1,10 +1,10 @@
-"""Writes ``assets/recordings``: for each unit a JSON file (programs, words, tolerances) and a safetensors file.
+"""Writes ``assets/recordings``: for each unit a JSON file (programs, texts, tolerances) and a safetensors file.
 
 ``python -m autograder.recording.references [--device cuda] [--unit 06-rope] [--out assets/recordings] [--fresh]``. The
-same commit gives the same bytes on every CPU: a case that differs from the recorded one by rounding only stays as it
-is (``keep.py``; ``--fresh`` writes everything new). The entry in the manifest tells where and when the bytes last
-changed. It needs torch, numpy and safetensors; where sympy is missing, the exercises whose specs need it are left out,
-and what was recorded of them before stays.
+same commit gives the same bytes on every CPU: a case that differs from the recorded one only by rounding is kept
+(``keep.py``; ``--fresh`` rewrites everything). The entry in the manifest tells where and when the bytes last changed.
+Needs torch, numpy and safetensors; if sympy is missing, exercises whose specs need it are left out, and their previous
+recordings are kept.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def slug(text: str) -> str:
 
 
 def device_facts(device: str) -> dict[str, Any]:
-    """What a manifest says of the device that made a recording. A CPU is called cpu, nothing else."""
+    """The manifest's facts about the device that makes a recording; any CPU is just called cpu."""
     facts: dict[str, Any] = {
         "device": device,
         "torch": torch.__version__.split("+")[0],
@@ -51,7 +51,7 @@ def device_facts(device: str) -> dict[str, Any]:
         query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
         try:
             said = subprocess.run(query, capture_output=True, text=True).stdout
-        except FileNotFoundError:  # a container may have the driver and not the tool
+        except FileNotFoundError:  # a container may have the driver but not the tool
             said = ""
         facts["driver"] = said.split("\n")[0].strip() or "unknown"
     else:
@@ -64,8 +64,8 @@ def made(
 ) -> Made:
     """Manifest entry of some files: how they were made, and their hash.
 
-    Where the bytes are those of ``before``, the entry made before, and so is the device, that entry stays: another
-    date, processor, Python or torch that gives the same bytes made nothing.
+    Returns ``before``, the previous entry, if bytes and device are the same: a run with a different date, processor,
+    Python or torch that gives the same bytes changes nothing.
     """
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
     facts = {
@@ -84,16 +84,16 @@ def made(
 
 
 def exact(device: str) -> None:
-    """Settings under which the same inputs give the same bytes, as near to float64 as the dtype allows.
+    """Makes the same inputs give the same bytes, as close to float64 as the dtype allows.
 
-    TF32 would cost ten bits of mantissa in every matrix product, and with them the meaning of a tolerance; sums in half
-    precision likewise. Where CUDA adds by atomics (``scatter_add``), the order would differ from run to run.
+    TF32 would cost ten bits of mantissa in every matrix product, and so make tolerances meaningless; so would sums in
+    half precision. If CUDA adds with atomics (``scatter_add``), the order would differ from run to run.
     """
     products = torch.backends.cuda.matmul
     products.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     products.allow_fp16_reduced_precision_reduction = products.allow_bf16_reduced_precision_reduction = False
     if device.startswith("cuda"):
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # needed by cuBLAS
         torch.use_deterministic_algorithms(True, warn_only=True)
 
 
@@ -102,7 +102,7 @@ def record_unit(
 ) -> tuple[dict[str, Any], Tensors]:
     """(JSON-ready dict, tensors) of one unit's public cases.
 
-    chosen: its exercises, default all. before: the recording that is there, whose cases stay where they are the same.
+    chosen: its exercises, default all. before: the existing recording, whose unchanged cases are kept.
     """
     store: Tensors = {}
     listed, before = [], before or Before()
@@ -150,9 +150,9 @@ def record_unit(
 
 
 def write_unit(unit: str, out: Path, device: str = "cpu", before: Before | None = None) -> tuple[int, int]:
-    """Records one unit into the folder ``out``; nothing is written before all of it is there.
+    """Records one unit in the folder ``out``; writes nothing before everything is computed. Returns (exercises, bytes).
 
-    before: ``Before`` of the files there, None to write everything new.
+    before: ``Before`` of the existing files, None to rewrite everything.
     """
     data, tensors = record_unit(unit, device, before=before)
     pairs = [
@@ -165,7 +165,7 @@ def write_unit(unit: str, out: Path, device: str = "cpu", before: Before | None 
 
 
 def written_out(data: dict[str, Any]) -> str:
-    """JSON with a line for each case, so that what changed can be seen in a diff."""
+    """JSON with one line per case, so that a diff shows the changed cases."""
     compact = lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     listed = []
     for exercise in data["exercises"]:
@@ -176,15 +176,15 @@ def written_out(data: dict[str, Any]) -> str:
 
 
 def demand(device: str) -> None:
-    """Ends the process with a sentence where the device is not there: nothing is recorded on another one instead."""
+    """Ends the process with a message if the device is missing, instead of recording on a different one."""
     if device.startswith("cuda") and not torch.cuda.is_available():
         sys.exit("No CUDA device here. Record with --device cpu (make: DEVICE=cpu); the files will say so.")
 
 
 def arguments(description: str | None, argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Options of a recorder's command line, device, unit and out; the device is there, and set to exact arithmetic.
+    """Parses a recorder's command line, checks that the device is there, and sets exact arithmetic.
 
-    description: the module's, whose first line is taken.
+    description: the module's docstring, whose first line becomes the help text.
     """
     parser = argparse.ArgumentParser(description=(description or "").split("\n")[0])
     parser.add_argument("--device", default="cpu", help="cpu or cuda")

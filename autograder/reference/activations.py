@@ -1,8 +1,8 @@
-"""Activations of feed-forward layers and their derivatives by hand.
+"""Activations of feed-forward layers and their hand-derived derivatives.
 
 Every function is elementwise, keeps shape and dtype, and computes float16 and bfloat16 in float32
-(GELU's cube overflows float16 at 41). Where a derivative jumps at 0 its value there is torch's choice,
-named in the docstring.
+(GELU's cube overflows float16 at 41). If a derivative jumps at 0, its value there is torch's choice and
+is stated in the docstring.
 """
 
 import functools
@@ -51,7 +51,7 @@ def tanh_derivative(x: Tensor) -> Tensor:
 @_at_least_float32
 def relu(x: Tensor) -> Tensor:
     """max(x, 0)."""
-    return torch.where(x <= 0, 0.0, x)  # this side of the comparison lets NaN through
+    return torch.where(x <= 0, 0.0, x)  # with this comparison, NaN passes through
 
 
 @_at_least_float32
@@ -69,7 +69,7 @@ def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
 @_at_least_float32
 def leaky_relu_derivative(x: Tensor, slope: float = 0.01) -> Tensor:
     """1 for x > 0, else slope (slope at 0)."""
-    return torch.where(x > 0, torch.ones_like(x), slope)  # two bare numbers would make it float32
+    return torch.where(x > 0, torch.ones_like(x), slope)  # two plain numbers would give float32
 
 
 @_at_least_float32
@@ -86,7 +86,7 @@ def elu_derivative(x: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def _normal_cdf(x: Tensor) -> Tensor:
-    # erfc and not 1 + erf: no cancellation in the left tail.
+    # erfc instead of 1 + erf: no cancellation in the left tail.
     return 0.5 * torch.erfc(-x / math.sqrt(2))
 
 

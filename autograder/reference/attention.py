@@ -1,4 +1,4 @@
-"""Attention: softmax, scaled dot products, heads, padding, and what a layer costs.
+"""Attention: softmax, scaled dot products, heads, padding, and the cost of a layer.
 
 Source: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.
 
@@ -23,7 +23,7 @@ def softmax(x: Tensor, dim: int = -1) -> Tensor:
     """
     if x.shape[dim] == 0:
         return x.clone()
-    # Half precision sums run out of mantissa on long rows, so do the work in float32.
+    # Half-precision sums run out of mantissa on long rows, so compute in float32.
     work = x.to(torch.promote_types(x.dtype, torch.float32))
     peak = work.detach().amax(dim=dim, keepdim=True)
     # A fully masked slice has peak -inf, and -inf - (-inf) would be NaN.
@@ -152,7 +152,7 @@ class MultiHeadAttention(nn.Module):
         return self.o_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask)))
 
 
-# What a layer costs. Convention: one multiply-add = 2 FLOPs; softmax, scaling and biases are left out
+# Cost of a layer. Convention: one multiply-add = 2 FLOPs; softmax, scaling and biases are left out
 # (they grow with T·S or T·d_model, without the factor d_model that the matrix products have).
 
 

@@ -1,4 +1,4 @@
-"""Multi-query and grouped-query attention, and the bytes that a key-value cache takes.
+"""Multi-query and grouped-query attention, and the size of a key-value cache in bytes.
 
 H query heads share G key-value heads; query head h reads group h // (H/G). G = H is multi-head
 attention, G = 1 multi-query attention.
@@ -17,7 +17,7 @@ from autograder.reference.rope import apply_rope_half
 
 
 class KeyValueCache(Protocol):
-    """What an attention layer needs from a cache: give new keys and values, get all that count."""
+    """Interface that an attention layer needs: append new keys and values, get all that count."""
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]: ...
 
@@ -44,8 +44,8 @@ def repeat_kv(x: Tensor, n: int) -> Tensor:
 def grouped_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
     """Attention of H query heads on G key-value heads without repeating these in memory.
 
-    Keys and values as a cache hands them out are read where they lie, without any copy. (As projections leave
-    them, B and G transposed away from each other, torch copies each once, never H/G times.)
+    Keys and values from a cache are read in place, without any copy. (In the layout of projections, where B and G
+    are not adjacent in memory, torch copies each once, never H/G times.)
 
     Args: q (B, H, T, D), k (B, G, S, D), v (B, G, S, Dv); mask boolean, True = may attend, (T, S) or
     (B, 1, T, S) or (B, H, T, S).
@@ -68,7 +68,7 @@ def grouped_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = Non
 
 
 def heads(x: Tensor, n: int) -> Tensor:
-    """(B, T, n·D) -> (B, n, T, D), as split_heads, for head dims that d_model does not determine."""
+    """(B, T, n·D) -> (B, n, T, D), like split_heads, for head dims that d_model does not determine."""
     return x.unflatten(-1, (n, -1)).transpose(1, 2)
 
 
@@ -77,7 +77,7 @@ class GroupedQueryAttention(nn.Module):
 
     Projections: q_proj d_model -> H·D, k_proj and v_proj d_model -> G·D, o_proj H·D -> d_model.
     Variants override ``prepare`` (positions, norms on q and k) or ``attend`` (scale, soft cap).
-    Raises: ValueError when G does not divide H, or d_model / H is no integer and head_dim is not given.
+    Raises: ValueError when G does not divide H, or d_model / H is not an integer and head_dim is not given.
     """
 
     def __init__(
@@ -101,11 +101,11 @@ class GroupedQueryAttention(nn.Module):
         self.o_proj = nn.Linear(n_heads * D, d_model, bias=out_bias)
 
     def prepare(self, q: Tensor, k: Tensor, position_ids: Tensor | None) -> tuple[Tensor, Tensor]:
-        """What happens to q (B, T, H·D) and k (B, T, G·D) before the cache. Returns them as heads."""
+        """Transforms q (B, T, H·D) and k (B, T, G·D) before caching. Returns them as heads."""
         return heads(q, self.n_heads), heads(k, self.n_kv_heads)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """Args as grouped_attention. Returns: (B, H, T, D)."""
+        """Args as in grouped_attention. Returns: (B, H, T, D)."""
         return grouped_attention(q, k, v, mask)
 
     def forward(
@@ -132,7 +132,7 @@ class GroupedQueryAttention(nn.Module):
 class RotaryAttention(GroupedQueryAttention):
     """Grouped-query attention with RoPE in the half-split layout, as in LLaMA.
 
-    Arguments as GroupedQueryAttention, and the base of RoPE's frequencies.
+    Arguments as in GroupedQueryAttention, plus the base of RoPE's frequencies.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class RotaryAttention(GroupedQueryAttention):
 
 
 def mean_pool_heads(weight: Tensor, n_heads: int, n_kv_heads: int) -> Tensor:
-    """Key or value projection of an MHA checkpoint, averaged to G heads as GQA's conversion does.
+    """Key or value projection of an MHA checkpoint, averaged to G heads as in GQA's conversion.
 
     Args: weight (H·D, d_model), or a bias (H·D,); heads are rows. Returns: (G·D, d_model) or (G·D,).
     Raises: ValueError when G does not divide H or H does not divide the rows.
@@ -174,7 +174,7 @@ def convert_to_gqa(layer: GroupedQueryAttention, n_kv_heads: int) -> GroupedQuer
     """A copy of the layer with fewer key-value heads, its keys and values mean-pooled.
 
     An approximation that the paper trains further (5 % of the original steps); it is exact when the
-    heads of a group were equal. Raises: ValueError when n_kv_heads does not divide the present number.
+    heads of a group were equal. Raises: ValueError when n_kv_heads does not divide the current number.
     """
     small = copy.deepcopy(layer)
     for projection in (small.k_proj, small.v_proj):
@@ -203,7 +203,7 @@ def encoder_decoder_cache_bytes(
 ) -> int:
     """Cache of one encoder-decoder request: target tokens for self-attention, source tokens for cross.
 
-    The cross-attention part is written once, but it is there: it grows with the input.
+    The cross-attention part is written only once, but it takes memory and grows with the input.
     """
     return kv_bytes_per_token(n_decoder, n_heads, head_dim, itemsize) * (source + target)
 

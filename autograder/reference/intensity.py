@@ -27,15 +27,15 @@ def total(*costs: Cost) -> Cost:
 
 
 def linear_cost(tokens: int, d_in: int, d_out: int, itemsize: int = 2) -> Cost:
-    """x (tokens, d_in) times a weight: reads both, writes (tokens, d_out). Intensity → tokens when few."""
+    """x (tokens, d_in) times a weight: reads both, writes (tokens, d_out). For few tokens, intensity → tokens."""
     return Cost(2 * tokens * d_in * d_out, itemsize * (d_in * d_out + tokens * (d_in + d_out)))
 
 
 def attention_cost(B: int, T: int, S: int, H: int, G: int, D: int, itemsize: int = 2) -> Cost:
     """T queries on S cached keys: q, k and v are read, the result is written.
 
-    Decoding (T = 1) with S large has intensity 2·(H/G)/itemsize: H/G in half precision, whatever B is,
-    because every user has keys of their own. Masked pairs count.
+    Decoding (T = 1) with large S has intensity 2·(H/G)/itemsize: H/G in half precision, whatever B is,
+    because every user has their own keys. Masked pairs count.
     """
     return Cost(4 * B * H * T * S * D, itemsize * B * D * (2 * H * T + 2 * G * S))
 
@@ -68,5 +68,5 @@ def attainable_flops(intensity: float, peak_flops: float, bandwidth: float) -> f
 
 
 def roofline_seconds(cost: Cost, peak_flops: float, bandwidth: float) -> float:
-    """Least time for a cost when compute and memory traffic overlap perfectly."""
+    """Minimum time for a cost when compute and memory traffic overlap perfectly."""
     return max(cost.flops / peak_flops, cost.bytes / bandwidth)

@@ -1,8 +1,8 @@
 """Key-value caches: contiguous, rolling window, cross-attention; paged and quantized ones are imported.
 
 A cache belongs to one layer. ``append(keys, values)`` stores T new tokens and returns all keys and
-values that these tokens may attend to, in order of position; ``key_positions(T)`` says beforehand which
-positions those will have, so that the mask can be built once for all layers. Shapes are (B, G, T, D).
+values that these tokens may attend to, in order of position; ``key_positions(T)`` gives their positions
+in advance, so that the mask can be built once for all layers. Shapes are (B, G, T, D).
 Caches serve inference: run them under torch.no_grad().
 
 Sources: cached decoding, Shazeer 2019, arXiv:1911.02150; rolling buffer, Jiang et al. 2023,
@@ -67,7 +67,7 @@ class ContiguousCache:
         return self.keys[:, :, :end], self.values[:, :, :end]
 
     def key_positions(self, T: int) -> Tensor:
-        """Positions (S,) of what append returns for T tokens: 0 … length + T - 1."""
+        """Positions (S,) of the keys that append returns for T tokens: 0 … length + T - 1."""
         return torch.arange(self.length + T, device=self.keys.device)
 
     @property
@@ -95,7 +95,7 @@ class RollingCache:
         self.window, self.length = window, 0
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns: the new tokens behind the up to window - 1 before them, (B, G, S, D) each.
+        """Returns: up to window - 1 earlier tokens, then the new ones, (B, G, S, D) each.
 
         A chunk may be longer than the window: its first tokens are then returned but not kept. Early
         queries of a chunk see too far back unless masked by local_causal_mask_at(queries, positions, w).
@@ -114,7 +114,7 @@ class RollingCache:
         return all_keys, all_values
 
     def key_positions(self, T: int) -> Tensor:
-        """Positions (S,) of what append returns for T tokens: up to window - 1 old ones, then the new."""
+        """Positions (S,) of the keys that append returns for T tokens: up to window - 1 old, then the new."""
         first = max(0, self.length - self.window + 1)
         return torch.arange(first, self.length + T, device=self.keys.device)
 
@@ -135,7 +135,7 @@ class CrossAttentionCache:
         """Args: memory (B, S, d_model), the encoder's output; project maps it to keys and values.
 
         Returns: keys and values (B, H, S, D); ``project`` runs on the first call only.
-        Raises: ValueError when a later memory has another batch size or length.
+        Raises: ValueError when a later memory has a different batch size or length.
         """
         if self.keys is None or self.values is None:
             self.keys, self.values = project(memory)
@@ -171,7 +171,7 @@ def chunks(T: int, plan: Sequence[int]) -> Iterator[tuple[int, int]]:
 def run_in_chunks(step: Callable[[Tensor, int], Tensor], x: Tensor, plan: Sequence[int]) -> Tensor:
     """Feed x (B, T, ...) to step(chunk, start) piece by piece; returns the outputs joined along T.
 
-    The test of every cache: the result must not depend on the plan. Raises: ValueError as chunks.
+    The test of every cache: the result must not depend on the plan. Raises: ValueError like chunks.
     """
     pieces = [step(x[:, start:stop], start) for start, stop in chunks(x.shape[1], plan)]
     return torch.cat(pieces, dim=1)

@@ -1,7 +1,7 @@
 """LoRA: train a low-rank difference to a frozen weight, then add it in.
 
 W + (α/r)·B·A with A (r, d_in) random and B (d_out, r) zero, so that training starts at the given model.
-After merging, inference costs what it did before.
+After merging, inference costs the same as before.
 
 Source: Hu et al. 2021, arXiv:2106.09685.
 """
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 
 class LoRALinear(nn.Module):
-    """A frozen linear layer and its trainable difference: parameters A (r, d_in) and B (d_out, r).
+    """A frozen linear layer plus a trainable difference: parameters A (r, d_in) and B (d_out, r).
 
     Raises: ValueError when r is outside 1..min(d_in, d_out).
     """
@@ -40,7 +40,7 @@ class LoRALinear(nn.Module):
 
     @torch.no_grad()
     def merged(self) -> nn.Linear:
-        """A plain linear layer with the difference added to its weight; the base stays as it is."""
+        """A plain linear layer with the difference added to its weight; the base is unchanged."""
         base = self.base
         place = {"device": base.weight.device, "dtype": base.weight.dtype}
         plain = nn.Linear(base.in_features, base.out_features, base.bias is not None, **place)
@@ -70,7 +70,7 @@ def add_lora(model: nn.Module, names: Iterable[str], r: int, alpha: float) -> li
 
 
 def merge_lora(model: nn.Module) -> None:
-    """Replace every LoRALinear by its merged layer, in place."""
+    """Replace every LoRALinear with its merged layer, in place."""
     for name, module in list(model.named_modules()):
         if isinstance(module, LoRALinear):
             _replace(model, name, module.merged())

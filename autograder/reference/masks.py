@@ -30,7 +30,7 @@ def causal_mask(T: int, S: int | None = None, device: torch.device | str | None 
 
 
 def causal_mask_at(query_positions: Tensor, key_positions: Tensor) -> Tensor:
-    """Causal mask for arbitrary absolute positions, such as those that a cache hands back.
+    """Causal mask for arbitrary absolute positions, such as those that a cache returns.
 
     Args: query_positions (..., T), key_positions (..., S), integers.
     Returns: (..., T, S) boolean, True where the key is not later than the query.
@@ -76,16 +76,16 @@ def causal_padding_mask(real: Tensor, T: int | None = None) -> Tensor:
 
     Args: real (B, S) boolean, padding on either side; T, the number of last positions that are queries
     (default S).
-    Returns: (B, 1, T, S). With left padding the padded queries have no key at all; what they output is
-    nobody's business, but it must not be NaN.
-    Raises: ValueError as causal_mask, or when real is not boolean (B, S).
+    Returns: (B, 1, T, S). With left padding the padded queries have no key at all; their output does not
+    matter, but it must not be NaN.
+    Raises: ValueError like causal_mask, or when real is not boolean (B, S).
     """
     S = real.shape[-1]
     return key_padding_mask(real) & causal_mask(S if T is None else T, S, real.device)
 
 
 def position_ids(real: Tensor) -> Tensor:
-    """Positions that count real tokens only, so that left padding does not shift them.
+    """Positions that count only real tokens, so that left padding does not shift them.
 
     Args: real (B, T) boolean. Returns: (B, T) int64; padding before the first token gets 0, padding
     after the last keeps the last position.
@@ -115,10 +115,10 @@ UNILM_OBJECTIVES = ("bidirectional", "left-to-right", "right-to-left", "sequence
 
 
 def unilm_mask(objective: str, source: int, target: int, device: torch.device | str | None = None) -> Tensor:
-    """The four masks with which UniLM trains one and the same network.
+    """The four masks with which UniLM trains a single network.
 
     Args: objective, one of UNILM_OBJECTIVES; source and target, the lengths of the two segments. Only
-    "sequence-to-sequence" tells them apart: source tokens see the source, target tokens see the source
+    "sequence-to-sequence" distinguishes them: source tokens see the source, target tokens see the source
     and the target up to themselves.
     Returns: (T, T) with T = source + target.
     Raises: ValueError for an unknown objective or a negative length.
@@ -140,7 +140,7 @@ def unilm_mask(objective: str, source: int, target: int, device: torch.device | 
 def glm_mask(part_a: int, part_b: int, device: torch.device | str | None = None) -> Tensor:
     """GLM: part A (the corrupted text) sees itself in full; part B (the blanks) sees A and its own past.
 
-    Part A never sees part B: its states may be computed once. Returns: (part_a + part_b, same).
+    Part A never sees part B, so its states can be computed once. Returns: (part_a + part_b, same).
     """
     return unilm_mask("sequence-to-sequence", part_a, part_b, device)
 
@@ -148,7 +148,7 @@ def glm_mask(part_a: int, part_b: int, device: torch.device | str | None = None)
 def to_additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """0 where attention is allowed and -inf where it is not, for code that adds masks to scores.
 
-    -inf and not -1e9: float16 cannot hold -1e9, and a row of -1e9 turns uniform instead of empty.
+    -inf instead of -1e9: float16 cannot hold -1e9, and a row of -1e9 becomes uniform instead of empty.
     """
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
 

@@ -2,8 +2,8 @@
 
 Per token only c (kv_rank numbers) and one rotated key k_rope (rope_dim numbers, shared by all heads) are
 cached. Keys and values of head h are W_UK,h c and W_UV,h c. Since (q·W_UK c) = (W_UKᵀ q)·c, both matrices
-can be absorbed into the query and into the output, and decoding never expands the latents. RoPE would
-stand between q and W_UK and forbid that: hence the separate rotary part.
+can be absorbed into the query and into the output, and decoding never expands the latents. RoPE between
+q and W_UK would prevent that, hence the separate rotary part.
 
 Sources: DeepSeek-V2, arXiv:2405.04434, section 2.1; DeepSeek-V3, arXiv:2412.19437.
 """
@@ -21,10 +21,10 @@ from autograder.reference.rope_scaling import apply_scaled_rope
 
 
 def on_shared(x: Tensor, shared: Tensor) -> Tensor:
-    """x @ shared with one matrix for all heads, which is read where it lies.
+    """x @ shared with one matrix for all heads, which is read in place.
 
-    Broadcasting would give the same numbers, but torch's matmul copies the matrix once per head to do so:
-    here the heads' rows stand in one tall matrix instead.
+    Broadcasting would give the same numbers, but torch's matmul would copy the matrix once per head.
+    Instead, the heads' rows are stacked in one tall matrix.
 
     Args: x (B, H, T, D), shared (B, 1, D, S). Returns: (B, H, T, S).
     """
@@ -39,8 +39,8 @@ class LatentAttention(nn.Module):
     d_model. q_norm and kv_norm are RMSNorms on the two latents. RoPE is interleaved, as in the released
     weights.
 
-    Args: base, of RoPE's frequencies; frequencies (rope_dim/2,) instead of them, for YaRN; logit_factor
-    multiplies 1/√(nope_dim + rope_dim), YaRN's squared temperature.
+    Args: base of RoPE's frequencies; frequencies (rope_dim/2,) replace those of base, for YaRN; logit_factor,
+    YaRN's squared temperature, multiplies 1/√(nope_dim + rope_dim).
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LatentAttention(nn.Module):
         self.o_proj = nn.Linear(n_heads * v_dim, d_model, bias=False)
 
     def latents(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-        """What is cached: c (B, 1, T, kv_rank), and the rotated key (B, 1, T, rope_dim) of all heads."""
+        """The cached tensors: c (B, 1, T, kv_rank), and the rotated key (B, 1, T, rope_dim) of all heads."""
         c, k_rope = self.kv_down(x).split([self.kv_rank, self.rope_dim], dim=-1)
         k_rope = apply_scaled_rope(k_rope[:, None], position_ids, self.frequencies)
         return self.kv_norm(c)[:, None], k_rope
@@ -115,11 +115,11 @@ class LatentAttention(nn.Module):
         """The same function computed on the latents: multi-query attention with one wide head.
 
         Per cached token it reads kv_rank + rope_dim numbers, for any number of heads, and copies none of
-        them. Arguments, result and errors as forward.
+        them. Arguments, result and errors as in forward.
         """
         q_nope, q_rope, c, k_rope = self._inputs(x, position_ids, cache)
         w_uk, w_uv = self.up_matrices()
-        # einsum makes the heads its batch; a plain @ would copy both matrices once per sequence.
+        # einsum treats the heads as the batch; a plain @ would copy both matrices once per sequence.
         q_latent = torch.einsum("bhtd,hdr->bhtr", q_nope, w_uk)
         scores = on_shared(q_latent, c.transpose(-2, -1)) + on_shared(q_rope, k_rope.transpose(-2, -1))
         mixed = on_shared(attention_weights(scores * self.scale, mask), c)  # (B, H, T, kv_rank)

@@ -1,9 +1,9 @@
-"""Normalization: LayerNorm, RMSNorm, their gradients, the other norms by axes, and what they cost.
+"""Normalization: LayerNorm, RMSNorm, their gradients, the other norms by axes, and their costs.
 
 Sources: arXiv:1607.06450 (LayerNorm), arXiv:1910.07467 (RMSNorm), arXiv:1502.03167 (BatchNorm),
 arXiv:1607.08022 (InstanceNorm), arXiv:1803.08494 (GroupNorm).
 
-Variances are biased (divided by the count), ε stands inside the root. float16 and bfloat16 inputs are
+Variances are biased (divided by the count), and ε is inside the root. float16 and bfloat16 inputs are
 computed in float32: the square of 300 already overflows float16.
 """
 
@@ -50,7 +50,7 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tens
     _check_vectors(x, weight=weight)
     work = _upcast(x)
     normed = work * torch.rsqrt(work.square().mean(dim=-1, keepdim=True) + eps)
-    # LLaMA's order: back to the input dtype first, then γ. T5 does the same; Gemma multiplies first.
+    # LLaMA's order: cast back to the input dtype first, then γ. T5 does the same; Gemma multiplies first.
     normed = normed.to(x.dtype)
     return normed if weight is None else weight.to(x.dtype) * normed
 
@@ -100,7 +100,7 @@ class GemmaRMSNorm(nn.Module):
 
 
 def layer_norm_backward(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of layer_norm by hand.
+    """Gradients of layer_norm, derived by hand.
 
     With x̂ the normalized input and g = γ·grad: dx = (g - mean(g) - x̂·mean(g·x̂))/√(σ² + ε), which is
     orthogonal to the vector of ones, and to x̂ up to a term of order ε.
@@ -116,7 +116,7 @@ def layer_norm_backward(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e
 
 
 def rms_norm_backward(grad: Tensor, x: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
-    """Gradients of rms_norm by hand: as for LayerNorm without the mean(g) term.
+    """Gradients of rms_norm, derived by hand: as for LayerNorm without the mean(g) term.
 
     Args: grad and x (..., d), weight (d,). Returns: dx (..., d), dweight (d,).
     """
@@ -132,7 +132,7 @@ def _sum_over(x: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 
 # The same computation over other axes. Axes are given for images (N, C, H, W) and for text (B, T, d),
-# where the feature axis d plays the part of the channels C.
+# where the feature axis d takes the role of the channels C.
 
 NORM_AXES: dict[str, dict[str, tuple[int, ...]]] = {
     "batch": {"NCHW": (0, 2, 3), "BTd": (0, 1)},
@@ -143,7 +143,7 @@ NORM_AXES: dict[str, dict[str, tuple[int, ...]]] = {
 
 
 def batch_norm(x: Tensor, channel_dim: int = 1, eps: float = 1e-5) -> Tensor:
-    """BatchNorm with the statistics of this batch: all axes but the channels."""
+    """BatchNorm with the statistics of this batch: over all axes except the channels."""
     channel_dim %= x.dim()
     return normalize_over(x, tuple(axis for axis in range(x.dim()) if axis != channel_dim), eps)
 
@@ -189,7 +189,7 @@ def layer_norm_cost(tokens: int, d: int, itemsize: int, reads: int = 1) -> Cost:
 def rms_norm_cost(tokens: int, d: int, itemsize: int, reads: int = 1) -> Cost:
     """RMSNorm with γ. FLOPs per element: 2 for square and sum, 1 to scale, 1 for γ; per row 4.
 
-    reads = 1 for a fused kernel, 2 when each pass goes to memory. A fused kernel saves only the d entries
-    of β against LayerNorm: then the two take the same time whatever the FLOPs say.
+    reads = 1 for a fused kernel, 2 when each pass goes to memory. A fused kernel moves only d entries (β)
+    fewer than LayerNorm's, so the two take the same time whatever the FLOPs are.
     """
     return Cost(tokens * (4 * d + 4), ((reads + 1) * tokens * d + d) * itemsize)

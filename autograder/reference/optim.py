@@ -1,4 +1,4 @@
-"""AdamW against Adam with an L2 penalty, parameter groups, clipping, warm-up.
+"""AdamW and Adam with an L2 penalty, parameter groups, clipping, warm-up.
 
 The two decays differ in where λ·θ enters. Decoupled (AdamW), the weight shrinks by the factor 1 - η·λ,
 whatever its gradients. As L2, λ·θ joins the gradient and is divided by √v with it: weights with large
@@ -35,7 +35,7 @@ def _adam_direction(
     m = betas[0] * state.m + (1 - betas[0]) * gradient
     v = betas[1] * state.v + (1 - betas[1]) * gradient.square()
     step = state.step + 1
-    # Both moments start at 0 and are too small at first: divide by what their weights sum to.
+    # Both moments start at 0 and are too small at first: divide by the sum of their weights.
     m_hat, v_hat = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
     return m_hat / (v_hat.sqrt() + eps), AdamState(m, v, step)
 
@@ -63,7 +63,7 @@ def adam_l2_step(
     eps: float = 1e-8,
     weight_decay: float = 1e-2,
 ) -> tuple[Tensor, AdamState]:
-    """Adam on gradient + λ·θ, the derivative of λ/2·‖θ‖². Arguments as adamw_step."""
+    """Adam on gradient + λ·θ, whose second term is the derivative of λ/2·‖θ‖². Arguments as in adamw_step."""
     direction, state = _adam_direction(gradient + weight_decay * parameter, state, betas, eps)
     return parameter - lr * direction, state
 
@@ -71,7 +71,7 @@ def adam_l2_step(
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
     """Two groups for an optimizer: matrices decay; vectors (biases, norm gains) and embeddings do not.
 
-    A tied parameter appears once, and counts as an embedding when any of its users is one. Frozen
+    A tied parameter appears once, and counts as an embedding when any module that uses it is one. Frozen
     parameters are left out.
     Returns: [{"params": …, "weight_decay": weight_decay}, {"params": …, "weight_decay": 0.0}].
     """
@@ -93,7 +93,7 @@ def clip_by_global_norm(gradients: Iterable[Tensor], limit: float) -> tuple[list
         raise ValueError(f"limit must be positive, got {limit}")
     gradients = list(gradients)
     norm = torch.stack([g.norm() for g in gradients]).norm()
-    # max in the denominator, so that a norm of 0 divides by the limit and not by itself.
+    # max in the denominator, so that a norm of 0 divides by the limit instead of 0.
     factor = limit / torch.clamp(norm, min=limit)
     return [g * factor for g in gradients], norm
 

@@ -1,7 +1,7 @@
 """Paged key-value cache: a pool of fixed blocks, and per sequence a table of the blocks it uses.
 
-Memory is handed out block by block while sequences grow, so that at most block - 1 slots per sequence
-are ever idle, against capacity - length with one buffer each. Blocks can be shared: a fork copies the
+Memory is allocated block by block as sequences grow, so that at most block - 1 slots per sequence are
+ever idle, compared with capacity - length for one buffer each. Blocks can be shared: a fork copies the
 table, and a block is copied only when one of its owners writes to it.
 
 Source: Kwon et al. 2023 (vLLM), arXiv:2309.06180.
@@ -75,14 +75,14 @@ class PagedCache:
         return join(self.keys), join(self.values)
 
     def fork(self, parent: Hashable, child: Hashable) -> None:
-        """Start ``child`` with the parent's tokens and without copying any: both own the same blocks."""
+        """Start ``child`` with the parent's tokens without copying them: both own the same blocks."""
         self.open(child)
         self.tables[child], self.lengths[child] = list(self.tables[parent]), self.lengths[parent]
         for index in self.tables[child]:
             self._owners[index] += 1
 
     def close(self, name: Hashable) -> None:
-        """Forget a sequence; blocks that nobody else owns are free again."""
+        """Forget a sequence; blocks without another owner are free again."""
         for index in self.tables.pop(name):
             self._release(index)
         del self.lengths[name]
@@ -126,11 +126,11 @@ def paged_attention(q: Tensor, cache: PagedCache, names: Sequence[Hashable]) -> 
     """One decoding step of several sequences of different lengths, straight from their blocks.
 
     Walks through the block tables with a running maximum and sum (online softmax, Milakov and
-    Gimelshein 2018, arXiv:1805.02867), so that no sequence is ever copied together.
+    Gimelshein 2018, arXiv:1805.02867), so that no sequence is ever gathered into one tensor.
 
     Args: q (n, H, D), the newest token of each sequence, whose key is already appended; names, n
     sequences. Returns: (n, H, D); zeros for an empty sequence.
-    Raises: ValueError when G does not divide H or q has not one row per name.
+    Raises: ValueError when G does not divide H or q does not have one row per name.
     """
     n, H, D = q.shape
     if n != len(names):

@@ -1,6 +1,6 @@
-"""Where the norms sit: every residual wiring of one block, a class each.
+"""Placement of the norms: every residual wiring of one block, as one class each.
 
-A block is given its two sublayers (attention and feed-forward: any modules (B, T, d) -> (B, T, d)) and
+A block gets its two sublayers (attention and feed-forward: any modules (B, T, d) -> (B, T, d)) and
 makes its own norms. ``forward(x, **kwargs)`` passes kwargs (a mask) on to the attention. Below, F is a
 sublayer and x the residual stream.
 """
@@ -67,7 +67,7 @@ class SandwichLN(nn.Module):
 class PrePostNorm(SandwichLN):
     """Pre- and post-norm outside the residual stream, as in Gemma 2 and 3. arXiv:2408.00118.
 
-    The same wiring as SandwichLN, rediscovered: only the kind of norm differs.
+    The same wiring as SandwichLN, rediscovered; only the kind of norm differs.
     """
 
     def __init__(self, d_model: int, attention: nn.Module, ffn: nn.Module, norm: NormFactory = GemmaRMSNorm):
@@ -77,7 +77,7 @@ class PrePostNorm(SandwichLN):
 class NormInside(nn.Module):
     """x + norm(F(x)): only the sublayer's output is normalized, inside the residual. arXiv:2501.00656.
 
-    OLMo 2. F sees the raw stream, unlike in PreLN; the stream itself is never normalized, unlike PostLN.
+    OLMo 2. Unlike in PreLN, F sees the raw stream; unlike in PostLN, the stream itself is never normalized.
     """
 
     def __init__(self, d_model: int, attention: nn.Module, ffn: nn.Module, norm: NormFactory = RMSNorm):
@@ -128,7 +128,7 @@ class ParallelBlock(nn.Module):
 
 
 class ParallelBlockTwoNorms(nn.Module):
-    """x + A(norm₁(x)) + F(norm₂(x)): parallel, but each branch has its norm. GPT-NeoX, arXiv:2204.06745."""
+    """x + A(norm₁(x)) + F(norm₂(x)): parallel, but each branch has its own norm. GPT-NeoX, arXiv:2204.06745."""
 
     def __init__(self, d_model: int, attention: nn.Module, ffn: nn.Module, norm: NormFactory = LayerNorm):
         super().__init__()
@@ -140,7 +140,7 @@ class ParallelBlockTwoNorms(nn.Module):
 
 
 class Stack(nn.Module):
-    """Blocks one after the other, then ``final_norm`` if given (PreLN and its kin need one)."""
+    """Blocks one after the other, then ``final_norm`` if given (PreLN and similar wirings need one)."""
 
     def __init__(self, blocks: Iterable[nn.Module], final_norm: nn.Module | None = None):
         super().__init__()
@@ -154,7 +154,7 @@ class Stack(nn.Module):
 
 
 class PreLNStack(Stack):
-    """PreLN blocks, one for each pair (attention, ffn), and the norm that the stream needs at its end."""
+    """PreLN blocks, one for each pair (attention, ffn), and the final norm that the stream needs."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ def deepnorm_decoder_only(n_layers: int) -> DeepNormScale:
 def deepnorm_encoder_decoder(n_encoder: int, n_decoder: int) -> tuple[DeepNormScale, DeepNormScale]:
     """(encoder, decoder): 0.81(N⁴M)^(1/16), 0.87(N⁴M)^(-1/16); (3M)^¼, (12M)^-¼.
 
-    N encoder and M decoder layers; a decoder layer has three sublayers, hence 3 and 12 for 2 and 8.
+    N encoder and M decoder layers; a decoder layer has three sublayers, hence 3 and 12 instead of 2 and 8.
     Raises: ValueError when a depth is below 1.
     """
     _check_depths(n_encoder, n_decoder)
@@ -206,8 +206,8 @@ def deepnorm_encoder_decoder(n_encoder: int, n_decoder: int) -> tuple[DeepNormSc
 def deepnorm_init_(block: nn.Module, beta: float) -> None:
     """Xavier-normal weights in place: gain 1 for q_proj and k_proj, gain β for every other matrix.
 
-    q and k set only where attention looks, not how large its output is, so they are not scaled. Biases
-    become 0. Norms are left alone.
+    q and k determine only where attention looks, not how large its output is, so they are not scaled.
+    Biases become 0. Norms are unchanged.
     """
     for name, parameter in block.named_parameters():
         owner = name.split(".")[-2] if "." in name else ""
@@ -222,8 +222,8 @@ def deepnorm_init_(block: nn.Module, beta: float) -> None:
 def fused_parallel_forward(block: ParallelBlock, x: Tensor, mask: Tensor | None = None) -> Tensor:
     """ParallelBlock's forward with two matrix products for the weights instead of seven.
 
-    The shared norm lets q, k, v, gate and up read one input, so their matrices stack along the output;
-    o and down add into one output, so theirs stack along the input. arXiv:2204.02311, section 2.
+    With the shared norm, q, k, v, gate and up read the same input, so their matrices stack along the output;
+    o and down add to the same output, so theirs stack along the input. arXiv:2204.02311, section 2.
     Args: a block of MultiHeadAttention and GatedFeedForward without biases; x (B, T, d).
     Returns: (B, T, d), equal to block(x, mask=mask) up to rounding.
     Raises: TypeError for other sublayers, ValueError when one has biases.

@@ -1,8 +1,8 @@
-"""A key-value cache in integers, and the error that this makes.
+"""A key-value cache in integers, and the resulting error.
 
 Symmetric quantization: code = round(x / scale), scale = max|x| / (2^(bits-1) - 1) over one group. The
 error of an entry is at most scale/2, so a single outlier makes its whole group coarse. Keys have a few
-channels that are large for every token: scales per channel suit them, scales per token suit values.
+channels that are large for every token, so scales per channel suit them; scales per token suit values.
 
 Sources: Dettmers et al. 2022, arXiv:2208.07339 (absolute-maximum codes); Liu et al. 2024 (KIVI),
 arXiv:2402.02750 (which axis).
@@ -76,7 +76,7 @@ class QuantizedCache:
         return both[0], both[1]
 
     def key_positions(self, T: int) -> Tensor:
-        """Positions (S,) of what append returns for T tokens."""
+        """Positions (S,) of the keys that append returns for T tokens."""
         return torch.arange(self.length + T, device=self.codes.device)
 
     @property

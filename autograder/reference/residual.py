@@ -53,7 +53,7 @@ def fuse(w_q: Tensor, w_k: Tensor, w_v: Tensor, w_up: Tensor, w_o: Tensor, w_dow
 
 
 def fused_parallel(x: Tensor, norm: Map, w_in: Tensor, w_out: Tensor) -> Tensor:
-    """A parallel block of one-head attention and a ReLU feed-forward layer, with two matrix products for weights.
+    """A parallel block of one-head attention and a ReLU feed-forward layer, with two matrix products for the weights.
 
     Args: x (B, T, d); w_in, w_out from ``fuse``. Returns: (B, T, d).
     """
@@ -64,10 +64,10 @@ def fused_parallel(x: Tensor, norm: Map, w_in: Tensor, w_out: Tensor) -> Tensor:
 
 
 def watch(layers: Iterable[Map], x: Tensor) -> tuple[Tensor, list[float | None]]:
-    """Runs x through the layers, with a hook on what each gives.
+    """Runs x through the layers, with a hook on the output of each.
 
-    Returns: (result, norms): norms[i] is None now, and the L2 norm of the gradient of layer i's output once a
-    backward pass has run.
+    Returns: (result, norms): norms[i] is None at first, and the L2 norm of the gradient of layer i's output after a
+    backward pass.
     """
     norms: list[float | None] = []
     for i, layer in enumerate(layers):
@@ -82,14 +82,14 @@ def watch(layers: Iterable[Map], x: Tensor) -> tuple[Tensor, list[float | None]]
 
 
 def exponent(depths: Sequence[int], norms: Sequence[float]) -> float:
-    """Slope of ln(norm) against ln(depth), by least squares: -0.5 where norms fall as 1/√depth."""
+    """Slope of ln(norm) against ln(depth), by least squares: -0.5 if norms fall like 1/√depth."""
     x, y = (torch.tensor(values, dtype=torch.float64).log() for values in (depths, norms))
     x, y = x - x.mean(), y - y.mean()
     return float((x @ y) / (x @ x))
 
 
 def trend(depths: Sequence[int], norms: Sequence[float]) -> str:
-    """ "falls" or "rises" where the exponent is beyond ∓0.25, else "flat"."""
+    """ "falls" if the exponent is below -0.25, "rises" if it is above 0.25, else "flat"."""
     slope = exponent(depths, norms)
     return "falls" if slope < -0.25 else "rises" if slope > 0.25 else "flat"
 
@@ -110,15 +110,15 @@ def deepnorm_gains(names: Iterable[str], beta: float) -> dict[str, float]:
 def warmup_rate(step: int, peak: float, warmup: int) -> float:
     """Learning rate of a linear warm-up, then constant: peak·min(1, (step + 1)/warmup); steps count from 0.
 
-    With warmup 0 the peak from the start.
+    With warmup 0 it is the peak from the start.
     """
     return peak if step + 1 >= warmup else peak * (step + 1) / warmup
 
 
 def layer_changes(streams: Tensor) -> Tensor:
-    """How far each layer moves the stream, relative to its length.
+    """How far each layer moves the stream, relative to the stream's length.
 
-    Args: streams (N + 1, B, T, d): what enters the first layer, and what leaves each. Returns: (N,), mean over
+    Args: streams (N + 1, B, T, d): the first layer's input, and the output of each layer. Returns: (N,), mean over
     tokens of |x_l - x_(l-1)| / |x_(l-1)|. Raises: ValueError when there is no layer.
     """
     if len(streams) < 2:

@@ -44,7 +44,7 @@ def rotate_complex(x: Tensor, angle: Tensor | float) -> Tensor:
 
 
 def angle_dtype(x: Tensor) -> torch.dtype:
-    """float32, or float64 where x is."""
+    """float64 if x is float64, else float32."""
     return torch.promote_types(x.dtype, torch.float32)
 
 
@@ -60,7 +60,7 @@ def rope_frequencies(
     """
     if D < 2 or D % 2:
         raise ValueError(f"RoPE rotates pairs: the dimension must be positive and even, got {D}")
-    # In float64 and then rounded: the same bits on every device, at most 2 ulp from a float32 power.
+    # Computed in float64, then rounded: the same bits on every device, at most 2 ulp from a float32 power.
     exponents = torch.arange(0, D, 2, dtype=torch.float64) / D
     return (float(base) ** -exponents).to(device=device, dtype=dtype)
 
@@ -142,7 +142,7 @@ def apply_rope_half(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> T
 
 
 def apply_rope_complex(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Tensor:
-    """RoPE, interleaved layout, by complex multiplication. As apply_rope, up to rounding."""
+    """RoPE, interleaved layout, by complex multiplication. Equals apply_rope, up to rounding."""
     check_positions(x, position_ids)
     frequencies = rope_frequencies(x.shape[-1], base, dtype=angle_dtype(x), device=x.device)
     pairs = x.unflatten(-1, (-1, 2))  # (B, H, T, D/2, 2)
@@ -166,7 +166,7 @@ def _check_rotary_dim(x: Tensor, rotary_dim: int) -> None:
 
 
 def apply_partial_rope(x: Tensor, position_ids: Tensor, rotary_dim: int, base: float = 10000.0) -> Tensor:
-    """Rotate the first ``rotary_dim`` features (interleaved), leave the tail as it is. As in GPT-J.
+    """Rotate the first ``rotary_dim`` features (interleaved), leave the others unchanged. As in GPT-J.
 
     The frequencies are those of a head of size rotary_dim, not D.
     Raises: ValueError when rotary_dim is odd or outside 1..D, or position_ids does not fit.
@@ -177,7 +177,7 @@ def apply_partial_rope(x: Tensor, position_ids: Tensor, rotary_dim: int, base: f
 
 
 def apply_partial_rope_half(x: Tensor, position_ids: Tensor, rotary_dim: int, base: float = 10000.0) -> Tensor:
-    """As apply_partial_rope with the half-split layout inside the first rotary_dim features (GPT-NeoX)."""
+    """Like apply_partial_rope, with the half-split layout in the first rotary_dim features (GPT-NeoX)."""
     _check_rotary_dim(x, rotary_dim)
     head, tail = x[..., :rotary_dim], x[..., rotary_dim:]
     return torch.cat([apply_rope_half(head, position_ids, base), tail], dim=-1)

@@ -1,7 +1,7 @@
 """Stretching RoPE past the training length: position interpolation, NTK-aware bases, YaRN.
 
-Every method changes only the frequencies (or the positions, which is the same thing), so each returns
-what apply_scaled_rope takes. s is the factor by which the context grows.
+Every method changes only the frequencies (or the positions, which is equivalent), so each returns an
+input of apply_scaled_rope. s is the factor by which the context grows.
 """
 
 import math
@@ -25,7 +25,7 @@ def _check_factor(s: float) -> None:
 
 
 def position_interpolation(position_ids: Tensor, s: float) -> Tensor:
-    """Squeeze positions: id/s, so that s·L positions fall into the trained range. arXiv:2306.15595.
+    """Compress positions to id/s, so that s·L positions fall into the trained range. arXiv:2306.15595.
 
     Args: position_ids, integer or fractional, any shape. Returns: same shape, float64.
     Raises: ValueError when s < 1.
@@ -35,7 +35,7 @@ def position_interpolation(position_ids: Tensor, s: float) -> Tensor:
 
 
 def ntk_base(base: float, s: float, D: int) -> float:
-    """The base whose slowest pair turns s times slower while the fastest is untouched.
+    """The base with which the slowest pair turns s times slower while the fastest is unchanged.
 
     base·s^(D/(D-2)); the slowest of D/2 pairs has exponent (D-2)/D. Described by its author in a
     public post and in arXiv:2309.00071, section 3.1. Raises: ValueError when s < 1 or D is below 4 or odd.
@@ -47,7 +47,7 @@ def ntk_base(base: float, s: float, D: int) -> float:
 
 
 def dynamic_ntk_base(base: float, D: int, seq_len: int, max_position: int, factor: float = 1.0) -> float:
-    """ntk_base with s grown as the text grows: s = factor·seq_len/max_position - (factor - 1).
+    """ntk_base with an s that grows with the text: s = factor·seq_len/max_position - (factor - 1).
 
     With factor 1 this is s = seq_len/max_position. Up to max_position tokens the base does not change.
     Raises: ValueError when factor < 1 or D is below 4 or odd.
@@ -87,7 +87,7 @@ def yarn_frequencies(
 ) -> Tensor:
     """YaRN's frequencies: a mix of θ_i and θ_i/s by yarn_ramp. arXiv:2309.00071, section 3.2.
 
-    Args: dtype of the result; float32, as models keep it, limits a float64 model to seven digits.
+    Args: dtype of the result; float32, as in released models, limits a float64 model to seven digits.
     Returns: (D/2,). Raises: ValueError when s < 1 or D is not positive and even.
     """
     _check_factor(s)
@@ -124,5 +124,5 @@ def apply_scaled_rope(x: Tensor, position_ids: Tensor, frequencies: Tensor, temp
 
 
 def apply_scaled_rope_half(x: Tensor, position_ids: Tensor, frequencies: Tensor, temperature: float = 1.0) -> Tensor:
-    """As apply_scaled_rope in the half-split layout."""
+    """Like apply_scaled_rope, in the half-split layout."""
     return rotate_halves(x, *_scaled_cos_sin(x, position_ids, frequencies, temperature))

@@ -1,7 +1,7 @@
 """Parameter counts in closed form, training compute, compute-optimal sizes, shape ratios.
 
 Sources: Kaplan et al. 2020, arXiv:2001.08361 (6·N·D); Hoffmann et al. 2022, arXiv:2203.15556
-(Chinchilla); Besiroglu et al. 2024, arXiv:2404.10102 (its fit redone); Narayanan et al. 2021,
+(Chinchilla); Besiroglu et al. 2024, arXiv:2404.10102 (its fit repeated); Narayanan et al. 2021,
 arXiv:2104.04473 (days of training).
 """
 
@@ -26,14 +26,14 @@ def llama_parameters(c: LlamaConfig) -> int:
 
 
 def chatglm_parameters(c: ChatGLMConfig) -> int:
-    """As llama_parameters, and biases of q, k and v."""
+    """As llama_parameters, plus biases of q, k and v."""
     kv = c.n_kv_heads * c.d_model // c.n_heads
     same = LlamaConfig(c.vocab, c.d_model, c.n_layers, c.n_heads, c.n_kv_heads, c.d_ff)
     return llama_parameters(same) + c.n_layers * (c.d_model + 2 * kv)
 
 
 def mixtral_parameters(c: LlamaConfig, n_experts: int, active: int | None = None) -> int:
-    """llama_parameters with n_experts feed-forward layers and a router, or the part that a token uses."""
+    """llama_parameters with n_experts feed-forward layers and a router; with ``active``, the part that a token uses."""
     experts = n_experts if active is None else active
     further = (experts - 1) * 3 * c.d_model * c.d_ff
     return llama_parameters(c) + c.n_layers * (further + n_experts * c.d_model)
@@ -46,7 +46,7 @@ def gpt2_parameters(c: GPTConfig) -> int:
 
 
 def gpt2_width(parameters: float, n_layers: int, vocab: int, positions: int, multiple: int = 64) -> int:
-    """The d_model, a multiple of ``multiple``, whose gpt2_parameters come nearest to a published count.
+    """The d_model, a multiple of ``multiple``, whose gpt2_parameters are closest to a published count.
 
     The count is quadratic in d: 12·L·d² + (V + P + 13·L + 2)·d.
     """
@@ -71,13 +71,13 @@ def bert_parameters(c: BertConfig) -> int:
 
 
 def albert_parameters(c: BertConfig, d_embedding: int) -> int:
-    """As bert_parameters with embeddings of width E, a map E -> d, and one layer however many run."""
+    """As bert_parameters, but with embeddings of width E, a map E -> d, and one layer however often it runs."""
     widen = d_embedding * c.d_model + c.d_model
     return _bert_embeddings(c, d_embedding) + widen + _bert_layer(c) + c.d_model**2 + c.d_model
 
 
 def t5_parameters(c: T5Config, gated: bool = False) -> int:
-    """Version 1.0 (two feed-forward matrices, tied head) or, gated, 1.1 (three, and a head of its own)."""
+    """Version 1.0 (two feed-forward matrices, tied head) or, gated, 1.1 (three matrices, untied head)."""
     attention = 4 * c.d_model * c.n_heads * c.head_dim
     ffn = (3 if gated else 2) * c.d_model * c.d_ff
     encoder = c.n_layers * (attention + ffn + 2 * c.d_model) + c.d_model
@@ -87,7 +87,7 @@ def t5_parameters(c: T5Config, gated: bool = False) -> int:
 
 
 class DeepSeekV3Config(NamedTuple):
-    """Sizes of DeepSeek-V3, whose later layers have experts; n_dense layers have not."""
+    """Sizes of DeepSeek-V3: the first n_dense layers have no experts, the later ones do."""
 
     vocab: int = 129280
     d_model: int = 7168
@@ -109,8 +109,8 @@ class DeepSeekV3Config(NamedTuple):
 def deepseek_v3_parameters(c: DeepSeekV3Config, active: bool = False) -> int:
     """All parameters, or those that one token uses. Without the module that predicts further tokens.
 
-    Of the embedding a token reads one row, so the table does not count as active; the head does. That
-    gives 36.6 billion, the paper's 37.
+    A token reads only one row of the embedding, so the table does not count as active; the head does. That
+    gives 36.6 billion, in the paper 37.
     """
     attention = (
         c.d_model * c.q_rank
@@ -121,7 +121,7 @@ def deepseek_v3_parameters(c: DeepSeekV3Config, active: bool = False) -> int:
     )
     expert = 3 * c.d_model * c.d_expert
     experts = (c.n_active if active else c.n_experts) + c.n_shared
-    moe = experts * expert + c.n_experts * c.d_model  # and the router
+    moe = experts * expert + c.n_experts * c.d_model  # including the router
     ffn = c.n_dense * 3 * c.d_model * c.d_ff + (c.n_layers - c.n_dense) * moe
     vocab = (1 if active else 2) * c.vocab * c.d_model
     return vocab + c.n_layers * (attention + 2 * c.d_model) + ffn + c.d_model
@@ -133,13 +133,13 @@ def deepseek_v3_parameters(c: DeepSeekV3Config, active: bool = False) -> int:
 def training_flops(parameters: float, tokens: float, recompute: bool = False) -> float:
     """6·N·D: 2 per parameter and token forward, 4 backward; 8·N·D when activations are recomputed.
 
-    Leaves attention's T² part out, which is small while T is below d_model.
+    Leaves out attention's T² part, which is small if T is below d_model.
     """
     return (8 if recompute else 6) * parameters * tokens
 
 
 def training_days(flops: float, devices: int, achieved_flops: float) -> float:
-    """Days on ``devices`` that each sustain achieved_flops per second (not their peak)."""
+    """Days on ``devices`` that each sustain achieved_flops per second (less than their peak)."""
     return flops / (devices * achieved_flops) / 86400
 
 
@@ -189,7 +189,7 @@ class Allocation(NamedTuple):
 
 
 def allocation(flops: float, law: PowerLaw) -> Allocation:
-    """Parameters by a law of the budget, and the tokens that 6·N·D = flops leaves for them."""
+    """Parameters given by a power law of the budget, and the tokens that 6·N·D = flops leaves for them."""
     parameters = law.coefficient * flops**law.exponent
     return Allocation(parameters, flops / (6 * parameters))
 
@@ -218,9 +218,9 @@ def twenty_tokens_rule(flops: float) -> Allocation:
 
 
 class ShapeRatios(NamedTuple):
-    """Three numbers that most models have in common: d_ff/d_model, H·D/d_model, d_model/n_layers.
+    """Three ratios that are similar in most models: d_ff/d_model, H·D/d_model, d_model/n_layers.
 
-    Usual: 4 for a plain and 8/3 for a gated feed-forward layer, 1, and 100 to 200.
+    Usual values: 4 for a plain and 8/3 for a gated feed-forward layer; 1; 100 to 200.
     """
 
     ffn: float

@@ -1,7 +1,7 @@
-"""What one decoding step of a whole model costs: weights once, a cache per user, and the arithmetic of both.
+"""Cost of one decoding step of a whole model: weights once, a cache per user, and the arithmetic of both.
 
-Convention as in ``intensity``: 2 FLOPs per multiply-add, every operand read once; activations, norms and what is
-written are left out. Sources: Pope et al. 2022, arXiv:2211.05102; experts, Jiang et al. 2024, arXiv:2401.04088.
+Convention as in ``intensity``: 2 FLOPs per multiply-add, every operand read once; activations, norms and written
+results are left out. Sources: Pope et al. 2022, arXiv:2211.05102; experts, Jiang et al. 2024, arXiv:2401.04088.
 """
 
 import math
@@ -12,7 +12,7 @@ from autograder.reference.intensity import Cost, roofline_seconds
 
 
 class Served(NamedTuple):
-    """What a step needs to know of a model. weights: numbers in the matrices that every step reads."""
+    """The sizes of a model that determine a step's cost. weights: number of entries in the matrices that it reads."""
 
     weights: int
     n_layers: int
@@ -22,7 +22,7 @@ class Served(NamedTuple):
 
 
 def step_cost(model: Served, users: int, tokens: int, itemsize: int = 2) -> Cost:
-    """One new token for each user, on ``tokens`` cached ones each."""
+    """Cost of one new token for each user, with ``tokens`` cached ones each."""
     attention = 4 * model.n_layers * model.n_heads * model.head_dim * tokens
     cache = kv_bytes_per_token(model.n_layers, model.n_kv_heads, model.head_dim, itemsize) * tokens
     return Cost(users * (2 * model.weights + attention), itemsize * model.weights + users * cache)
@@ -31,17 +31,17 @@ def step_cost(model: Served, users: int, tokens: int, itemsize: int = 2) -> Cost
 def step_seconds(
     model: Served, users: int, tokens: int, bandwidth: float, peak_flops: float, itemsize: int = 2
 ) -> float:
-    """Least seconds of a step when fetching (bytes/s) and computing (FLOP/s) overlap."""
+    """Minimum seconds of a step when fetching (bytes/s) and computing (FLOP/s) overlap."""
     return roofline_seconds(step_cost(model, users, tokens, itemsize), peak_flops, bandwidth)
 
 
 def compute_bound_users(
     model: Served, tokens: int, bandwidth: float, peak_flops: float, itemsize: int = 2
 ) -> int | None:
-    """Smallest number of users from which on computing takes as long as fetching, or None where none does.
+    """Smallest number of users for which computing takes at least as long as fetching; None if there is none.
 
-    Both grow by a fixed amount per user, fetching from itemsize·weights. So it is overtaken only if a user adds more
-    time of computing than of fetching; long caches prevent that at any batch.
+    Both grow by a fixed amount per user; fetching starts at itemsize·weights bytes. So computing catches up only if a
+    user adds more computing time than fetching time; long caches prevent that at any batch size.
     """
     fixed, one = step_cost(model, 0, tokens, itemsize), step_cost(model, 1, tokens, itemsize)
     gained = one.flops / peak_flops - (one.bytes - fixed.bytes) / bandwidth
@@ -49,13 +49,13 @@ def compute_bound_users(
 
 
 def expert_parameters(shared: int, expert: int, n_experts: int, n_active: int) -> tuple[int, int]:
-    """(all parameters, those that one token uses) of a mixture; expert: one expert's, in all layers together."""
+    """(all parameters, those that one token uses) of a mixture; expert: parameters of one expert over all layers."""
     return shared + n_experts * expert, shared + n_active * expert
 
 
 def experts_read(n_experts: int, n_active: int, users: int) -> float:
-    """Expected number of different experts of a layer that a step fetches, if tokens choose evenly and for themselves.
+    """Expected number of different experts of a layer that a step fetches, for uniform, independent choices of tokens.
 
-    A token misses an expert with probability 1 − k/E, all of them with its power.
+    A token misses an expert with probability 1 − k/E, and all n tokens miss it with probability (1 − k/E)^n.
     """
     return n_experts * (1 - (1 - n_active / n_experts) ** users)

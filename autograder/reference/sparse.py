@@ -1,4 +1,4 @@
-"""Sparse attention patterns as masks, how many pairs they score, and how far they reach.
+"""Sparse attention patterns as masks, the number of pairs they score, and how far they reach.
 
 A mask by itself saves nothing: every score is still computed. The functions that do less work are in
 sparse_gather.py. Masks are (T, T) boolean, True = may attend. A window of w keys includes the query's own.
@@ -41,7 +41,7 @@ def local_causal_mask(T: int, w: int, device: torch.device | str | None = None) 
 
 
 def local_causal_mask_at(query_positions: Tensor, key_positions: Tensor, w: int) -> Tensor:
-    """local_causal_mask for arbitrary absolute positions, as a cache hands them back.
+    """local_causal_mask for arbitrary absolute positions, such as those that a cache returns.
 
     Args: query_positions (..., T), key_positions (..., S), integers. Returns: (..., T, S).
     """
@@ -68,7 +68,7 @@ def block_mask(T: int, block: int, device: torch.device | str | None = None) -> 
 
 
 def global_mask(T: int, tokens: Sequence[int], device: torch.device | str | None = None) -> Tensor:
-    """The named tokens see all and are seen by all; nothing else is allowed.
+    """The given tokens see all and are seen by all; nothing else is allowed.
 
     Raises: ValueError for a token outside 0..T-1.
     """
@@ -80,12 +80,12 @@ def global_mask(T: int, tokens: Sequence[int], device: torch.device | str | None
 
 
 def longformer_mask(T: int, w: int, tokens: Sequence[int], device: torch.device | str | None = None) -> Tensor:
-    """Symmetric local window of w keys, and global tokens. Errors as the two parts."""
+    """Symmetric local window of w keys, plus global tokens. Errors as in the two parts."""
     return local_symmetric_mask(T, w, device) | global_mask(T, tokens, device)
 
 
 def smallest_draws(draws: Tensor, keys: int, allowed: Tensor) -> Tensor:
-    """The ``keys`` allowed keys of each query with the smallest draws: a sample without repetition.
+    """The ``keys`` allowed keys with the smallest draws for each query: a sample without replacement.
 
     Args: draws (T, S), one random number per pair; allowed (T, S) boolean.
     Returns: (T, S) boolean; a query with fewer allowed keys gets all of those.
@@ -111,9 +111,9 @@ def bigbird_mask(
 ) -> Tensor:
     """Window, global and random attention, all three in units of blocks.
 
-    Args: block, tokens per block; global_blocks, how many first blocks see and are seen by all; window,
-    odd number of blocks around the own one; random, further blocks per query block.
-    Returns: (T, T) on the CPU. Raises: ValueError as the parts, or when block < 1.
+    Args: block, tokens per block; global_blocks, number of first blocks that see and are seen by all;
+    window, odd number of blocks around the query's own; random, further blocks per query block.
+    Returns: (T, T) on the CPU. Raises: ValueError like the parts, or when block < 1.
     """
     _at_least_one(block=block)
     n = -(-T // block)
@@ -137,7 +137,7 @@ def strided_masks(T: int, stride: int, device: torch.device | str | None = None)
 def fixed_masks(
     T: int, stride: int, summary: int = 1, device: torch.device | str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Sparse Transformer, fixed: (the own block so far, the last ``summary`` positions of every block).
+    """Sparse Transformer, fixed: (the query's block so far, the last ``summary`` positions of every block).
 
     Raises: ValueError when summary is outside 1..stride.
     """
@@ -150,7 +150,7 @@ def fixed_masks(
 
 
 def scored_pairs(mask: Tensor) -> int:
-    """How many (query, key) pairs a mask allows."""
+    """Number of (query, key) pairs that a mask allows."""
     return int(mask.sum())
 
 
@@ -167,7 +167,7 @@ def local_symmetric_pairs(T: int, w: int) -> int:
 
 
 def block_pairs(T: int, block: int) -> int:
-    """scored_pairs(block_mask(T, block)) in closed form: whole blocks, and a shorter one at the end."""
+    """scored_pairs(block_mask(T, block)) in closed form: whole blocks, plus a shorter one at the end."""
     full, rest = divmod(T, block)
     return full * block * block + rest * rest
 
@@ -188,7 +188,7 @@ def reach(layers: Sequence[Tensor]) -> Tensor:
 
 
 def causal_reach(w: int, n_layers: int) -> int:
-    """Positions seen through n_layers causal windows of w keys, the own included: 1 + n(w - 1)."""
+    """Positions seen through n_layers causal windows of w keys, own position included: 1 + n(w - 1)."""
     return 1 + n_layers * (w - 1)
 
 
@@ -200,7 +200,7 @@ def symmetric_reach(r: int, n_layers: int) -> int:
 def layers_needed(w: int, distance: int) -> int:
     """Fewest causal layers with windows of w keys after which a token depends on one ``distance`` before it.
 
-    Raises: ValueError when w is 1 and the distance is not 0: such layers carry nothing along.
+    Raises: ValueError when w is 1 and the distance is not 0: such layers pass on nothing.
     """
     _at_least_one(w=w)
     if w == 1 and distance > 0:
@@ -209,7 +209,7 @@ def layers_needed(w: int, distance: int) -> int:
 
 
 def residual_stack(x: Tensor, layers: Sequence[Tensor]) -> Tensor:
-    """x (T, d) through attention layers with these masks: the mean of each word and of what it reads.
+    """x (T, d) through attention layers with these masks; each layer averages its input and its attention output.
 
     The smallest network whose dependence on its inputs shows what a stack of masks lets through. Queries, keys
     and values are x itself; the mean (a sum would double x with each layer) keeps weights from underflowing to 0.
@@ -220,7 +220,7 @@ def residual_stack(x: Tensor, layers: Sequence[Tensor]) -> Tensor:
 
 
 def interleaved_layers(n_layers: int, w: int, every: int = 4) -> list[tuple[int | None, bool]]:
-    """(window, has rotary positions) of each layer: each ``every``-th one is full and has no positions.
+    """(window, has rotary positions) of each layer: every ``every``-th layer is full and has no positions.
 
     Sources: Yang et al. 2025, arXiv:2501.18795; Command A, arXiv:2504.00698.
     """
@@ -237,6 +237,6 @@ def interleaved_masks(
 
 
 def interleaved_cache_tokens(T: int, n_layers: int, w: int, every: int = 4) -> int:
-    """Cached (token, layer) entries of the same stack: T in a full layer, min(T, w) in a local one."""
+    """Number of cached (token, layer) entries of the same stack: T in a full layer, min(T, w) in a local one."""
     windows = [window for window, _ in interleaved_layers(n_layers, w, every)]
     return sum(T if window is None else min(T, window) for window in windows)

@@ -1,7 +1,7 @@
 """Sparse attention that does less work: scores are computed only for the pairs that count.
 
 Each function equals scaled_dot_product_attention with the corresponding mask from sparse.py, up to
-rounding, at a cost that grows with the number of scored pairs and not with T².
+rounding, at a cost that grows with the number of scored pairs instead of T².
 
 Sources: block form of a sliding window, Beltagy et al. 2020, arXiv:2004.05150; gathered key blocks,
 Zaheer et al. 2020, arXiv:2007.14062.
@@ -21,7 +21,7 @@ def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 
 def local_attention(q: Tensor, k: Tensor, v: Tensor, w: int) -> Tensor:
-    """Causal attention over the last w keys, own included, in blocks of w queries.
+    """Causal attention over the last w keys, including the query's own, in blocks of w queries.
 
     A block of queries needs its own block of keys and the one before: 2w scores per query instead of T.
 
@@ -35,7 +35,7 @@ def local_attention(q: Tensor, k: Tensor, v: Tensor, w: int) -> Tensor:
     T = q.shape[2]
     w = min(w, T)
     n = -(-T // w)
-    # Pad the end to whole blocks (cut off again below) and one empty block in front of the keys.
+    # Pad the end to whole blocks (removed again below) and put one empty block before the keys.
     queries = F.pad(q, (0, 0, 0, n * w - T)).unflatten(2, (n, w))  # (B, H, n, w, D)
     keys, values = (_with_previous_block(x, n, w) for x in (k, v))  # (B, H, n, 2w, ·)
 
@@ -48,7 +48,7 @@ def local_attention(q: Tensor, k: Tensor, v: Tensor, w: int) -> Tensor:
 
 
 def _with_previous_block(x: Tensor, n: int, w: int) -> Tensor:
-    """(B, H, T, D) -> (B, H, n, 2w, D): each block of w positions behind the one before it."""
+    """(B, H, T, D) -> (B, H, n, 2w, D): each block of w positions, preceded by the block before it."""
     blocks = F.pad(x, (0, 0, w, n * w - x.shape[2])).unflatten(2, (n + 1, w))
     return torch.cat([blocks[:, :, :-1], blocks[:, :, 1:]], dim=3)
 
@@ -56,11 +56,11 @@ def _with_previous_block(x: Tensor, n: int, w: int) -> Tensor:
 def neighbor_index(mask: Tensor) -> tuple[Tensor, Tensor]:
     """The allowed keys of each query as a list, padded to the longest one.
 
-    Args: mask (T, S) boolean. Returns: index (T, n) int64 and valid (T, n) boolean, n the largest number
-    of keys any query has; padding points at key 0 and is not valid.
+    Args: mask (T, S) boolean. Returns: index (T, n) int64 and valid (T, n) boolean, where n is the largest
+    number of keys of any query; padding points at key 0 and is not valid.
     """
     n = int(mask.sum(-1).max()) if mask.numel() else 0
-    # A stable sort brings allowed keys to the front and keeps them in their order.
+    # A stable sort moves allowed keys to the front and keeps their order.
     index = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :n]
     valid = mask.gather(1, index)
     return index.masked_fill(~valid, 0), valid
@@ -70,7 +70,7 @@ def gather_attention(q: Tensor, k: Tensor, v: Tensor, index: Tensor, valid: Tens
     """Attention where query i sees the keys index[i], and only those are scored: T·n scores, not T·S.
 
     For any pattern whose queries have similar numbers of keys; one query that sees everything makes
-    n = S and takes the saving away (Longformer computes its global tokens apart for that reason).
+    n = S and removes the saving (so Longformer computes its global tokens separately).
 
     Args: q (B, H, T, D), k (B, H, S, D), v (B, H, S, Dv); index (T, n) int64, valid (T, n) boolean, as
     from neighbor_index.
@@ -85,7 +85,7 @@ def gather_attention(q: Tensor, k: Tensor, v: Tensor, index: Tensor, valid: Tens
 
 
 def block_gather_attention(q: Tensor, k: Tensor, v: Tensor, blocks: Tensor, block: int) -> Tensor:
-    """Block-sparse attention: each block of queries against the blocks of keys that it is allowed.
+    """Block-sparse attention: each block of queries attends to the blocks of keys that it is allowed to see.
 
     Args: q, k (B, H, T, D), v (B, H, T, Dv), T divisible by block; blocks (T/block, T/block) boolean,
     True = every pair of the two blocks is scored.

@@ -19,21 +19,21 @@ def _work(x: Tensor) -> Tensor:
 
 
 def logsumexp(x: Tensor, dim: int = -1) -> Tensor:
-    """log Σ exp(x) along ``dim`` without overflow: the largest entry is taken out first.
+    """log Σ exp(x) along ``dim`` without overflow: the largest entry is subtracted first.
 
     Args: x, any shape, floating; entries may be ±inf.
-    Returns: x without ``dim``, same dtype; -inf where all entries are -inf.
+    Returns: the shape of x without ``dim``, same dtype; -inf where all entries are -inf.
     """
     work = _work(x)
     peak = work.detach().amax(dim=dim, keepdim=True)
-    # inf - inf would be NaN; with the peak at 0 the infinities go through exp and log unharmed.
+    # inf - inf would be NaN; with the peak at 0, exp and log handle infinities correctly.
     peak = peak.masked_fill(peak.isinf(), 0.0)
     total = torch.exp(work - peak).sum(dim=dim, keepdim=True)
     return (torch.log(total) + peak).squeeze(dim).to(x.dtype)
 
 
 def z_loss(logits: Tensor, coefficient: float = 1e-4) -> Tensor:
-    """λ · mean(log² Z), Z = Σ exp(logits): pulls the softmax's normalizer towards 1.
+    """λ · mean(log² Z), Z = Σ exp(logits): pulls the softmax's normalizer toward 1.
 
     Args: logits (..., V); coefficient λ, 1e-4 in PaLM.
     Returns: scalar, float32 or float64.
@@ -64,16 +64,16 @@ def _rms(x: Tensor, gain: Tensor, eps: float) -> Tensor:
 def qk_norm_bound(q_gain: Tensor, k_gain: Tensor) -> float:
     """Largest |q·k/√D| that qk_norm allows, whatever the weights before it: √D · max|g_q| · max|g_k|.
 
-    A normalized vector has length at most √D · max|g|, and Cauchy and Schwarz do the rest.
+    A normalized vector has length at most √D · max|g|; the rest is the Cauchy-Schwarz inequality.
     """
     return math.sqrt(q_gain.shape[-1]) * float(q_gain.abs().max()) * float(k_gain.abs().max())
 
 
 def soft_cap(x: Tensor, cap: float) -> Tensor:
-    """cap · tanh(x / cap): |result| <= cap, slope 1 at 0, order kept.
+    """cap · tanh(x / cap): |result| <= cap, slope 1 at 0, preserves order.
 
     Gemma 2 uses cap 50 on attention scores and 30 on output logits. Any dtype, elementwise; in exact
-    arithmetic |result| < cap, far out it rounds to cap.
+    arithmetic |result| < cap, but large results round to cap.
     Raises: ValueError when cap <= 0.
     """
     if cap <= 0:
@@ -84,13 +84,13 @@ def soft_cap(x: Tensor, cap: float) -> Tensor:
 def soft_capped_weights(scores: Tensor, cap: float, mask: Tensor | None = None) -> Tensor:
     """Attention weights of capped scores. The mask comes after the cap: tanh(-inf) would only give -cap.
 
-    Args and errors as attention_weights; scores (..., T, S) already scaled.
+    Args and errors as in attention_weights; scores (..., T, S) already scaled.
     """
     return attention_weights(soft_cap(scores, cap), mask)
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """-Σ p log p over the last axis, in nats; 0 · log 0 = 0. Falls towards 0 as logits grow."""
+    """-Σ p log p over the last axis, in nats; 0 · log 0 = 0. Falls toward 0 as logits grow."""
     return torch.special.entr(weights).sum(-1)
 
 
@@ -112,7 +112,7 @@ def dropout_with(x: Tensor, keep: Tensor, p: float) -> Tensor:
 def dropout(x: Tensor, p: float, training: bool, generator: torch.Generator | None = None) -> Tensor:
     """Inverted dropout with a drawn pattern while training; x itself at inference.
 
-    Args: generator, on x's device. Errors as dropout_with.
+    Args: generator, on x's device. Errors as in dropout_with.
     """
     if not training:
         return x

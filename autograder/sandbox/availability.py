@@ -1,4 +1,4 @@
-"""Can this machine sandbox a session? Found out by trying, once per process."""
+"""Checks whether this machine can sandbox a session, by trying it once per process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ else:
 """
 
 
-# What stands in the way is nearly always one of these; the kernel's own words don't say what to do about it.
+# The obstacle is nearly always one of these; the kernel's own error message doesn't say what to do about it.
 _ADVICE = (
     "In a container, start it with the right to create namespaces (Docker: --privileged, or --security-opt "
     "seccomp=unconfined with apparmor=unconfined and systempaths=unconfined); elsewhere, let users create them (sysctl "
@@ -47,8 +47,11 @@ _ADVICE = (
 
 @dataclass(frozen=True)
 class Availability:
-    """Truth value: a sandbox can be had. reason: one sentence, empty if all is well, otherwise about what is missing
-    (with ``zygote`` False and ``bubblewrap`` True sessions work, but each imports torch anew)."""
+    """Which kinds of sandbox work here; true if at least one does.
+
+    reason: empty if both work, otherwise one sentence on what is missing. With ``zygote`` False and ``bubblewrap`` True
+    sessions work, but each imports torch anew.
+    """
 
     zygote: bool
     bubblewrap: bool
@@ -60,7 +63,7 @@ class Availability:
 
 @functools.cache
 def sandbox_available() -> Availability:
-    """Try both ways into a sandbox. Takes about half a second the first time."""
+    """Try both kinds of sandbox. Takes about half a second the first time."""
     if sys.platform != "linux":
         return Availability(False, False, f"sandboxes need Linux namespaces, which {sys.platform} does not have")
     own, bwrap = _try_namespaces(), bubblewrap.probe()
@@ -71,7 +74,7 @@ def sandbox_available() -> Availability:
 
 
 def require_sandbox() -> Availability:
-    """Raises SandboxUnavailable with one sentence where no sandbox can be had."""
+    """Raises SandboxUnavailable, with a one-sentence reason, if no sandbox works here."""
     available = sandbox_available()
     if not available:
         raise SandboxUnavailable(available.reason)
@@ -114,9 +117,9 @@ def open_session(
     workdir: str | os.PathLike[str] | None = None,
     seed: int | None = None,
 ) -> ChannelSession:
-    """A SandboxedSession, or a BubblewrapSession (with a line in the log) where no zygote can be had.
+    """Open a SandboxedSession, or a BubblewrapSession (with a warning in the log) if no zygote is available.
 
-    Arguments as for SandboxedSession. Raises SandboxUnavailable where neither works.
+    Takes the same arguments as SandboxedSession. Raises SandboxUnavailable if neither works.
     """
     if sandbox_available().zygote:
         try:

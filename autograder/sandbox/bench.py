@@ -1,6 +1,6 @@
-"""``python -m autograder.sandbox.bench``: how long until a submission's first cell has used torch.
+"""``python -m autograder.sandbox.bench``: time from start until a submission's first cell has used torch.
 
-Prints the median and the extremes of N starts per kind of session, and of the single calls of a sandboxed one.
+Prints the median, minimum and maximum of N starts for each kind of session, and of each call of a sandboxed session.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CELL = "import torch\nx = torch.randn(64, 64)\n(x @ x).sum()"
 
 
 def measure(step: Callable[[], object], repeat: int) -> list[float]:
-    """Wall times in milliseconds."""
+    """Run ``step`` ``repeat`` times; returns the wall times in milliseconds."""
     times = []
     for _ in range(repeat):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The same sandbox by way of the program bubblewrap: for stock Jupyter kernels, and where no zygote can be had.
+"""The same sandbox, built by the program bubblewrap: for stock Jupyter kernels, and where no zygote is available.
 
 Unlike ``namespaces.py`` it executes a fresh interpreter for every session, so that torch is imported each time.
 """
@@ -24,9 +24,9 @@ from .namespaces import HOME, may_change_user, session_uid
 from .session import SandboxUnavailable
 from .view import Step, View, hidden_folders, staff_folder, steps
 
-#: Where this package is shown to the interpreter of a bubblewrapped session; nothing else of the staff's wing is.
+#: Where the interpreter of a bubblewrapped session sees this package; it sees nothing else of the staff's code.
 PACKAGE_PLACE = Path("/run/anatomy")
-# Where a working directory is shown read-only before it is copied.
+# Where a working directory is mounted read-only before it is copied.
 SUBMISSION = "/run/submission"
 # A fresh interpreter maps its libraries after the limit is set: torch and a kernel's threads take about 1.2 GiB.
 _LIBRARIES = 2 * GIB
@@ -40,7 +40,7 @@ def sandbox_environment() -> dict[str, str]:
 
 
 def _parents(paths: Iterable[str]) -> list[str]:
-    """Arguments that make parent folders with mode 0755: left to itself bubblewrap makes them unreadable (0700)."""
+    """Arguments that make parent folders with mode 0755: by default bubblewrap makes them unreadable (0700)."""
     arguments, seen = [], {"/", "/tmp", "/proc", "/dev"}
     for path in paths:
         for parent in reversed([str(p) for p in Path(path).parents]):
@@ -52,9 +52,10 @@ def _parents(paths: Iterable[str]) -> list[str]:
 
 @dataclass
 class Wrapped:
-    """A command line that runs something in a sandbox, with what must be alive while it starts and removed afterwards.
+    """A command line that runs something in a sandbox, with the resources it needs while it starts.
 
-    pass_fds: descriptors to hand down to the program (numbers appear in ``command``).
+    pass_fds: descriptors that the program inherits (their numbers appear in ``command``).
+    groups: folders of the control groups, to be removed afterwards.
     """
 
     command: list[str]
@@ -62,7 +63,7 @@ class Wrapped:
     groups: list[Path] = field(default_factory=list)
 
     def hand_down(self, contents: bytes) -> int:
-        """A descriptor from which the program can read these bytes."""
+        """Returns a descriptor from which the program can read these bytes."""
         fd = os.memfd_create("anatomy")
         self.pass_fds.append(fd)
         os.write(fd, contents)
@@ -75,7 +76,7 @@ class Wrapped:
             os.close(self.pass_fds.pop())
 
     def remove_groups(self) -> None:
-        """Remove the control groups, once the processes that were killed are gone."""
+        """Remove the control groups once their killed processes are gone."""
         cgroups.release(self.groups)
         deadline = time.monotonic() + 2.0
         while (left := cgroups.remove(self.groups)) and time.monotonic() < deadline:
@@ -95,13 +96,18 @@ def wrap(
     environment: dict[str, str] | None = None,
     status_fd: int = -1,
 ) -> Wrapped:
-    """The command in a sandbox that sees ``view``. set_rlimits: False for a command that sets its own limits.
+    """Wrap a command so that it runs in a sandbox that sees ``view``.
 
-    process_1: the command runs as process 1 of its namespace and itself notices when the grader is gone; else
-    bubblewrap's own process 1 ends it with the thread that started it.
-    shown: (path, place) bound read-only elsewhere; files: (contents, place), read-only too. environment: added to
-    ``sandbox_environment``. status_fd: bubblewrap writes a JSON object with the process id ("child-pid") there.
-    Raises SandboxUnavailable where bubblewrap is not installed.
+    Args:
+        set_rlimits: False for a command that sets its own limits.
+        process_1: if True, the command runs as process 1 of its namespace and must itself notice when the grader is
+            gone; otherwise bubblewrap's own process 1 ends it together with the thread that started it.
+        shown: (path, place) pairs: paths mounted read-only at another place.
+        files: (contents, place) pairs, also read-only.
+        environment: added to ``sandbox_environment``.
+        status_fd: bubblewrap writes a JSON object with the process id ("child-pid") to it.
+
+    Raises SandboxUnavailable if bubblewrap is not installed.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -113,8 +119,8 @@ def wrap(
     args += ["--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"]
     args.append("--as-pid-1" if process_1 else "--die-with-parent")
     if root:
-        # The change of user below needs these; it gives them up. A user namespace would make root's files the
-        # student's own.
+        # The change of user below needs these capabilities and then drops them. We use no user namespace here: it
+        # would make root's files the student's own.
         args += [x for c in ("SETUID", "SETGID", "SETPCAP") for x in ("--cap-add", "CAP_" + c)]
     else:
         args += ["--unshare-user", "--uid", str(uid), "--gid", str(uid)]
@@ -126,22 +132,22 @@ def wrap(
         args += ["--info-fd", str(status_fd)]
     variables = sandbox_environment() | (environment or {})
     args += ["--clearenv", *(x for item in variables.items() for x in ("--setenv", *item))]
-    # /dev is a memory file system of no stated size that the sandbox's user may own.
+    # /dev is a memory file system without a size limit, which the sandbox's user may own.
     args += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"]
     args += _inner(command, view, limits if set_rlimits else None, uid if root else None)
     if root:
-        cgroups.sweep()  # what graders that were killed have left
+        cgroups.sweep()  # groups left by graders that were killed
         wrapped.groups = cgroups.create(f"{os.getpid()}-{random.getrandbits(32):08x}", limits)
         if wrapped.groups:
             joins = "".join(f"echo $$ > '{g}/cgroup.procs' && " for g in wrapped.groups)
             args = ["/bin/sh", "-c", joins + 'exec "$@"', "sh", *args]
-    # Out here, because the filter refuses to change this one.
+    # Set outside the sandbox, because the filter refuses to change this limit.
     wrapped.command = [shutil.which("prlimit") or "prlimit", f"--core={NO_CORE}", *args]
     return wrapped
 
 
 def _mounts(view: View, limits: Limits, wrapped: Wrapped, shown: list, files: Iterable) -> list[str]:
-    """bubblewrap's arguments for the file system that the command sees; the order matters to it."""
+    """bubblewrap's arguments for the file system that the command sees; their order matters."""
     size = str(limits.tmpfs_bytes)
     args = _parents([HOME]) + ["--proc", "/proc", "--dev", "/dev"]
     for place in (HOME, "/tmp", "/dev/shm"):
@@ -155,13 +161,13 @@ def _mounts(view: View, limits: Limits, wrapped: Wrapped, shown: list, files: It
         args += [*_parents([place]), "--perms", "0444", "--ro-bind-data", str(fd), place]
     args += covers
     if view.workdir:
-        # Shown read-only and copied inside: what a student links to leads nowhere there.
+        # Mounted read-only and copied inside the sandbox, where a student's links lead nowhere.
         args += [*_parents([SUBMISSION]), "--ro-bind", os.path.realpath(view.workdir), SUBMISSION]
     return args
 
 
 def _step(step: Step, args: list[str]) -> list[str]:
-    """Append the arguments for one entry of the view; returns those that can only come when all are in place."""
+    """Append the arguments for one entry of the view; returns those that must come after all entries."""
     if step.kind == "bind":
         args += [*_parents([step.place]), "--ro-bind", step.source, step.place]
     elif step.kind == "link":
@@ -181,7 +187,7 @@ def _step(step: Step, args: list[str]) -> list[str]:
 
 
 def _inner(command: Sequence[str], view: View, limits: Limits | None, uid: int | None) -> list[str]:
-    """The command with what happens inside the sandbox before it. uid: user to become; limits: resource limits."""
+    """The command, prefixed with the set-up inside the sandbox. uid: user to become; limits: resource limits."""
     inner = ["choom", "--adjust", "1000", "--", *command]  # if the machine runs short of memory, this goes first
     if uid is not None:
         change = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
@@ -198,9 +204,9 @@ def _inner(command: Sequence[str], view: View, limits: Limits | None, uid: int |
 
 
 class BubblewrapSession(ChannelSession):
-    """Session like SandboxedSession, with a fresh interpreter in bubblewrap instead of a zygote's fork.
+    """A session like SandboxedSession, with a fresh interpreter in bubblewrap instead of a fork of the zygote.
 
-    Same arguments as SandboxedSession, and preload: modules imported before the first cell.
+    Takes the same arguments as SandboxedSession, and preload: modules imported before the first cell.
     """
 
     def __init__(
@@ -240,7 +246,7 @@ class BubblewrapSession(ChannelSession):
 
 
 def probe() -> str:
-    """Run ``true`` in a sandbox. Returns "" or the reason why that fails."""
+    """Run ``true`` in a sandbox. Returns "" or the reason why it failed."""
     try:
         wrapped = wrap(["/bin/true"], View(), Limits(), set_rlimits=True)
         try:
@@ -262,7 +268,7 @@ def probe() -> str:
 
 
 def read_child_pid(fd: int) -> int:
-    """The process id that bubblewrap writes to its info descriptor. Raises SandboxUnavailable where it never does."""
+    """The process id that bubblewrap writes to its info descriptor. Raises SandboxUnavailable if it writes none."""
     with open(fd, "rb") as f:
         data = f.read()
     try:

@@ -1,9 +1,9 @@
 """Limits for a whole session (memory, processes, CPU time), through Linux control groups of version 1 or 2.
 
-Resource limits bound one process; a session may have many. Where the grader may create control groups (usually: as
-root) each session gets one of its own, and the kernel keeps it to ``session_memory_bytes`` of memory, to ``processes``
-and to ``session_cpu_percent`` of one processor: what asks for more waits, and nobody is accused. Controllers that are
-missing or not ours are passed over one by one; what no group covers is ``usage.py``'s to watch.
+Resource limits bound one process, but a session may have many. Where the grader may create control groups (usually as
+root), each session gets its own, and the kernel limits it to ``session_memory_bytes`` of memory, to ``processes``
+and to ``session_cpu_percent`` of one processor: a session that asks for more waits, and is not accused of anything.
+Each controller that is missing or not writable is skipped; ``usage.py`` watches the limits that no group covers.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ log = logging.getLogger(__name__)
 MOUNT = Path("/sys/fs/cgroup")
 PREFIX = "anatomy-"
 PERIOD = 100_000  # microseconds over which CPU time is counted
-#: A group with all of the quota of one thread would make that thread wait whenever it changes processors.
+#: With a quota of exactly one processor, a single thread would have to wait whenever it moves to another processor.
 _ROUNDING = 1.05
-#: False: make no groups, as on a machine where they are not ours (the tests of ``usage.py`` need one).
+#: False: make no groups, as on a machine that doesn't permit them (the tests of ``usage.py`` need that).
 ENABLED = True
-_OLD = 3600  # seconds; a group is empty only for a moment after it was made
+_OLD = 3600  # seconds; a new group is empty only for a moment
 _MEMORY = ("memory.max", "memory.limit_in_bytes")
 _CPU = ("cpu.max", "cpu.cfs_quota_us")
 
 
 def group_memory(limits: Limits) -> int:
-    """Bytes for the group: above one process's own limit, so that a greedy cell gets MemoryError, not a kill."""
-    # Libraries are the zygote's, but what a process changes of their data (up to 0.2 GiB) becomes its own.
+    """The group's limit in bytes: above that of one process, so that a greedy cell gets MemoryError, not a kill."""
+    # Libraries belong to the zygote, but library data that a process changes (up to 0.2 GiB) counts as its own.
     return max(limits.session_memory_bytes, limits.memory_bytes + 2 * limits.tmpfs_bytes + 256 * MIB)
 
 
 def _settings(limits: Limits, mount: Path) -> list[tuple[Path, dict[str, int | str]]]:
-    """(parent folder, {file: value}) for each hierarchy; limits first, in the order in which they must be written."""
+    """(parent folder, {file: value}) for each hierarchy, in the order in which the values must be written."""
     memory, pids, quota = group_memory(limits), limits.processes, int(limits.session_cpu_percent * 1000 * _ROUNDING)
     if (mount / "cgroup.controllers").exists():  # version 2: one tree
         for controller in ("memory", "pids", "cpu"):
@@ -53,9 +53,9 @@ def _settings(limits: Limits, mount: Path) -> list[tuple[Path, dict[str, int | s
 
 
 def create(name: str, limits: Limits, mount: Path = MOUNT) -> list[Path]:
-    """Make a group and set its limits. Returns its folders (one in version 2, up to three in version 1, none where
-    not permitted); processes join by ``join``, ``remove`` takes the folders away once they are empty, and ``covered``
-    says which limits hold."""
+    """Make a group and set its limits. Returns its folders: one in version 2, up to three in version 1, none if not
+    permitted. Processes join with ``join``, ``remove`` deletes the empty folders, and ``covered`` says which limits
+    are in force."""
     made: list[Path] = []
     for parent, settings in _settings(limits, mount) if ENABLED else []:
         folder = parent / (PREFIX + name)
@@ -76,20 +76,20 @@ def _write(file: Path, value: int | str) -> bool:
     try:
         file.write_text(str(value))
         return True
-    except OSError as e:  # a kernel without this one: swap accounting, bandwidth control, ...
+    except OSError as e:  # a kernel without this feature: swap accounting, bandwidth control, ...
         log.debug("%s is not set: %s", file, e)
         return False
 
 
 def covered(folders: list[Path]) -> set[str]:
-    """Which of "memory" and "cpu" these groups limit, by what the kernel says."""
+    """Which of "memory" and "cpu" these groups limit, according to the kernel."""
 
     def limited(folder: Path, file: str) -> bool:
         try:
             text = (folder / file).read_text()
         except OSError:
             return False
-        return text[:1].isdigit() and int(text.split()[0]) < 1 << 60  # "max", -1 and a huge number mean none
+        return text[:1].isdigit() and int(text.split()[0]) < 1 << 60  # "max", -1 and a huge number mean no limit
 
     found = set()
     for what, files in (("memory", _MEMORY), ("cpu", _CPU)):
@@ -109,7 +109,7 @@ def open_for_join(folders: list[Path]) -> list[int]:
 
 
 def join(pid: int, folders: list[Path], descriptors: list[int]) -> list[Path]:
-    """Move a process into the groups, by the descriptors of ``open_for_join``. Returns those that took it."""
+    """Move a process into the groups, using the descriptors of ``open_for_join``. Returns the groups it joined."""
     joined = []
     for folder, fd in zip(folders, descriptors, strict=True):
         try:
@@ -121,7 +121,7 @@ def join(pid: int, folders: list[Path], descriptors: list[int]) -> list[Path]:
 
 
 def release(folders: list[Path]) -> None:
-    """Let what has been killed use all processors: dying takes CPU time too, at a quota a minute for 60 processes."""
+    """Let killed processes use all processors: dying takes CPU time too, with a quota a minute for 60 processes."""
     for folder in folders:
         for file, value in (("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")):
             if (folder / file).exists():
@@ -142,13 +142,13 @@ def remove(folders: list[Path]) -> list[Path]:
 
 
 def sweep(mount: Path = MOUNT) -> None:
-    """Remove groups whose creator (the number after the prefix) no longer lives, and, because that number may be
-    another process's by now, those that are old. The system removes none that holds a process."""
+    """Remove groups whose creator (the process id after the prefix) is gone, and old groups too, because another
+    process may have that id by now. The system never removes a group that holds a process."""
     for folder in [*mount.glob(PREFIX + "*"), *mount.glob("*/" + PREFIX + "*")]:
         creator = folder.name.removeprefix(PREFIX).split("-")[0]
         try:
             old = time.time() - folder.stat().st_mtime > _OLD
         except OSError:
-            continue  # another grader sweeps too
+            continue  # another grader removed it
         if creator.isdigit() and (old or not os.path.exists(f"/proc/{creator}")):
             remove([folder])

@@ -31,7 +31,8 @@ from .session import (
 from .usage import Note
 
 _TEXTS_MAX = 3 * (w.TEXT_BYTES + 4)
-_GRACE = 10.0  # seconds for the head, which may be one of many at their quota, to confirm a kill; then all are ended
+# Seconds for the head to confirm a kill (it may share a used-up quota with many); then the whole session is ended.
+_GRACE = 10.0
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -69,9 +70,12 @@ class _Died(Exception):
 class ChannelSession(Session):
     """A Session over a connected stream socket to a ``worker.head``.
 
-    control: the grader's end. end: called once on close, ends the processes and removes the files. note: where the
-    one who watches them says why it ended them; closed with the session. root: the first of its processes, whose
-    waiting for a processor no limit counts; watcher: one that watches from outside.
+    Args:
+        control: the grader's end of the socket.
+        end: called once on close; ends the processes and removes the files.
+        note: where the watcher writes why it ended the processes; closed with the session.
+        root: the session's first process; time that it and its descendants wait for a processor doesn't count.
+        watcher: a process that watches from outside; its own waiting is ignored.
     """
 
     def __init__(
@@ -153,7 +157,7 @@ class ChannelSession(Session):
 
     # ---- plumbing --------------------------------------------------------------------------------------------------
     def _bury(self, why: str) -> str:
-        """End the session for good. Returns the reason that holds (the first one)."""
+        """End the session for good. Returns the first reason given."""
         if not self._dead:
             self._dead = why
             if os.getpid() == self._owner:  # a forked child that uses the session has nothing to end
@@ -161,12 +165,12 @@ class ChannelSession(Session):
         return self._dead
 
     def _gone(self, otherwise: str) -> str:
-        """Bury a session whose processes have ended. Returns the reason, the watcher's if it gave one."""
+        """Bury a session whose processes have ended. Returns the reason: the watcher's if it gave one."""
         told = clean(self._note.read().encode()) if self._note else ""
         return self._bury(told or otherwise)
 
     def _await_start(self, patience: Patience) -> None:
-        """No student code has run yet, so that this notice is the grader's own."""
+        """Wait for the start notice. No student code has run yet, so this notice can be trusted."""
         notice = self._read_control(w.NOTICE.size, patience)
         if notice[:1] == w.READY:
             return
@@ -176,7 +180,7 @@ class ChannelSession(Session):
         raise SandboxUnavailable(self._bury(f"the session did not start: {why}"))
 
     def _read_control(self, size: int, patience: Patience) -> bytes:
-        """Up to ``size`` bytes from the control socket; fewer when the time is up or the other side is gone."""
+        """Read ``size`` bytes from the control socket; fewer if the time runs out or the other side is gone."""
         data = b""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
@@ -243,7 +247,7 @@ class ChannelSession(Session):
             self._gone("the session's processes are gone")
             return
         patience = self.patience(_GRACE)
-        # The time is looked at for each: somebody may send notices without end.
+        # Check the time for each notice: student code may send them without end.
         while patience.left() > 0 and (notice := self._read_control(w.NOTICE.size, patience)):
             if len(notice) == w.NOTICE.size and w.NOTICE.unpack(notice)[:2] == (w.DIED, self._number):
                 return
@@ -299,7 +303,7 @@ class _Exchange:
                         poll.unregister(self.out_fd)
                 else:
                     died = self._read_notice(control, number)
-            if died is not None:  # what the child sent before its end is in the socket by now
+            if died is not None:  # everything the child sent before it died is in the socket by now
                 while self._receive() and not self._complete():
                     pass
             done = self._complete()
@@ -316,12 +320,12 @@ class _Exchange:
         except BlockingIOError:
             return
         except OSError:
-            self.sent = len(self.data)  # nobody reads any more: the answer or the notice tells why
+            self.sent = len(self.data)  # the reader is gone: the answer or the notice says why
         if self.sent == len(self.data):
             poll.modify(self.sock, select.POLLIN)
 
     def _receive(self) -> bool:
-        """Read what is there, at most a piece; False at the end of the stream and where nothing is there."""
+        """Read up to 1 MiB; False at the end of the stream or if there is nothing to read."""
         try:
             part = self.sock.recv(1 << 20)
         except OSError:
@@ -341,8 +345,8 @@ class _Exchange:
         return kind, bytes(self.frame[w.FRAME.size : w.FRAME.size + size])
 
     def _drain(self) -> bool:
-        """Take printed output off the pipe, keep what the limit allows. True at the end of the stream."""
-        for _ in range(64):  # a flood must not keep us from looking at the clock
+        """Read printed output from the pipe and keep what the limit allows. True at the end of the stream."""
+        for _ in range(64):  # a flood must not keep us from checking the clock
             try:
                 part = os.read(self.out_fd, 1 << 16)
             except BlockingIOError:
@@ -354,7 +358,7 @@ class _Exchange:
         return False
 
     def _read_notice(self, control: socket.socket, number: int) -> int | None:
-        """The exit status if the child of request ``number`` died; notices of earlier requests are passed over."""
+        """The exit status if the child of request ``number`` died; notices of earlier requests are ignored."""
         part = control.recv(w.NOTICE.size - len(self.notice))
         if not part:
             raise OSError("hung up")

@@ -1,7 +1,7 @@
-"""The other end of a sandboxed kernel: what a process that executes a notebook takes in and keeps of a flood.
+"""The client of a sandboxed kernel, which bounds the output that it keeps while it executes a notebook.
 
-Stock clients keep every message of a kernel. Here each cell's output has an end, and so has a notebook's; what comes
-after that is read and dropped, so that the cell can still finish or run into its time limit.
+Stock clients keep every message of a kernel. Here the output of each cell and of the whole notebook is limited; any
+further output is read and dropped, so that the cell can still finish or run into its time limit.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from jupyter_client.channels import AsyncZMQSocketChannel
 from traitlets import Type
 
 MIB = 1 << 20
-# Bytes that are kept of one cell's messages and of all of a notebook's: hundreds of figures.
+# Bytes kept of one cell's messages and of a whole notebook's: enough for hundreds of figures.
 CELL_BYTES, NOTEBOOK_BYTES = 8 * MIB, 128 * MIB
-# What the messaging library may hold that nobody has read yet: so many messages, each at most so long. Ours sends a
-# megabyte at a time (``zygote_server.send_early``), but what runs in it can change that.
+# Limits on unread messages in the messaging library: their number, and the length of each. Our kernel sends a megabyte
+# at a time (``zygote_server.send_early``), but the code that runs in it can change that.
 WAITING, FRAME_BYTES = 2, 128 * MIB
-_EACH = 1024  # what a message costs besides its bytes
+_EACH = 1024  # overhead of a message in bytes
 _SMALL = 64 << 10
 _PLUMBING = ("status", "execute_input", "shutdown_reply", "iopub_welcome")
 
@@ -31,7 +31,7 @@ CUT = "\n[The output of this cell was cut here: it was more than a notebook can 
 
 
 class BoundedChannel(AsyncZMQSocketChannel):
-    """A kernel's output channel that keeps ``CELL_BYTES`` for each request, ``NOTEBOOK_BYTES`` in all."""
+    """A kernel's output channel that keeps ``CELL_BYTES`` for each request and ``NOTEBOOK_BYTES`` in total."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -40,7 +40,7 @@ class BoundedChannel(AsyncZMQSocketChannel):
         self._told: set[str] = set()
 
     async def get_msg(self, timeout: float | None = None) -> dict[str, Any]:
-        """The next message that is kept; ``timeout`` in seconds. Raises queue.Empty."""
+        """The next message that is kept; ``timeout`` in seconds. Raises queue.Empty if there is none in time."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             left = None if deadline is None else max(0, int((deadline - time.monotonic()) * 1000))
@@ -48,10 +48,10 @@ class BoundedChannel(AsyncZMQSocketChannel):
                 raise Empty
             if (message := self._kept_of(await self.socket.recv_multipart())) is not None:
                 return message
-            await asyncio.sleep(0)  # a flood must not keep the time limits from being looked at
+            await asyncio.sleep(0)  # a flood must not keep the time limits from being checked
 
     def _kept_of(self, parts: list[bytes]) -> dict[str, Any] | None:
-        """The message, the sentence that says that the rest is cut, or None for the rest."""
+        """The message; at the first one over the limit, a notice that the output is cut; None for all later ones."""
         size = sum(map(len, parts)) + _EACH
         parts = self.session.feed_identities(parts)[1]
         header, parent = (self.session.unpack(part) if len(part) < _SMALL else {} for part in parts[1:3])
@@ -69,7 +69,7 @@ class BoundedChannel(AsyncZMQSocketChannel):
 
 
 class BoundedKernelClient(AsyncKernelClient):
-    """jupyter_client's client with a ``BoundedChannel`` for output, and bounded queues before all channels."""
+    """jupyter_client's client with a ``BoundedChannel`` for output, and bounded queues on all channels."""
 
     iopub_channel_class = Type(BoundedChannel)
 

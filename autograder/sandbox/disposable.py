@@ -1,12 +1,12 @@
-"""A forked child for work on what untrusted code has sent: it reads, compares, words and answers, and may be lost.
+"""A forked child that processes untrusted data: it may crash without harm to the grader.
 
-Comparing a reply is our own code, but the data is an enemy's: a tree that takes for ever to print, a shape that fills
-the memory, a file that crashes a parser. In the child such a thing costs one step of the work, with a reason; the
-parent only reads frames whose sizes it has bounded. What the child can do besides is little: it has limits on
-processor time (for each step and in all), memory and files, holds no descriptor that it does not need, and, where the
-system has the filter (``seccomp.seal``), it starts no program, opens nothing for writing and reaches no network.
+Our own code compares a reply, but the data is untrusted: a tree that takes forever to print, a shape that fills the
+memory, a file that crashes a parser. In the child such data costs only one step of the work, with a reason; the
+parent only reads frames of bounded size. The child can do little else: it has limits on processor time (per step and
+in total), memory and files, holds no descriptor that it does not need, and, where the system has the filter
+(``seccomp.seal``), it can't start a program, open a file for writing or reach a network.
 
-Only on Linux: elsewhere forking a process that has threads is not safe, and ``available`` says so.
+Only on Linux: elsewhere it is not safe to fork a process that has threads; ``available`` returns False there.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if sys.platform != "win32":
 FRAME = struct.Struct(">cI")
 STEP, NOTE, RESULT, FAILED = b"S", b"N", b"R", b"X"
 _START = "start"
-_START_SECONDS = 30.0  # a child that has not said a word by then was forked in a bad moment of another thread
+_START_SECONDS = 30.0  # a child silent for that long was forked while another thread held a lock
 _PR_SET_PDEATHSIG = 1
 _MEMORY_ERROR, _FAILURE = 71, 72  # exit codes
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What the child may use up.
+    """Limits on the child's resources.
 
     step_seconds   processor time between two steps
-    cpu_seconds    processor time in all
-    wall_seconds   time until it is given up, sleep included; not what it and its session waited for a processor
-    memory_bytes   what it may map on top of what it was born with
-    reply_bytes    of all frames together
+    cpu_seconds    processor time in total
+    wall_seconds   time until we give up, sleep included; time that it and its session wait for a processor excluded
+    memory_bytes   memory that it may map in addition to what it inherited
+    reply_bytes    size of all frames together
     """
 
     step_seconds: float = 8.0
@@ -56,8 +56,8 @@ class Budget:
 
 
 class ChildEnded(Exception):
-    """The child ended without a result. The message is a clause that says how; step: what it was at; notes: what it
-    had sent until then; seconds: what it took of ``Budget.wall_seconds``."""
+    """The child ended without a result. The message is a clause that says how. step: its last step; notes: the notes
+    it had sent; seconds: how much of ``Budget.wall_seconds`` it used."""
 
     def __init__(self, why: str, step: str, notes: list[bytes], seconds: float = 0.0):
         super().__init__(why)
@@ -65,23 +65,23 @@ class ChildEnded(Exception):
 
 
 class ChildFailed(RuntimeError):
-    """The work raised an exception in the child: a mistake of ours. The message names it."""
+    """The work raised an exception in the child: a bug in our code. The message names the exception."""
 
 
 class Line:
-    """The child's side: says what it is at, and sends what is finished."""
+    """The child's side: reports the current step and sends finished parts."""
 
     def __init__(self, sock: socket.socket, step_seconds: float):
         self._sock, self._seconds = sock, step_seconds
 
     def step(self, name: str) -> None:
-        """From here on the child is at ``name``, with a fresh allowance of processor time."""
-        # The signal keeps its default action: a handler of Python's would wait for the end of a long C call.
+        """Start the step ``name``, with a fresh allowance of processor time."""
+        # The signal keeps its default action: a Python handler would only run after the end of a long C call.
         signal.setitimer(signal.ITIMER_PROF, self._seconds)
         self._send(STEP, name.encode("utf-8", "replace")[:200])
 
     def note(self, body: bytes) -> None:
-        """Something that stays true if the child is lost later."""
+        """Send a partial result, which stays valid if the child dies later."""
         self._send(NOTE, body)
 
     def _send(self, kind: bytes, body: bytes) -> None:
@@ -91,7 +91,7 @@ class Line:
 
 @dataclass
 class _Heard:
-    """What the parent has read so far."""
+    """Everything the parent has read so far."""
 
     step: str = ""
     notes: list[bytes] = field(default_factory=list)
@@ -100,7 +100,7 @@ class _Heard:
 
 
 def available() -> bool:
-    """Can work be done in a child here? Elsewhere it is done in the grader's own process."""
+    """True if work can be done in a child here; otherwise the grader's own process does it."""
     return sys.platform == "linux"
 
 
@@ -110,13 +110,15 @@ Allow = Callable[[float, Iterable[int]], Patience]
 def run(
     work: Callable[[Line], bytes], budget: Budget | None = None, keep: Iterable[int] = (), allow: Allow = Patience
 ) -> bytes:
-    """What ``work`` returns, computed in a forked child.
+    """Run ``work`` in a forked child and return its result.
 
-    keep: descriptors that it needs. allow: (seconds, process ids) → their Patience; a session's own counts its
-    processes as well, for which the child waits.
+    Args:
+        keep: descriptors that the child needs.
+        allow: (seconds, process ids) → their Patience; that of a session also covers the session's processes, for
+            which the child waits.
 
     Raises:
-        ChildEnded: it used up its budget, crashed, or was ended from outside.
+        ChildEnded: the child used up its budget, crashed, or was ended from outside.
         ChildFailed: ``work`` raised an exception.
     """
     budget = budget or Budget()
@@ -125,7 +127,7 @@ def run(
     except ChildEnded as end:
         if end.step:
             raise
-    # It never began: some other thread held a lock at the fork. The work is not to blame, so once more.
+    # It never began: another thread held a lock at the fork. That isn't the work's fault, so try once more.
     return _once(work, budget, list(keep), allow)
 
 
@@ -142,7 +144,7 @@ def _once(work: Callable[[Line], bytes], budget: Budget, keep: list[int], allow:
             start = allow(min(_START_SECONDS, budget.wall_seconds), [pid])
             why = _listen(ours, budget, heard, start, patience)
         finally:
-            os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still its own; the dead don't mind
+            os.kill(pid, signal.SIGKILL)  # not reaped yet, so the id is still its own; harmless if it has ended
             _, status = os.waitpid(pid, 0)
     if heard.result is not None:
         return heard.result
@@ -171,7 +173,7 @@ def _listen(ours: socket.socket, budget: Budget, heard: _Heard, start: Patience,
         buffer += part
         while len(buffer) >= FRAME.size:
             kind, size = FRAME.unpack_from(buffer)
-            # Frame by frame, so that a step which arrives together with the beginning of a flood is heard before it.
+            # Frame by frame, so that a step that arrives together with the start of a flood is still recorded.
             if FRAME.size + size > room:
                 return _TOO_MUCH
             if len(buffer) < FRAME.size + size:
@@ -202,7 +204,7 @@ def _ending(status: int) -> str:
 def _be_the_child(
     work: Callable[[Line], bytes], sock: socket.socket, budget: Budget, keep: list[int], parent: int
 ) -> None:
-    """Never returns, and leaves without the clean-up that belongs to the parent."""
+    """Do the work in the child. Never returns, and exits without the clean-up that belongs to the parent."""
     try:
         line = Line(sock, budget.step_seconds)
         _settle(budget, [sock.fileno(), *keep], parent)
@@ -222,8 +224,8 @@ def _be_the_child(
 
 
 def _settle(budget: Budget, keep: list[int], parent: int) -> None:
-    """Limits, no foreign descriptors, no privileges beyond computing."""
-    gc.freeze()  # the parent's objects are not this process's to collect: some would close descriptors
+    """Set limits, close inherited descriptors and drop all privileges beyond computing."""
+    gc.freeze()  # this process must not collect the parent's objects: some would close descriptors
     for name in ("SIGPROF", "SIGXCPU", "SIGINT", "SIGTERM", "SIGCHLD"):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
@@ -235,11 +237,11 @@ def _settle(budget: Budget, keep: list[int], parent: int) -> None:
         if fd not in keep and fd != null:
             try:
                 os.fstat(fd)
-                os.dup2(null, fd)  # not closed: some object of the parent's may still close that number
+                os.dup2(null, fd)  # not closed: one of the parent's objects may still close that number
             except OSError:
                 pass  # the listing's own descriptor
     bounds = {
-        resource.RLIMIT_CORE: 1,  # at 0 a core_pattern that names a program would still be fed
+        resource.RLIMIT_CORE: 1,  # at 0 a program named in core_pattern would still get the dump
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CPU: budget.cpu_seconds,
         resource.RLIMIT_AS: mapped_bytes() + budget.memory_bytes,

@@ -1,7 +1,7 @@
 """Kernel specifications that put a kernel into a sandbox: ``make validate-sandbox`` installs them.
 
-nbgrader's Validate then runs notebooks in one (see nbgrader_config.py). The kernels are called anatomy-bwrap and
-anatomy-zygote, like the provisioners behind them.
+nbgrader's Validate then runs notebooks in such a kernel (see nbgrader_config.py). The kernels are called anatomy-bwrap
+and anatomy-zygote, like their provisioners.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ KERNELS = {"anatomy-bwrap": "Python in a sandbox", "anatomy-zygote": "Python in 
 
 
 def kernel_spec(name: str) -> dict:
-    """Contents of kernel.json. Raises KeyError for other names than those in KERNELS."""
+    """Contents of kernel.json. Raises KeyError for a name that is not in KERNELS."""
     return {
         "argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
         "display_name": KERNELS[name],
         "language": "python",
-        # A signal does not reach a process in another process namespace under the number that the client knows.
+        # A signal can't reach a process in another process namespace by the id that the client knows.
         "interrupt_mode": "message",
         "metadata": {"kernel_provisioner": {"provisioner_name": name, "config": {}}},
     }
@@ -44,7 +44,7 @@ def install(prefix: str | Path = sys.prefix) -> list[Path]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns an exit status: 0 installed, 2 not possible here."""
+    """Command line; returns the exit status: 0 if installed, 2 if not possible here."""
     parser = argparse.ArgumentParser(description="Install the kernel specifications of the sandboxes.")
     parser.add_argument("--prefix", default=sys.prefix, help="environment to install to (default: this one)")
     prefix = parser.parse_args(argv).prefix

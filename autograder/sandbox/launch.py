@@ -1,9 +1,10 @@
-"""One import of torch for two: the process that grades, and the zygote that it forks before it knows anything.
+"""Imports torch once for two processes: the grader, and the zygote that it forks before it has loaded any secret.
 
-``restart`` replaces this process by a fresh interpreter with a zygote's environment, which a fork takes along in
-``/proc/self/environ``. That one imports what both sides need (``SHARED``), forks the zygote, and only then becomes what
-it was asked to be: it reads the environment, path and arguments that ``restart`` left in a file without a name, and
-goes on with the grader's own modules. So no reference, no secret and no name of a student is in memory at the fork.
+``restart`` replaces this process with a fresh interpreter that has a zygote's environment (a fork inherits it in
+``/proc/self/environ``). The new interpreter imports the modules that both processes need (``SHARED``), forks the
+zygote, and only then becomes the grader: it reads the environment, path and arguments that ``restart`` left in an
+unnamed file, and continues with the grader's own modules. So no reference solution, secret or student name is in
+memory at the fork.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .packages import hide_staff_modules
 from .session import SandboxUnavailable
 from .zygote import ERRORS, SCRATCH, Forked, Zygote, new_folder, zygote_environment
 
-# What students' code and the judge both use: nearly all of what a start costs.
+# Modules that students' code and the judge both use: their import takes nearly all of the start-up time.
 SHARED = ("numpy", "torch", "safetensors.torch", "sympy", "torch._dynamo")
 _BOOT = """
 import sys
@@ -40,15 +41,15 @@ _STREAMS = ("stdout", "stderr")
 
 
 def available() -> bool:
-    """Can a process of this system be started in this way?"""
+    """True if this system supports ``restart``."""
     return sys.platform == "linux" and hasattr(os, "memfd_create")
 
 
 def restart(module: str, arguments: Sequence[str], preload: Sequence[str], python_path: Sequence[str]) -> None:
-    """Becomes a process that calls ``module.main(arguments, zygote)``, and ends with what that returns.
+    """Becomes a process that calls ``module.main(arguments, zygote)`` and exits with its return value.
 
-    module: imported after the zygote was forked. preload, python_path: as ``Zygote`` takes them. Returns only where the
-    system refuses: the caller then does without.
+    module: imported after the zygote was forked. preload, python_path: as for ``Zygote``. Returns only if the system
+    refuses; the caller then continues without it.
     """
     try:
         folder = new_folder()
@@ -70,9 +71,9 @@ def restart(module: str, arguments: Sequence[str], preload: Sequence[str], pytho
 
 
 def main() -> None:
-    """What ``restart`` starts. Arguments: repository root, private folder, descriptor of the rest, preload."""
+    """Entry point that ``restart`` starts. Arguments: repository root, private folder, state descriptor, preload."""
     _, _, folder, state, *preload = sys.argv
-    gc.disable()  # what imports make is no garbage
+    gc.disable()  # imports produce no garbage
     zygote = fork_zygote(folder, preload)
     with open(int(state), "rb") as file:
         about = json.load(file)
@@ -86,9 +87,9 @@ def main() -> None:
 
 
 def fork_zygote(folder: str, preload: Sequence[str]) -> StartedZygote | None:
-    """Imports ``SHARED`` and forks the zygote, which goes on by itself. Call it before anything else is imported.
+    """Imports ``SHARED`` and forks the zygote, which then runs by itself. Call it before any other import.
 
-    None where an import started threads: a fork would copy their locks but not them.
+    Returns None if an import started threads: a fork would copy their locks but not the threads.
     """
     finders = list(sys.meta_path)
     hide_staff_modules()
@@ -111,7 +112,7 @@ def fork_zygote(folder: str, preload: Sequence[str]) -> StartedZygote | None:
 
 
 class StartedZygote(Zygote):
-    """A zygote that was forked from this process. Where it dies, the next session starts another one, as any other."""
+    """A zygote that was forked from this process. If it dies, the next session starts an ordinary new one."""
 
     def __init__(self, process: Forked, lifeline: socket.socket, folder: str, preload: Sequence[str]):
         super().__init__(preload)
@@ -119,22 +120,22 @@ class StartedZygote(Zygote):
         self._ready = False
 
     def start(self) -> None:
-        """Waits until it can fork; starts another one where it died. Raises SandboxUnavailable with the reason."""
+        """Waits until the zygote can fork; starts a new one if it died. Raises SandboxUnavailable with the reason."""
         with self._lock:
             if not self._ready:
                 self._ready = True
-                with contextlib.suppress(SandboxUnavailable):  # the next lines try again, and say why
+                with contextlib.suppress(SandboxUnavailable):  # super().start() tries again and reports the reason
                     self._await_start()
         super().start()
 
 
 def leave_behind(keep: Sequence[int]) -> None:
-    """In a fork: replaces all descriptors of the parent but ``keep``, standard ones included, by /dev/null. They are
-    not closed, as some object of the parent's may still close that number."""
+    """In a fork: redirects all inherited descriptors except ``keep``, standard ones included, to /dev/null. They are
+    not closed, because one of the parent's objects may still close that number."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd != null and fd not in keep:
-            with contextlib.suppress(OSError):  # the listing's own
+            with contextlib.suppress(OSError):  # the listing's own descriptor
                 os.fstat(fd)
                 os.dup2(null, fd, inheritable=fd < 3)
 
@@ -157,9 +158,9 @@ def _be_the_zygote(folder: str, lifeline: int, preload: list[str]) -> None:
     os._exit(0)
 
 
-# ---- what a process is, in JSON --------------------------------------------------------------------------------------
+# ---- the state of a process, as JSON ---------------------------------------------------------------------------------
 def _text(name: str) -> str:
-    """A name of the system's, whatever its bytes, in characters that JSON takes."""
+    """Encode an operating system string, whatever its bytes, in characters that JSON accepts."""
     return os.fsencode(name).decode("latin-1")
 
 
@@ -172,7 +173,7 @@ def _texts(names: Sequence[str]) -> list[str]:
 
 
 def _of_this_process() -> dict[str, Any]:
-    """What the new process has to take over: all that a zygote's environment takes away."""
+    """The state that the new process has to restore: everything that a zygote's environment lacks."""
     streams = {}
     for which in _STREAMS:
         stream = getattr(sys, which)

@@ -1,7 +1,7 @@
 """A session in a plain child process: no sandbox, for trusted code and for systems without namespaces.
 
-The processes are the same as in a sandbox (see worker.py), so hangs and crashes are contained in the same way. What
-is missing is protection: the code reads and writes whatever the user can, and may leave processes behind.
+The processes are the same as in a sandbox (see worker.py), so hangs and crashes are contained in the same way. But
+there is no protection: the code reads and writes whatever the user can, and may leave processes behind.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .session import SandboxUnavailable
 log = logging.getLogger(__name__)
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
-# No -m: that would put the working directory, and with it the submission, in front of the standard library.
+# No -m: that would put the working directory, and so the submission, before the standard library.
 _BOOT = """
 import sys
 sys.path.append(sys.argv[1])
@@ -40,7 +40,7 @@ serve()
 
 
 def clean_environment(home: str, threads: int = 1) -> dict[str, str]:
-    """Environment for processes that run student code: nothing of the grader's, which may hold passwords."""
+    """Environment for processes that run student code: without the grader's variables, which may hold passwords."""
     prefix = Path(sys.prefix)
     return {
         "PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin",
@@ -50,7 +50,7 @@ def clean_environment(home: str, threads: int = 1) -> dict[str, str]:
         "TMPDIR": home,
         "LANG": "C.UTF-8",
         "MPLBACKEND": "Agg",
-        "PYTHONHASHSEED": "0",  # a regrade sees sets in the same order
+        "PYTHONHASHSEED": "0",  # so that a regrade sees sets in the same order
         "PYTHONNOUSERSITE": "1",
         "PYTHONSAFEPATH": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -61,16 +61,18 @@ def clean_environment(home: str, threads: int = 1) -> dict[str, str]:
 
 
 def learner_paths(root: Path = ROOT) -> list[str]:
-    """What of a course checkout student code may import and read: the package ``anatomy`` and the assets."""
+    """The parts of a course checkout that student code may import and read: package ``anatomy`` and the assets."""
     return [str(p) for p in (root / "course" / "anatomy", root / "assets") if p.exists()]
 
 
 class LocalSession(ChannelSession):
     """Session in a child process of this one. Linux and macOS; raises SandboxUnavailable elsewhere.
 
-    limits: see Limits; memory only on Linux, the number of processes not at all. preload: modules imported before the
-    first cell. python_path: appended to sys.path (default: the folder of the package ``anatomy``). workdir: folder
-    whose files are copied to the session's working directory, a private one that ``close`` removes.
+    Args:
+        limits: see Limits; memory is limited only on Linux, the number of processes not at all.
+        preload: modules imported before the first cell.
+        python_path: appended to sys.path (default: the folder of the package ``anatomy``).
+        workdir: folder whose files are copied to the session's private working directory; ``close`` removes the copy.
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class LocalSession(ChannelSession):
 
 
 def worker_request(limits: Limits, preload: Iterable[str], python_path: Sequence[str] | None, seed: int | None) -> dict:
-    """What ``serve`` needs to know, as plain JSON."""
+    """The settings that ``serve`` needs, as plain JSON."""
     return {
         "limits": asdict(limits),
         "preload": list(preload),
@@ -121,8 +123,8 @@ def start_worker(
     root: Path = ROOT,
     pass_fds: Sequence[int] = (),
 ) -> tuple[socket.socket, subprocess.Popen]:
-    """Start ``serve`` with the given Python command, in a process group of its own. Returns the control socket, and the
-    process. root: where the package ``autograder`` is to be imported from."""
+    """Start ``serve`` with the given Python command, in its own process group. Returns the control socket and the
+    process. root: the folder from which the package ``autograder`` is imported."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
@@ -142,17 +144,17 @@ def end_group(process: subprocess.Popen) -> None:
     """Kill the process, its descendants and its group, and wait for it."""
     usage.kill_tree(process.pid)
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the number is still ours
+        os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the id is still ours
     except ProcessLookupError:
         pass
     try:
         process.wait(5)
-    except subprocess.TimeoutExpired:  # it hangs in the kernel; a grader must not
+    except subprocess.TimeoutExpired:  # it hangs in the kernel; the grader must not wait for it
         log.warning("process %d does not end", process.pid)
 
 
 def remove_folder(path: str) -> None:
-    """Remove a folder that student code has filled, however deep, as far as that can be done."""
+    """Remove a folder that student code has filled, however deep, as far as possible."""
     try:
         shutil.rmtree(path, ignore_errors=True)
     except RecursionError:
@@ -160,9 +162,9 @@ def remove_folder(path: str) -> None:
 
 
 def files_to_copy(source: str | os.PathLike[str], max_bytes: int) -> list[str]:
-    """The regular files under ``source``, relative to it; links and notebooks are passed over.
+    """The regular files under ``source``, relative to it; links and notebooks are skipped.
 
-    Raises ValueError where they are more than 2,000 or take more than ``max_bytes``.
+    Raises ValueError if there are more than 2,000 or they take more than ``max_bytes``.
     """
     found, total = [], 0
     for folder, folders, files in os.walk(source):
@@ -187,7 +189,7 @@ def copy_files(source: str | os.PathLike[str], target: str | os.PathLike[str], m
 
 
 def serve() -> None:
-    """Entry of the child process: arguments are the repository root, the control socket's number, the request."""
+    """Entry point of the child process. Arguments: repository root, the control socket's number, the request."""
     from . import worker
     from .limits import apply_rlimits
     from .shell import prepare, reseed
@@ -205,6 +207,6 @@ def serve() -> None:
         run_cell,
         student_ns,
         own_pid_namespace=sandboxed,
-        # The grader removes the folder too, unless it was killed.
+        # Usually the grader removes the folder; this helps if it was killed.
         at_end=lambda: None if sandboxed else remove_folder(home),
     )

@@ -1,8 +1,8 @@
-"""Enter a sandbox without executing another program: Linux namespaces through system calls, from a forked process.
+"""Enter a sandbox without executing another program: a forked process creates Linux namespaces by system calls.
 
-``enter`` turns the calling process into process 1 of a new process namespace that sees a read-only selection of the
-file system, an empty network, a private home in memory, and no other process. As root it takes an unused user id for
-each session; as an ordinary user it uses a user namespace. Needs Linux 5.12 (mount_setattr).
+``enter`` returns in process 1 of a new process namespace, which sees a read-only selection of the file system, an
+empty network, a private home in memory, and no other process. As root it takes an unused user id for each session; as
+an ordinary user it uses a user namespace. Needs Linux 5.12 (mount_setattr).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .limits import Limits, apply_rlimits
 from .view import Step, View, steps, system
 
 HOME = "/home/student"
-_FILES = 20_000  # that a session may make; a submission brings at most 2,000
+_FILES = 20_000  # number of files that a session may make; a submission brings at most 2,000
 
 _NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -35,7 +35,7 @@ _MOUNT_SETATTR = 442
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A request to ``enter``. mount_point: an empty folder of the grader's; it stays empty outside."""
+    """A request to ``enter``. mount_point: an empty folder of the grader; seen from outside it stays empty."""
 
     mount_point: str
     name: str
@@ -44,9 +44,9 @@ class Sandbox:
 
 
 def session_uid(slot: int) -> int:
-    """A user id of its own for each session that root starts, so that limits per user do not couple sessions.
+    """A separate user id for each session that root starts, so that sessions don't share per-user limits.
 
-    Far above all ids that systems hand out; a container may map only a small range, then slots share some ids.
+    Far above all ids in normal use. If a container maps only a small range, some slots share an id.
     """
     base, span = 2_000_000_000, 1 << 22
     try:
@@ -62,7 +62,7 @@ def session_uid(slot: int) -> int:
 
 
 def may_change_user() -> bool:
-    """True for root, but not for a root that is one user of the machine by another name (a rootless container)."""
+    """True for root, but not for the root of a rootless container, which is one ordinary user of the machine."""
     if os.geteuid() != 0:
         return False
     try:
@@ -73,7 +73,7 @@ def may_change_user() -> bool:
 
 
 class _Kernel:
-    """The system calls that Python's os module lacks. Failing calls raise OSError with ``what`` in the text."""
+    """System calls that Python's os module lacks. Failing calls raise OSError with ``what`` in the text."""
 
     def __init__(self) -> None:
         self.libc = seccomp.libc()
@@ -123,33 +123,33 @@ class _Kernel:
 
 
 def warm_up() -> None:
-    """Do what would be slow in every fork."""
+    """Do once what would otherwise be slow in every fork."""
     _kernel()
     system()
     seccomp.program()
 
 
-@functools.cache  # looking the C library up takes milliseconds: the zygote does it once
+@functools.cache  # looking up the C library takes milliseconds, so the zygote does it once
 def _kernel() -> _Kernel:
     return _Kernel()
 
 
 def enter(box: Sandbox, keep: list[socket.socket], note: usage.Note | None = None) -> None:
-    """Move this process into a new sandbox. Returns in process 1 of it, without privileges, in the home directory.
+    """Make a new sandbox. Returns in its process 1, without privileges, in the home directory.
 
-    The caller must be single-threaded and a child made for the purpose. The calling process itself never returns: it
-    stays outside, watches what no control group bounds (``usage.py``; its reason to end the sandbox goes to ``note``),
-    and exits when process 1 has ended (killing it kills the sandbox). ``keep``: sockets that stay open; every other
-    descriptor is closed, and 0, 1, 2 become /dev/null.
+    The caller must be a single-threaded child process forked for this purpose. The calling process itself never
+    returns: it stays outside, watches the resources that no control group limits (``usage.py``; if it ends the sandbox,
+    it writes the reason to ``note``), and exits when process 1 has ended (killing it kills the sandbox). ``keep``:
+    sockets that stay open; every other descriptor is closed, and 0, 1, 2 become /dev/null.
 
-    Raises OSError where the system refuses a step (before or after the fork, but always in a process that can still
+    Raises OSError if the system refuses a step (before or after the fork, but always in a process that can still
     report it on a kept socket).
     """
     kernel, root, limits = _kernel(), may_change_user(), box.limits
     os.setsid()
     _close_all_but([s.fileno() for s in keep] + ([note.fd] if note else []))
     groups = cgroups.create(box.name, limits) if root else []
-    bounds = {group: cgroups.covered([group]) for group in groups}  # now: they are out of sight later
+    bounds = {group: cgroups.covered([group]) for group in groups}  # read now: they are not visible later
     joins = cgroups.open_for_join(groups)
     clock = None if "cpu" in set().union(*bounds.values()) else usage.clock_or_none()
     flags = _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS | _NEWCGROUP
@@ -169,7 +169,7 @@ def enter(box: Sandbox, keep: list[socket.socket], note: usage.Note | None = Non
     child = os.fork()
     if child:
         try:
-            # Joining takes the kernel some 10 ms of waiting, which the child meanwhile puts to use.
+            # Joining takes the kernel about 10 ms; meanwhile the child continues.
             groups = cgroups.join(child, groups, joins)
             os.write(joined_w, b"+")
         except OSError:
@@ -182,11 +182,11 @@ def enter(box: Sandbox, keep: list[socket.socket], note: usage.Note | None = Non
     os.close(joined_w)
     for fd in joins:
         os.close(fd)
-    for held in (clock, note):  # the watcher's alone
+    for held in (clock, note):  # only the watcher needs these
         if held is not None:
             held.close()
     kernel.mount("proc", box.mount_point + "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
-    Path(box.mount_point, "proc/self/oom_score_adj").write_text("1000")  # if the machine runs short, this goes first
+    Path(box.mount_point, "proc/self/oom_score_adj").write_text("1000")  # if memory runs short, this is killed first
     kernel.drop_bounding_set()
     kernel.pivot_root(box.mount_point)
     kernel.set_attributes("/", _ATTR_RDONLY, recursive=False)
@@ -198,7 +198,7 @@ def enter(box: Sandbox, keep: list[socket.socket], note: usage.Note | None = Non
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)
     kernel.drop_capabilities()
-    # After the change of user, which resets both. Without the second one its own /proc/self is closed to a process.
+    # After the change of user, which resets both. Without the second a process can't read its own /proc/self.
     kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     kernel.prctl(_PR_SET_DUMPABLE, 1)
     apply_rlimits(limits, count_processes=True)
@@ -240,7 +240,8 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
         if attributes:
             kernel.set_attributes(place, attributes, recursive=True)
 
-    # One budget for home and temporary files. An empty file takes none of it, but a kilobyte of the kernel's memory.
+    # One budget for home and temporary files. An empty file takes none of it, but a kilobyte of kernel memory, hence
+    # nr_inodes.
     tmpfs("/space", f"size={size},nr_inodes={_FILES},mode=700,uid={uid},gid={gid}")
     for part, place in (("/space/home", HOME), ("/space/tmp", "/tmp")):
         os.mkdir(new + part, 0o700)
@@ -262,7 +263,7 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
             _fill(kernel, place, step)
         else:  # a file of a package
             bind("/dev/null", step.place, _ATTR_RDONLY)
-    for place in covers:  # only now: places in them had to be made
+    for place in covers:  # only now, because mount points had to be made in them first
         kernel.set_attributes(place, _READ_ONLY, recursive=True)
     os.makedirs(new + "/dev", exist_ok=True)
     for name in ("null", "zero", "full", "random", "urandom"):
@@ -270,7 +271,7 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
     for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         os.symlink("/proc/self/fd" + target, f"{new}/dev/{name}")
     os.mkdir(new + "/dev/pts")
-    options = "newinstance,ptmxmode=0666,mode=620"  # own terminals: IPython's "!command" wants one
+    options = "newinstance,ptmxmode=0666,mode=620"  # own terminals: IPython's "!command" needs one
     kernel.mount("devpts", new + "/dev/pts", "devpts", _MS_NOSUID | _MS_NOEXEC, options)
     os.symlink("pts/ptmx", new + "/dev/ptmx")
     tmpfs("/dev/shm", f"size={size},nr_inodes={_FILES},mode=1777")
@@ -287,7 +288,7 @@ def _build_view(kernel: _Kernel, box: Sandbox, uid: int, gid: int) -> None:
 
 
 def _fill(kernel: _Kernel, place: str, step: Step) -> None:
-    """Bind the step's names in the empty folder ``place``. What is bound is made read-only with it, later."""
+    """Bind the step's names in the empty folder ``place``; the caller makes everything in it read-only later."""
     for name in step.names:
         path, source = f"{place}/{name}".rstrip("/"), os.path.join(step.source, name)
         if name.endswith("/"):
@@ -298,5 +299,5 @@ def _fill(kernel: _Kernel, place: str, step: Step) -> None:
 
 
 def readable_paths(view: View) -> list[str]:
-    """The places of a view where something can be read, outer ones first, none twice."""
+    """The readable places of a view, outer ones first, without duplicates."""
     return [step.place for step in steps(view) if step.kind != "cover"]

@@ -1,10 +1,10 @@
-"""Which installed packages students have: those of requirements.lock, and nothing that only the staff installed.
+"""Selects the installed packages that students have: those of requirements.lock, without packages of the staff.
 
 Sandboxes run on the staff's interpreter, where ``transformers`` or ``scipy`` may be installed; code that imports them
-would pass here and fail at home, or find another author's solution. So of each folder of packages only the entries of
-students' packages are shown. Packages that students have besides requirements.lock (installed in a computer room,
-say) are named in the file requirements-students.txt beside it, one name a line; what these need comes along.
-Where there is no requirements.lock everything is shown.
+would pass here and fail on a student's machine, or use a ready-made solution. So sandboxes see only the students'
+packages in each folder of packages. Packages that students have besides requirements.lock (for example in a computer
+room) are listed in the file requirements-students.txt next to it, one name per line; their dependencies are included.
+Without a requirements.lock everything is visible.
 """
 
 from __future__ import annotations
@@ -28,8 +28,12 @@ _ALWAYS = frozenset({"pip", "setuptools", "wheel", "transformer-anatomy"})
 
 @dataclass
 class Selection:
-    """What of a folder of packages is shown. names: entries; gone: paths below these that are covered nevertheless,
-    where a students' and a staff's package share a folder; scripts: names of the students' programs in bin."""
+    """The visible part of a folder of packages.
+
+    names     visible entries
+    gone      paths below these that are hidden, where packages of students and staff share a folder
+    scripts   names of the students' programs in bin
+    """
 
     names: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
@@ -41,7 +45,7 @@ def normalized(name: str) -> str:
 
 
 def _listed(file: Path) -> set[str]:
-    """Names of the packages that a requirements file lists; empty where there is none."""
+    """Names of the packages that a requirements file lists; empty if there is no such file."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -51,13 +55,13 @@ def _listed(file: Path) -> set[str]:
 
 
 def _installed(folder: str) -> dict[str, Path]:
-    """Normalized name → folder of metadata, of all packages in a folder of packages."""
+    """Normalized name → metadata folder, for all packages in a folder of packages."""
     infos = (i for i in Path(folder).glob("*-info") if i.suffix in (".dist-info", ".egg-info"))
     return {normalized(info.name.partition("-")[0]): info for info in infos}
 
 
 def _needed(names: Iterable[str]) -> set[str]:
-    """These packages and what they need here, followed through the metadata; extras that nobody asked for are not."""
+    """These packages and their dependencies on this system, found through the metadata; without optional extras."""
     from packaging.requirements import InvalidRequirement, Requirement  # part of every environment of this course
 
     installed = {name: info for folder in reversed(sys.path) for name, info in _installed(folder or ".").items()}
@@ -84,19 +88,19 @@ def _needed(names: Iterable[str]) -> set[str]:
 
 
 def listed_packages(root: Path = ROOT) -> frozenset[str]:
-    """Normalized names of the packages that students are told to install, without what these need."""
+    """Normalized names of the packages that students are asked to install, without dependencies."""
     return frozenset(_listed(root / LOCK) | _listed(root / MORE))
 
 
 def student_packages(root: Path = ROOT) -> frozenset[str] | None:
-    """Normalized names of the packages that students have; None where nothing says so."""
+    """Normalized names of the packages that students have; None without a lock file."""
     locked = _listed(root / LOCK)
-    # What they need here may be more than what is locked: another build of torch brings packages of its own.
+    # The dependencies here may go beyond the lock file: another build of torch has dependencies of its own.
     return frozenset(_needed(locked | _listed(root / MORE) | _ALWAYS)) if locked else None
 
 
 def _files(info: Path) -> list[str]:
-    """The files of an installed package, relative to the folder that ``info`` (its metadata) lies in."""
+    """The files of an installed package, relative to the parent folder of ``info`` (its metadata)."""
     try:
         lines = (info / "RECORD").read_text(encoding="utf-8").splitlines()
         return [line[1:].partition('"')[0] if line[:1] == '"' else line.partition(",")[0] for line in lines]
@@ -109,7 +113,7 @@ def _files(info: Path) -> list[str]:
 
 
 def select(folder: Path, students: frozenset[str]) -> Selection | None:
-    """What of a folder of packages students have; None where that is all of it."""
+    """The part of a folder of packages that students have; None if they have everything in it."""
     ours: dict[str, set[str]] = {}
     theirs: dict[str, set[str]] = {}
     for name, info in _installed(str(folder)).items():
@@ -133,7 +137,7 @@ def select(folder: Path, students: frozenset[str]) -> Selection | None:
 
 @functools.cache
 def selection(folder: str) -> Selection | None:
-    """``select`` for a folder of this interpreter, found out once. An empty one where Python doesn't look there."""
+    """Cached ``select`` for a folder of this interpreter; an empty Selection if the folder is not on sys.path."""
     students = student_packages()
     if students is None:
         return None
@@ -142,7 +146,7 @@ def selection(folder: str) -> Selection | None:
 
 @functools.cache
 def staff_modules() -> frozenset[str]:
-    """Names of the top-level modules that this interpreter finds and students don't have."""
+    """Names of the top-level modules that this interpreter can import and students don't have."""
     found: set[str] = set()
     for folder in dict.fromkeys(sys.path):
         if "site-packages" not in folder and "dist-packages" not in folder:
@@ -156,7 +160,7 @@ def staff_modules() -> frozenset[str]:
 
 
 class StudentsPathFinder:
-    """Python's finder of modules in folders, to which the staff's own packages are not installed."""
+    """Python's path-based module finder, which treats the staff's own packages as not installed."""
 
     def __init__(self, names: frozenset[str]):
         self.names = names
@@ -166,7 +170,7 @@ class StudentsPathFinder:
 
     @staticmethod
     def find_distributions(*args: Any, **kwargs: Any) -> Any:
-        """Nothing where the package importlib_metadata was imported: it takes the method away and finds them itself."""
+        """Returns () once the package importlib_metadata is imported: it removes the method and does the search."""
         find = getattr(PathFinder, "find_distributions", None)
         return find(*args, **kwargs) if find else ()
 
@@ -174,7 +178,7 @@ class StudentsPathFinder:
 
 
 def hide_staff_modules() -> None:
-    """Have this process find no package that students don't have, for its later imports: for sessions without a view
-    of their own, and so that what is imported before a sandbox is entered brings nothing along."""
+    """Make later imports of this process fail for packages that students don't have: for sessions without their own
+    view, and so that imports before a sandbox is entered don't bring in such packages."""
     if (names := staff_modules()) and PathFinder in sys.meta_path:
         sys.meta_path[sys.meta_path.index(PathFinder)] = StudentsPathFinder(names)

@@ -1,10 +1,10 @@
-"""What a notebook asks for and a graded one does not have: packages, the network, somebody at the keyboard.
+"""Skips statements that need something missing in grading: a package, the network, a person at the keyboard.
 
 In Jupyter an exception ends the cell that raises it, and so it does here. But ``from google.colab import drive`` at the
-head of a cell, or ``n = int(input())``, worked where the notebook was written, and must not take along what is defined
-below. So of a cell's statements those that fail for want of such a thing are passed over, one by one, with a line of
-output for each; names that they would have given a meaning stand for what is missing, and whoever needs one of these is
-passed over in turn. A definition that fails so by its annotations alone is made without them.
+top of a cell, or ``n = int(input())``, worked where the notebook was written, and must not prevent the definitions
+below it. So statements of a cell that fail because something is missing are passed over, one by one, with a line of
+output for each. The names that they would have bound get a placeholder, and a statement that uses a placeholder is
+passed over in turn. A definition that fails only because of its annotations is executed without them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 MAX_SHOWN = 80  # characters of a statement in the line about it
-_ASKING = ("EOF when reading a line", "")  # what input() and getpass() say where nobody answers
+_ASKING = ("EOF when reading a line", "")  # error messages of input() and getpass() without a person at the keyboard
 _NO_MAGIC = re.compile(r"(?:Line|Cell) magic function `%%?[\w.]+` not found")
 # Programs that fetch something: without a network they try for half a minute, and fail.
 _FETCHES = re.compile(
@@ -26,17 +26,17 @@ _FETCHES = re.compile(
 
 
 class NotHere(ImportError):
-    """Something was used that comes from a package that grading does not have."""
+    """The code used something from a package that is missing in grading."""
 
 
 class Missing:
-    """Stands for what is not there; whatever is done with it raises NotHere."""
+    """Placeholder for a missing object; any use of it raises NotHere."""
 
     def __init__(self, name: str):
         vars(self)["_missing_name"] = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):  # Python and IPython look for these in anything
+        if name.startswith("__") and name.endswith("__"):  # Python and IPython look for these on any object
             raise AttributeError(name)
         raise _not_here(self)
 
@@ -62,7 +62,7 @@ for _name in _OTHERS + [prefix + name for name in _ARITHMETIC for prefix in ("",
 
 
 def single(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """The same statements, with one for each name that is imported: the one that is missing costs no other."""
+    """The same statements, with imports split into one per name, so that a missing one doesn't affect the others."""
     for statement in statements:
         if isinstance(statement, ast.Import | ast.ImportFrom) and len(statement.names) > 1:
             for alias in statement.names:
@@ -74,23 +74,23 @@ def single(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def wants(statement: ast.stmt, error: BaseException) -> str:
-    """What a statement at a cell's top level failed for want of, in words; "" where it failed for another reason."""
+    """Says what was missing when a top-level statement of a cell failed; "" if it failed for another reason."""
     if isinstance(error, NotHere):
         return str(error)
     if isinstance(error, EOFError) and str(error) in _ASKING:
         return "nobody answers input() while a notebook is graded"
     imports = isinstance(statement, ast.Import | ast.ImportFrom) or _magic(statement, "run_line_magic") is not None
     if imports and isinstance(error, ImportError):
-        return str(error).partition(" (")[0]  # without the path of what is installed here
+        return str(error).partition(" (")[0]  # without the path of the installed package
     if type(error).__name__ == "UsageError" and _magic(statement) and (found := _NO_MAGIC.match(str(error))):
         return found[0]
     return ""
 
 
 def pass_over(statement: ast.stmt, names: dict[str, Any]) -> None:
-    """Gives the names that a statement would have bound, in the notebook's ``names``, a meaning: that it is missing.
+    """Binds the names that a statement would have bound to placeholders, in the notebook's ``names``.
 
-    What an import would have named keeps a meaning that it has already.
+    A name in a failed import keeps its value if it already has one.
     """
     for name, source in _bound(statement):
         if not (isinstance(statement, ast.Import | ast.ImportFrom) and name in names):
@@ -98,7 +98,7 @@ def pass_over(statement: ast.stmt, names: dict[str, Any]) -> None:
 
 
 def without_annotations(statement: ast.stmt) -> ast.stmt | None:
-    """A function or class as it would be without its annotations, which change no result; None where it has none."""
+    """A function or class without its annotations, which change no result; None if it has no annotations."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return None
     bare, found = copy.deepcopy(statement), False
@@ -114,7 +114,7 @@ def without_annotations(statement: ast.stmt) -> ast.stmt | None:
 
 
 def as_line(statement: ast.stmt) -> str:
-    """A statement, or as much of it as fits, on one line."""
+    """A statement on one line, shortened if necessary."""
     try:
         text = ast.unparse(statement).partition("\n")[0]
         if magic := _magic(statement):
@@ -125,12 +125,12 @@ def as_line(statement: ast.stmt) -> str:
 
 
 def fetches(command: str) -> bool:
-    """Does a shell command install or download something?"""
+    """True if a shell command installs or downloads something."""
     return bool(_FETCHES.search(command[:2_000]))
 
 
 def _magic(statement: ast.stmt, *kinds: str) -> ast.Call | None:
-    """The call that IPython makes of ``%name …`` and of ``%%name``, or of those of the ``kinds`` given."""
+    """The call into which IPython translates ``%name …`` or ``%%name`` (only the given ``kinds``, if any); or None."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
         shell = call.func.value.func
@@ -140,7 +140,7 @@ def _magic(statement: ast.stmt, *kinds: str) -> ast.Call | None:
 
 
 def _bound(statement: ast.stmt) -> Iterator[tuple[str, str]]:
-    """(name, what it stands for) of the names that a statement binds."""
+    """(name, source) for each name that a statement binds; source: what it refers to, e.g. "google.colab.drive"."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         module = f"{statement.module}." if isinstance(statement, ast.ImportFrom) and statement.module else ""
         for alias in statement.names:

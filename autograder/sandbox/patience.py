@@ -1,10 +1,10 @@
-"""Limits on time that a busy machine does not shorten.
+"""Time limits that a busy machine does not shorten.
 
-A limit is meant for what code does, not for how many others want the processor. So seconds in which a process was
-ready to run and had none don't count. The processor time that was taken always counts, whatever else is true: code
-that starts many processes, which then wait for one another, gains nothing by it.
+A limit is meant for what code does, not for how many others want the processor. So time in which a process was ready
+to run but had to wait for a processor doesn't count. Processor time always counts: code that starts many processes,
+which then wait for one another, gains nothing by it.
 
-The system tells both for each task, by ``/proc/PID/task/TID/schedstat``. Where it does not (macOS), all time counts.
+The system reports both for each task in ``/proc/PID/task/TID/schedstat``. Where it does not (macOS), all time counts.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections.abc import Iterable
 from . import usage
 
 _NANO = 1e-9
-_LATE = 0.2  # seconds of waiting that the system may only tell after the next look, when the wait is over
-LOOK_SECONDS = 1.0  # between two looks: what a process waited since the last one is lost where it ends
+_LATE = 0.2  # seconds of waiting that the system may only report after the next look, when the wait is over
+LOOK_SECONDS = 1.0  # between two looks; if a process ends, its waiting time since the last look is unknown
 
 
 class Patience:
-    """An allowance of time for some processes and their descendants, from now on.
+    """A time allowance for some processes and their descendants, from now on.
 
-    seconds: how long. roots: process ids; without any, all time counts. but: those of them that only watch the others,
-    and whose own waiting is nobody's.
+    seconds: the allowance. roots: process ids; without any, all time counts. but: processes among them that only watch
+    the others, and are ignored.
     """
 
     def __init__(self, seconds: float, roots: Iterable[int] = (), but: Iterable[int] = ()):
@@ -32,26 +32,26 @@ class Patience:
         self._seen = self._tasks()
 
     def left(self) -> float:
-        """Seconds that are left, as far as is known; a look is taken when it is time for one or nothing seems left."""
+        """Estimated seconds left; measures again when the next look is due or nothing seems left."""
         now = time.monotonic()
         if self._roots and (now >= self._looked + LOOK_SECONDS or self.seconds - self.spent(now) <= 0):
             self._look(now)
         return self.seconds - self.spent(now)
 
     def pause(self) -> float:
-        """How long to wait for an event at most, in milliseconds: until nothing may be left, or until the next look."""
+        """Longest wait for an event, in milliseconds: until the time may be used up or the next look is due."""
         left = max(0.0, self.left())
         if self._roots:
             left = min(left, max(0.0, self._looked + LOOK_SECONDS - time.monotonic()))
         return left * 1000
 
     def spent(self, now: float | None = None) -> float:
-        """Seconds that count so far: all since the last look, until the next one says which of them do."""
+        """Seconds that count so far; all time since the last look counts until the next look corrects it."""
         return self._spent + (time.monotonic() if now is None else now) - self._looked
 
     def _look(self, now: float) -> None:
-        """Counts the time since the last look. For each such piece alone, since many may have waited at once, and what
-        comes later, such as sleep, must not be set off against that."""
+        """Counts the time since the last look. Each interval is counted separately: many tasks may have waited at once,
+        and that waiting must not offset later time, such as sleep."""
         passed, self._looked = now - self._looked, now
         ran, waited = 0.0, self._owed
         for task, numbers in self._tasks().items():

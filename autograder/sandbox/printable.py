@@ -1,8 +1,8 @@
-"""What of a student's text may stand in a terminal, a report or a page."""
+"""Makes a student's text safe to show in a terminal, a report or a page."""
 
 
 def printable(text: str) -> str:
-    """The text without any character that could mislead a reader: what ``texts.printable`` leaves of it."""
-    from anatomy.system import texts  # at the top it would bring torch to whatever starts a sandbox
+    """The text without any character that could mislead a reader, by ``texts.printable``."""
+    from anatomy.system import texts  # at the top of the file it would import torch wherever a sandbox is started
 
     return texts.printable(text)

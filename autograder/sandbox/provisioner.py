@@ -1,9 +1,9 @@
-"""Jupyter kernel provisioners that start kernels in a sandbox, for everything that talks to kernels the stock way.
+"""Jupyter kernel provisioners that start kernels in a sandbox, for programs that use standard Jupyter kernels.
 
 A kernel specification chooses one by name (see ``kernelspec.py``); nbgrader's ``ExecutePreprocessor.kernel_name``
 chooses the specification. Settings go into nbgrader_config.py, e.g. ``c.BubblewrapProvisioner.limits``.
 
-A sandboxed kernel has no network and shares no folder with the grader: its Unix sockets lie in its own temporary
+A sandboxed kernel has no network and shares no folder with the grader: its Unix sockets are in its own temporary
 folder, and the client reaches them from outside through /proc/PID/root.
 """
 
@@ -39,7 +39,7 @@ _CONNECTION_PLACE = "/run/kernel.json"
 
 
 def submission_folder(cwd: str | None) -> str:
-    """The folder whose files a kernel may see, or "": never one of the staff's, nor one that contains them."""
+    """The folder whose files a kernel may see, or "": never a folder of the staff, nor one that contains such."""
     if not cwd or not os.path.isdir(cwd):
         return ""
     path = Path(cwd).resolve()
@@ -72,10 +72,10 @@ class BubblewrapProvisioner(LocalProvisioner):
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
         manager = self.parent
         manager.transport = "ipc"
-        # Nobody else can make this name beforehand, in the moment before the sandbox's own /tmp is in place.
+        # A random name, so that no other user can create it before the sandbox's own /tmp is mounted.
         manager.ip = self._inside = f"/tmp/kernel-{secrets.token_hex(8)}"
         manager.transport_encryption = "disabled"
-        if isinstance(manager, AsyncKernelManager):  # what executes whole notebooks
+        if isinstance(manager, AsyncKernelManager):  # used to execute whole notebooks
             manager.client_factory = BoundedKernelClient
         self._workdir = submission_folder(kwargs.get("cwd"))
         return await super().pre_launch(**kwargs)
@@ -89,7 +89,7 @@ class BubblewrapProvisioner(LocalProvisioner):
         file = os.path.realpath(self.parent.connection_file)
         command = [_CONNECTION_PLACE if part == file else part for part in cmd]
         if any("ipykernel" in part for part in command):
-            # After everything else, so that a submission's torch.py is no torch.
+            # Last on the path, so that a submission's torch.py can't replace torch.
             command.append(f"--IPKernelApp.exec_lines=import sys; sys.path.append({HOME!r})")
             command.append("--HistoryManager.enabled=False")
         view = View(tuple(self.readable), hidden_folders(), self._workdir)
@@ -126,7 +126,7 @@ class BubblewrapProvisioner(LocalProvisioner):
         return self._launched(pid)
 
     def _launched(self, pid: int) -> dict[str, Any]:
-        """pid: a process whose root directory is the sandbox's."""
+        """Start the timer and return the connection. pid: a process whose root directory is the sandbox's."""
         self._timer = threading.Timer(Limits(**self.limits).wall_seconds, self._expire)
         self._timer.daemon = True
         self._timer.start()
@@ -134,7 +134,7 @@ class BubblewrapProvisioner(LocalProvisioner):
         return self.connection_info
 
     def _expire(self) -> None:
-        """The kernel's time is used up."""
+        """End the kernel, whose time is used up."""
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
 
@@ -154,8 +154,8 @@ class BubblewrapProvisioner(LocalProvisioner):
 
 
 class ZygoteProvisioner(BubblewrapProvisioner):
-    """Forks the kernel from this process's zygote, in which torch is already imported: the kernel specification's
-    command is not executed. Without a zygote it does what BubblewrapProvisioner does, and says so in the log."""
+    """Forks the kernel from this process's zygote, which has torch already imported, instead of executing the kernel
+    specification's command. Without a zygote it works like BubblewrapProvisioner, with a warning in the log."""
 
     _guard: int | None = None
     _note: usage.Note | None = None
@@ -225,7 +225,7 @@ class ZygoteProvisioner(BubblewrapProvisioner):
         return 0
 
     async def send_signal(self, signum: int) -> None:
-        """Interrupts travel as messages; what arrives here is meant to end the kernel."""
+        """Handles only signals that end the kernel; interrupts are sent as messages."""
         if self._guard is None:
             await super().send_signal(signum)
         elif signum in (signal.SIGKILL, signal.SIGTERM):

@@ -1,8 +1,8 @@
 """The interface between a trusted judge and the process in which a student's code runs.
 
 A session executes the submission's cells one after the other, then answers questions about what they defined.
-Everything that comes back was written by code that nobody trusts: text is cut and cleaned, replies are plain bytes
-of bounded size for the caller to parse, and nothing is ever unpickled.
+Everything that comes back was written by untrusted code: text is cut and cleaned, replies are plain bytes of bounded
+size for the caller to parse, and nothing is ever unpickled.
 
 >>> with LocalSession() as s:                                     # doctest: +SKIP
 ...     s.execute("def double(x): return 2 * x", timeout=5)
@@ -24,24 +24,24 @@ from dataclasses import dataclass
 
 from .patience import Patience
 
-#: ``CellResult.error_name`` of a cell that ran into its time limit, and of one that ended its process.
+#: ``CellResult.error_name`` of a cell that exceeded its time limit, and of one that ended its process.
 CELL_TIMEOUT = "CellTimeout"
 CELL_DIED = "CellDied"
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """What one cell did.
+    """The result of one cell.
 
-    stdout      what it printed, standard error and displayed values included, at most ``Limits.output_bytes`` bytes
+    stdout      printed text, including standard error and displayed values, at most ``Limits.output_bytes`` bytes
     error_name  None, the exception's class name, ``CELL_TIMEOUT`` or ``CELL_DIED``
-    error_text  the exception's message, or a sentence for the two others; "" without an error
-    truncated   True where stdout was cut
-    traceback   plain text without colors, only frames of the student's cells and below; "" without one
+    error_text  the exception's message, or a sentence for a timeout or a dead process; "" without an error
+    truncated   True if stdout was cut
+    traceback   plain text without colors, only frames of the student's cells and below; "" if there is none
     seconds     wall time of the call
 
-    All text is untrusted: valid Unicode without control characters apart from newline and tab, but otherwise what the
-    student chose. Escape it before it becomes HTML.
+    All text is untrusted: valid Unicode without control characters apart from newline and tab, but otherwise chosen by
+    the student. Escape it before you put it into HTML.
     """
 
     stdout: str
@@ -57,7 +57,7 @@ class CellResult:
 
 
 class SessionError(Exception):
-    """Base of everything that a session raises on account of the student's process."""
+    """Base class of all exceptions that a session raises because of the student's process."""
 
 
 class DeadSession(SessionError):
@@ -65,7 +65,7 @@ class DeadSession(SessionError):
 
 
 class AskFailed(SessionError):
-    """One question got no answer; the session goes on with the next one."""
+    """One question got no answer; the session can still answer the next one."""
 
 
 class StudentError(AskFailed):
@@ -85,7 +85,7 @@ class AskDied(AskFailed):
 
 
 class ReplyTooLarge(AskFailed):
-    """The reply is longer than the caller allowed; nothing of it was kept."""
+    """The reply is longer than the caller allowed, and was dropped."""
 
 
 class SandboxUnavailable(RuntimeError):
@@ -99,16 +99,16 @@ class Session(ABC):
     def execute(self, source: str, timeout: float = 10.0) -> CellResult:
         """Run one notebook cell (IPython syntax) in the student's namespace; ``timeout`` in seconds (``Patience``).
 
-        Never raises on account of the cell itself. Raises DeadSession where no process is left to run it.
+        Never raises because of the cell itself. Raises DeadSession if no process is left to run it.
         """
 
     @abstractmethod
     def ask(self, code: str, payload: bytes = b"", timeout: float = 10.0, max_bytes: int = 16 << 20) -> bytes:
-        """Run Python ``code`` next to the student's state and return the bytes that it leaves in ``reply``.
+        """Run Python ``code`` in the student's process and return the bytes that it assigns to ``reply``.
 
         The code runs in a fresh namespace with ``payload`` (bytes) and ``student_ns`` (the dict of the student's
-        names); what it prints is dropped. Student code can read and rewrite it: it carries no secret, and the bytes
-        are a claim to be judged.
+        names); its printed output is dropped. Student code can read and rewrite it, so it must contain no secret, and
+        the caller must not trust the bytes.
 
         Raises StudentError, AskTimeout, AskDied, ReplyTooLarge (all AskFailed) or DeadSession.
         """
@@ -119,12 +119,12 @@ class Session(ABC):
 
     @abstractmethod
     def patience(self, seconds: float, beside: Iterable[int] = ()) -> Patience:
-        """An allowance of time for this session's processes, and for those that ``beside`` names."""
+        """A time allowance for this session's processes and those with the ids in ``beside``."""
 
     @abstractmethod
     def lend(self) -> list[int]:
-        """The descriptors that a forked child needs to talk with the session in this process's place. In such a
-        child nothing ends the session; this process closes it."""
+        """The descriptors that a forked child needs to use the session instead of this process. The child cannot end
+        the session; this process closes it."""
 
     @property
     @abstractmethod

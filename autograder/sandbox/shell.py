@@ -1,4 +1,4 @@
-"""IPython without a front end: runs cells, prints plain text, and keeps displays, widgets and figures inert.
+"""IPython without a front end: runs cells, prints plain text, and disables displays, widgets and figures.
 
 ``prepare`` is called once, before any fork; everything slow happens there.
 """
@@ -25,7 +25,7 @@ _comm_makers: list[Callable] = []
 class CappedWriter(io.TextIOBase):
     """Standard output and error of one cell: unbuffered UTF-8 to file descriptor 1, nothing past the budget.
 
-    The budget is shared by both streams. The grader cuts as well; this side saves the pipe and the time.
+    Both streams share the budget. The grader cuts the output too; cutting here saves traffic and time.
     """
 
     encoding, errors = "utf-8", "replace"
@@ -52,11 +52,11 @@ class CappedWriter(io.TextIOBase):
 
 
 def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
-    """Import ``preload`` (modules that are not installed are passed over) and build the shell.
+    """Import ``preload`` (modules that are not installed are skipped) and build the shell.
 
     Returns (run_cell, namespace of the student).
 
-    run_cell(source: str, limit: int) -> (error name, message, traceback), three empty strings when the cell ran;
+    run_cell(source: str, limit: int) -> (error name, message, traceback), three empty strings if the cell succeeded;
     limit in bytes of output.
     """
     os.environ["MPLBACKEND"] = "Agg"
@@ -64,7 +64,7 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
     for name in preload:
         if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)
-    # Figures are drawn into memory and shown to nobody: that is how it should be here, no reason to print a warning.
+    # Here figures are drawn into memory and never shown on purpose, so the warning would be pointless.
     warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
     warnings.filterwarnings("ignore", message="To exit: use 'exit'")
     import IPython
@@ -89,7 +89,7 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
         return describe(error, plumbing)
 
     _warm_up(run_cell)
-    numbers = itertools.count(1)  # of the cells that count: one that is undone takes its number with it
+    numbers = itertools.count(1)  # cell numbers; if a cell is undone, its number is reused
     shell.compile.get_code_name = lambda raw, code, number: f"<cell {next(numbers)}>"
     for name in [n for n in shell.user_ns if n not in before]:
         del shell.user_ns[name]
@@ -97,7 +97,7 @@ def prepare(preload: Iterable[str] = ()) -> tuple[Callable, dict]:
 
 
 def _make_shell():
-    """IPython's shell for text alone: no history, no prompts, no windows, no terminal."""
+    """IPython's shell for plain text: no history, no prompts, no windows, no terminal."""
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
@@ -112,7 +112,7 @@ def _make_shell():
     class CellShell(InteractiveShell):
         display_pub_class = TextPublisher
 
-        def showtraceback(self, *args, **kwargs):  # reported through the result; IPython's is slow to make
+        def showtraceback(self, *args, **kwargs):  # reported through the result; IPython's own is slow
             pass
 
         showsyntaxerror = showindentationerror = showtraceback
@@ -133,7 +133,8 @@ def _make_shell():
         async def run_ast_nodes(self, nodelist, cell_name, interactivity="last_expr", compiler=compile, result=None):
             nodes = list(passing.single(nodelist))
             for number, node in enumerate(nodes, start=1):
-                # IPython shows the value of a cell's last expression; of a list of one statement that is the last.
+                # IPython shows the last expression of each list; a list here has one statement, so only the cell's
+                # last statement may show.
                 shows = interactivity if interactivity == "all" or number == len(nodes) else "none"
                 if await super().run_ast_nodes([node], cell_name, shows, compiler, result):
                     error = result.error_in_exec if result is not None else None
@@ -149,7 +150,7 @@ def _make_shell():
                     print(f"[passed over in grading: {passing.as_line(node)} ({wanted})]")
             return False
 
-        def system(self, cmd):  # IPython's default wants a terminal
+        def system(self, cmd):  # IPython's default needs a terminal
             cmd = self.var_expand(cmd, depth=1)
             if passing.fetches(cmd):
                 shown = cmd.replace(sys.executable, "python")[: passing.MAX_SHOWN]
@@ -169,7 +170,7 @@ def _make_shell():
 
 
 def _warm_up(run_cell: Callable) -> None:
-    """Do once, before any fork, what is slow the first time: lazy imports, the libraries' first calls."""
+    """Do everything that is slow the first time once, before any fork: lazy imports, the libraries' first calls."""
     if "torch" in sys.modules:
         torch = sys.modules["torch"]
         x = torch.randn(8, 8, requires_grad=True)
@@ -182,11 +183,11 @@ def _warm_up(run_cell: Callable) -> None:
     sys.stdout, sys.stderr = streams
     from IPython.core.async_helpers import get_asyncio_loop
 
-    get_asyncio_loop().close()  # its descriptors are not those of a fork: each session makes one when it needs it
+    get_asyncio_loop().close()  # forks must not share its descriptors: each session makes a loop when it needs one
 
 
 def _inert_comms() -> None:
-    """Widgets talk through comms; without a front end they talk to nobody. ipykernel's would look for its kernel."""
+    """Replace the comms through which widgets talk to a front end: there is none, and ipykernel's need a kernel."""
     try:
         import comm
         from comm.base_comm import BaseComm
@@ -210,7 +211,7 @@ def restore_comms() -> None:
 
 
 def reseed(seed: int) -> None:
-    """Seed Python's, NumPy's and torch's generators: after a fork all sessions would otherwise draw the same."""
+    """Seed Python's, NumPy's and torch's generators: otherwise all forked sessions would draw the same numbers."""
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed % 2**32)

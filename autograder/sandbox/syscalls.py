@@ -1,10 +1,10 @@
-"""The system calls of ordinary programs, with their numbers: what the filters in ``seccomp.py`` let through.
+"""The system calls that the filters in ``seccomp.py`` allow: those of ordinary programs, with their numbers.
 
 Each word is name:x86-64:aarch64, "-" where the architecture lacks the call (numbers from Linux's unistd tables, as of
 Linux 6.1). The groups were chosen with strace: Python, torch, NumPy, matplotlib, SymPy, IPython and its kernel, shells
-and the small programs that notebooks start make 131 different calls. All but two (mbind and set_mempolicy: tried, not
-needed) are listed; the others belong to the same families (``openat`` beside ``open``), so that another C library or
-processor finds its variant.
+and the small programs that notebooks start make 131 different calls. All but two of them are listed (mbind and
+set_mempolicy are called, but not needed). The remaining entries belong to the same families (``openat``,
+``open``), so that another C library or processor finds its variant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _table(words: str) -> Table:
     return {name: (int(x86), None if arm == "-" else int(arm)) for name, x86, arm in rows}
 
 
-FILES_READ = _table(  # look at files, and use descriptors that are open
+FILES_READ = _table(  # read files, and use open descriptors
     """
     read:0:63 pread64:17:67 readv:19:65 preadv:295:69 preadv2:327:286 write:1:64 pwrite64:18:68 writev:20:66
     pwritev:296:70 pwritev2:328:287 lseek:8:62 close:3:57 close_range:436:436 stat:4:- fstat:5:80 lstat:6:-
@@ -28,7 +28,7 @@ FILES_READ = _table(  # look at files, and use descriptors that are open
     copy_file_range:326:285
     """
 )
-FILES_OPEN = _table(  # flags are looked at: see seccomp.py
+FILES_OPEN = _table(  # the filter checks the flags: see seccomp.py
     """
     open:2:- openat:257:56
     """
@@ -77,14 +77,14 @@ TIME = _table(  # clocks and timers
     timer_gettime:224:108 timer_getoverrun:225:109 timer_delete:226:111 times:100:153
     """
 )
-IDENTITY = _table(  # who and where am I
+IDENTITY = _table(  # ids and properties of the process and the system
     """
     getpid:39:172 getppid:110:173 getuid:102:174 geteuid:107:175 getgid:104:176 getegid:108:177
     getresuid:118:148 getresgid:120:150 getgroups:115:158 getpgrp:111:- getpgid:121:155 getsid:124:156
     capget:125:90 uname:63:160 sysinfo:99:179 getrusage:98:165 getrlimit:97:163 getrandom:318:278
     """
 )
-PROCESSES = _table(  # start and end processes, all of them in the sandbox
+PROCESSES = _table(  # start and end processes; all of them stay in the sandbox
     """
     fork:57:- vfork:58:- execve:59:221 wait4:61:260 waitid:247:95 setpgid:109:154 setsid:112:157
     pidfd_open:434:434 pidfd_send_signal:424:424 kill:62:129 tkill:200:130 tgkill:234:131
@@ -99,18 +99,18 @@ USERS = _table(  # setpriv and shells call these; without capabilities they chan
     setfsuid:122:151 setfsgid:123:152 setgroups:116:159 capset:126:91
     """
 )
-SOCKETS = _table(  # sockets: what they reach is the sandbox
+SOCKETS = _table(  # sockets: they reach only the sandbox itself
     """
     connect:42:203 bind:49:200 listen:50:201 accept:43:202 accept4:288:242
     """
 )
-SOCKETS_OPEN = _table(  # sockets that are connected
+SOCKETS_OPEN = _table(  # connected sockets
     """
     sendto:44:206 recvfrom:45:207 sendmsg:46:211 recvmsg:47:212 sendmmsg:307:269 recvmmsg:299:243
     shutdown:48:210 setsockopt:54:208 getsockopt:55:209 getsockname:51:204 getpeername:52:205
     """
 )
-ARGUMENTS = _table(  # calls whose arguments decide, and those that get an answer of their own
+ARGUMENTS = _table(  # calls that the filter decides by their arguments, or refuses with a special error
     """
     clone:56:220 clone3:435:435 socket:41:198 socketpair:53:199 ioctl:16:29 fcntl:72:25 prctl:157:167
     personality:135:92 setxattr:188:5 lsetxattr:189:6 fsetxattr:190:7
@@ -135,6 +135,6 @@ STUDENT = (
     SOCKETS_OPEN,
     ARGUMENTS,
 )
-# Of a process that only computes; what it may do with some of the others is in seccomp.py.
+# For a process that only computes; seccomp.py has further rules for some of the other calls.
 SEALED = (FILES_READ, WAITING, MEMORY, THREADS, SIGNALS, TIME, IDENTITY, SOCKETS_OPEN)
 ALL: Table = {name: numbers for group in STUDENT for name, numbers in group.items()}

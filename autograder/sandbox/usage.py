@@ -1,20 +1,21 @@
-"""What all processes of a session use together, watched from outside where no control group can bound it.
+"""Measures the resources that all processes of a session use together, where no control group can limit them.
 
-What holds for one session, with the defaults of ``Limits``:
+Limits of one session, with the defaults of ``Limits``:
 
-                  with control groups (usually: as root)      without
-memory            4 GiB, by the kernel: what asks for more    4 GiB and what can be filled until the next look (a tenth
-                  gets MemoryError or is killed               of a second, sooner the closer it gets): the session ends
-processors        one: what asks for more waits               one, by pinning it there; a session that frees itself
-                                                              ends once it has taken 10 s more than one gives
+                  with control groups (usually as root)       without
+memory            4 GiB, by the kernel: beyond that           4 GiB, plus what can be filled until the next look (a
+                  MemoryError or a kill                       tenth of a second, less near the limit): session ended
+processors        one: a session that asks for more waits     one, by pinning; a session that undoes the pinning is
+                                                              ended 10 s of CPU time beyond that
 processes         64, by the kernel                           the same
 
-Memory is what no other session shares: the libraries that every process inherits from the zygote count once there, not
-64 times here. CPU time comes from a performance counter that all descendants inherit. Where that is refused (Docker's
-default filter, ``kernel.perf_event_paranoid`` above 2) it is summed over /proc, which never hears of a child whose
-parent ignores SIGCHLD: a storm of those is counted by what its parents spend on starting them, and bounded by the
-session's wall time, by ``processes``, and by being the least urgent work on the machine (nice 19) once it is many.
-Kernel memory (sockets' and pipes' buffers) is bounded by ``processes`` times ``open_files`` only.
+Memory here means memory that is not shared with other sessions: the libraries that every process inherits from the
+zygote count once there, not 64 times here. CPU time comes from a performance counter that all descendants inherit.
+Where that is refused (Docker's default filter, ``kernel.perf_event_paranoid`` above 2) it is summed over /proc, which
+misses children whose parent ignores SIGCHLD. Of a flood of such children only the time that their parents spend on
+starting them counts; the flood is bounded by the session's wall time, by ``processes``, and by the lowest priority
+(nice 19), which a crowd of processes gets. Kernel memory (buffers of sockets and pipes) is bounded only by
+``processes`` times ``open_files``.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from collections.abc import Callable, Iterable
 
 from .limits import GIB, MIB, Limits
 
-#: Where the processes of this namespace are listed. A guard's root folder becomes the sandbox's, so that it keeps the
-#: outer /proc as its working folder.
+#: Where the processes of this namespace are listed. A guard's root folder becomes that of the sandbox, so the guard
+#: keeps the outer /proc as its working directory.
 PROC = "/proc"
 INTERVAL = 0.15  # seconds between two looks
 _SHORTEST = 0.02
-_FILL_RATE = 2 * GIB  # bytes per second and processor that touching fresh pages can reach
-_PROBES = 4  # processes measured exactly per look, 6 ms each, when all together could be above the bound
+_FILL_RATE = 2 * GIB  # bytes per second and processor at which a process can touch new pages
+_PROBES = 4  # processes measured exactly per look, 6 ms each, if their sum could be above the bound
 _SLACK = 1.0  # seconds of CPU time beyond the quota before a session is pinned to one processor
-_CROWD = 8  # of more tasks than these, and when half as many want to run at once, other work goes first
+_CROWD = 8  # more tasks than this, of which more than half this number want to run, get the lowest priority
 _PROCESSORS = os.cpu_count() or 1
 _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -56,7 +57,7 @@ MEMORY_OVERRUN = (
 
 
 def read(path: str) -> str:
-    """Contents, "" where the process has gone or its file is closed to us."""
+    """Contents of a file, "" if the process is gone or we may not read the file."""
     try:
         with open(path, encoding="utf-8", errors="replace") as f:
             return f.read()
@@ -72,7 +73,7 @@ def _tasks(pid: int) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields after the name (which may contain anything): state, parent, ..., [] for a process that has gone."""
+    """The fields after the name (which may contain anything): state, parent, ...; [] if the process is gone."""
     return read(f"{PROC}/{pid}/stat").rpartition(")")[2].split()
 
 
@@ -85,7 +86,7 @@ def _children_by_parent() -> dict[int, list[int]]:
 
 
 def tree(root: int) -> list[tuple[int, list[int]]]:
-    """(process, its threads) of ``root`` and all its descendants, as far as they hold still."""
+    """(process, its threads) for ``root`` and all its descendants; processes that start or end now may be missed."""
     listed = None if os.path.exists(f"{PROC}/self/task/{threading.get_native_id()}/children") else _children_by_parent()
     found, todo = {}, [root]
     while todo:
@@ -103,39 +104,39 @@ def tree(root: int) -> list[tuple[int, list[int]]]:
 
 
 class Times:
-    """CPU time by /proc, in seconds: never more than what was used, and less where a process came and went unseen."""
+    """CPU time from /proc, in seconds: never too high, but too low if a process came and went unnoticed."""
 
     def __init__(self) -> None:
         self.own: dict[int, int] = {}  # pid: ticks of the process itself
-        self.dead = 0  # the same of those that have gone
-        self.highest = 0  # of the sum that also counts, for each, the children that it waited for
+        self.dead = 0  # ticks of all processes that are gone
+        self.highest = 0  # highest sum so far that includes the children that each process waited for
 
     def seconds(self, pids: list[int]) -> float:
-        """Of these processes and all that were given before. Each number may miss what the other sees."""
+        """CPU time of these processes and those of earlier calls: the larger of two sums, as each may miss some."""
         together = 0
         for pid in pids:
             if fields := _stat(pid):
                 own = int(fields[11]) + int(fields[12])
-                if own < self.own.get(pid, 0):  # the number was given to another process
+                if own < self.own.get(pid, 0):  # the id now belongs to another process
                     self.dead += self.own[pid]
                 self.own[pid] = own
                 together += own + int(fields[13]) + int(fields[14])
         self.highest = max(self.highest, together)
-        for pid in self.own.keys() - set(pids):  # some are alive and were only overlooked
+        for pid in self.own.keys() - set(pids):  # some may be alive and were only missed
             if not os.path.exists(f"{PROC}/{pid}"):
                 self.dead += self.own.pop(pid)
         return max(self.highest, self.dead + sum(self.own.values())) / _TICK
 
 
 class Clock:
-    """CPU time of everything that this process forks from now on, waited for or not. Raises OSError where refused."""
+    """CPU time of all processes that this one forks from now on, waited for or not. Raises OSError if refused."""
 
     def __init__(self) -> None:
         number = _PERF_EVENT_OPEN.get(os.uname().machine)
         if number is None:
             raise OSError("no performance counters on this architecture")
         software, task_clock, inherited, no_kernel, no_hypervisor, close_on_exec = 1, 1, 1 << 1, 1 << 5, 1 << 6, 8
-        flags = inherited | no_kernel | no_hypervisor  # the clock runs in the kernel too, but we need no right to it
+        flags = inherited | no_kernel | no_hypervisor  # needs fewer rights; the clock counts kernel time anyway
         attributes = struct.pack("IIQQQQQ", software, 128, task_clock, 0, 0, 0, flags).ljust(128, b"\0")
         libc = ctypes.CDLL(None, use_errno=True)
         self.fd = libc.syscall(ctypes.c_long(number), attributes, 0, -1, -1, ctypes.c_ulong(close_on_exec))
@@ -148,7 +149,7 @@ class Clock:
         return int.from_bytes(os.read(self.fd, 8), "little") / 1e9 - own
 
     def close(self) -> None:
-        """Also in a fork, which could stop the clock."""
+        """Close the counter; call it in forks too, which could otherwise stop the clock."""
         os.close(self.fd)
 
 
@@ -160,20 +161,20 @@ def clock_or_none() -> Clock | None:
 
 
 class Memory:
-    """Measures what a session's processes hold that they do not share with the zygote or with each other.
+    """Measures the memory of a session's processes that they share neither with the zygote nor with each other.
 
-    /proc/PID/status is quick (0.05 ms) but does not say what is shared; smaps_rollup does, but is slow (6 ms). So a
-    fork of the session's first process is taken to share what that one had at the start, a process that was measured
-    keeps its share, and what any of them grows by is its own.
+    /proc/PID/status is fast (0.05 ms) but does not say what is shared; smaps_rollup does, but is slow (6 ms). So we
+    assume that a fork of the session's first process shares the memory that one had at the start, that a measured
+    process keeps its share, and that any growth belongs to the process itself.
     """
 
     def __init__(self, root: int):
         self.stack, self.shared = _stack(root), _resident(root)
-        self.measured: dict[int, tuple[int, int, float]] = {}  # pid: resident then, its own then, when
+        self.measured: dict[int, tuple[int, int, float]] = {}  # pid: resident, own bytes, time of measurement
         self.resident: dict[int, int] = {}
 
     def used(self, pids: list[int]) -> int:
-        """Bytes, by the quick way."""
+        """Bytes of all processes, estimated by the fast method."""
         self.resident = {pid: _resident(pid) for pid in pids}
         self.measured = {pid: seen for pid, seen in self.measured.items() if pid in self.resident}
         total = 0
@@ -190,18 +191,18 @@ class Memory:
             self.measured[pid] = (resident, _own(pid, resident), time.monotonic())
 
     def oldest(self, count: int) -> list[int]:
-        """Those whose measurement is the oldest: they may have changed, and so own, what they shared."""
+        """Processes with the oldest measurements: they may have changed shared memory since and now own it."""
         return sorted(self.measured, key=lambda pid: self.measured[pid][2])[:count]
 
 
 def _stack(pid: int) -> int:
-    """Where a process's stack begins: the same after a fork, another after an exec, 0 where we may not know."""
+    """Start of a process's stack: the same after a fork, different after an exec, 0 if we may not read it."""
     fields = _stat(pid)
     return int(fields[25]) if len(fields) > 25 else 0
 
 
 def _resident(pid: int) -> int:
-    """Bytes of a process in memory or swapped out, without mapped files; with its page tables."""
+    """Bytes of a process in memory or swapped out, including page tables, without mapped files."""
     total = 0
     for line in read(f"{PROC}/{pid}/status").splitlines():
         if line.startswith(("RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:")):
@@ -210,7 +211,7 @@ def _resident(pid: int) -> int:
 
 
 def _own(pid: int, otherwise: int) -> int:
-    """Proportional share of memory that is no mapped file; ``otherwise`` where the process does not let us look."""
+    """Proportional share of memory without mapped files; ``otherwise`` if we may not read it."""
     text, total = read(f"{PROC}/{pid}/smaps_rollup"), 0
     for line in text.splitlines():
         if line.startswith(("Pss_Anon:", "Pss_Shmem:", "SwapPss:")):
@@ -219,15 +220,15 @@ def _own(pid: int, otherwise: int) -> int:
 
 
 class Watch:
-    """Looks at a session's processes, slows them down, and says when they use too much.
+    """Watches a session's processes, slows them down, and reports when they use too much.
 
-    root: the process whose descendants they are. resources: "cpu", "memory". clock: counts their CPU time.
+    root: their common ancestor. resources: which of "cpu" and "memory" to watch. clock: counts their CPU time.
     """
 
     def __init__(self, root: int, limits: Limits, resources: Iterable[str], clock: Clock | None = None):
         self.root, self.limits, self.resources, self.clock = root, limits, set(resources), clock
         self.rate = limits.session_cpu_percent / 100
-        # Files in the private folders are memory too; they have bounds of their own.
+        # Files in the private folders are memory too, with their own bounds.
         self.bound = max(limits.session_memory_bytes - 2 * limits.tmpfs_bytes, limits.memory_bytes)
         self.memory = Memory(root)
         self.pause = INTERVAL
@@ -236,7 +237,7 @@ class Watch:
         self.pinned: set[int] = set()
 
     def look(self) -> str:
-        """ "" or, where a limit is exceeded, one sentence that says which and what to do."""
+        """Measure once. Returns "", or one sentence that says which limit is exceeded and what to do."""
         passed, self.at = time.monotonic() - self.at, time.monotonic()
         found = tree(self.root)
         pids = [pid for pid, _ in found]
@@ -251,13 +252,13 @@ class Watch:
             if used > self.bound:
                 return MEMORY_OVERRUN.format(limit=self.limits.session_memory_bytes // MIB)
             left = (self.bound - used) / (_PROCESSORS * _FILL_RATE)
-            # Never more than half of a processor for looking, however much there is to see.
+            # Pause at least as long as the look took, so that watching never takes more than half a processor.
             self.pause = min(INTERVAL, max(_SHORTEST, left, time.monotonic() - self.at))
         return ""
 
     def _memory_used(self, pids: list[int]) -> int:
         used = self.memory.used(pids)
-        if used > self.bound:  # so it seems: nothing may grow while we look closely
+        if used > self.bound:  # apparently: stop the processes while we measure exactly
             _each(pids, lambda pid: os.kill(pid, signal.SIGSTOP))
             self.memory.measure(pids)
             used = self.memory.used(pids)
@@ -268,14 +269,15 @@ class Watch:
         return used
 
     def account(self, spent: float, passed: float) -> str:
-        """Count CPU and wall seconds. What goes beyond the quota is a debt, which pauses pay back but do not bank."""
+        """Count CPU and wall seconds. CPU time beyond the quota is a debt; pauses reduce it, but never below zero."""
         self.debt = max(0.0, self.debt + spent - passed * self.rate)
         if self.debt <= self.limits.session_cpu_burst_seconds:
             return ""
         return CPU_OVERRUN.format(cpu=self.taken, wall=self.at - self.began)
 
     def _slow_down(self, tasks: list[int]) -> None:
-        """Pin what is in debt to one processor until it has paid; let a busy crowd go last. Children inherit both."""
+        """Pin a session in debt to one processor until the debt is 0; give a busy crowd the lowest priority. Children
+        inherit both."""
         if self.debt > _SLACK and not self.pinned:
             self.pinned = {random.choice(sorted(os.sched_getaffinity(0)))}
             _each(tasks, lambda task: os.sched_setaffinity(task, self.pinned))
@@ -291,11 +293,11 @@ def _each(tasks: list[int], do: Callable[[int], object]) -> None:
         try:
             do(task)
         except OSError:
-            pass  # it has gone
+            pass  # it is gone
 
 
 class Note:
-    """A sentence from the one who ends a session to whoever asks why it ended: a file that both have open."""
+    """The reason why a session was ended, from the watcher to the grader: a file that both have open."""
 
     def __init__(self, fd: int = -1):
         if fd < 0:
@@ -319,18 +321,18 @@ class Note:
 
 
 def keep_outer_proc() -> None:
-    """Call before the file system changes; ``attend`` then sees this namespace's processes."""
+    """Keep /proc of this namespace for ``attend``. Call it before the file system changes."""
     global PROC
     os.chdir("/proc")
     PROC = "."
 
 
 def attend(child: int, limits: Limits, resources: set[str], clock: Clock | None, note: Note | None) -> None:
-    """Wait for the end of process 1 of a sandbox, a child of the caller; end it, with a note, if it uses too much."""
+    """Wait until process 1 of a sandbox, a child of the caller, ends; if it uses too much, kill it and write a note."""
     if resources:
         try:
             why = _watch(child, Watch(child, limits, resources, clock))
-        except Exception as error:  # nobody would bound it any longer
+        except Exception as error:  # otherwise the session would continue without limits
             why = f"the session could not be watched ({type(error).__name__})"
         if why:
             if note is not None:
@@ -340,7 +342,7 @@ def attend(child: int, limits: Limits, resources: set[str], clock: Clock | None,
 
 
 def _watch(child: int, watch: Watch) -> str:
-    """The first sentence of ``watch``, "" when the child ends before."""
+    """Watch until a limit is exceeded; returns the sentence of ``watch``, or "" if the child ends first."""
     ended = os.pidfd_open(child)
     while not select.select([ended], [], [], watch.pause)[0]:
         if why := watch.look():
@@ -349,7 +351,7 @@ def _watch(child: int, watch: Watch) -> str:
 
 
 def kill_tree(root: int) -> None:
-    """Kill a process of ours that is not reaped yet, and all its descendants."""
+    """Kill one of our processes that is not reaped yet, and all its descendants."""
     for pid, _ in tree(root):
         try:
             os.kill(pid, signal.SIGKILL)
@@ -358,9 +360,9 @@ def kill_tree(root: int) -> None:
 
 
 class Thread:
-    """Watches a process of ours and its descendants from a thread, until ``stop``; kills them if they use too much.
+    """Watches one of our processes and its descendants in a thread until ``stop``; kills them if they use too much.
 
-    root: the process, which must not be reaped before ``stop``. say: called with the sentence before they are killed.
+    root: the process, which must not be reaped before ``stop``. say: called with the reason before they are killed.
     """
 
     def __init__(self, root: int, limits: Limits, resources: set[str], say: Callable[[str], object]):
@@ -368,7 +370,7 @@ class Thread:
         self._arguments = root, limits, resources
         self._say = say
         self._thread = threading.Thread(target=self._run, daemon=True, name="anatomy-usage")
-        if resources and os.path.isdir(f"{PROC}/{root}"):  # nothing to see on other systems
+        if resources and os.path.isdir(f"{PROC}/{root}"):  # other systems have no /proc
             self._thread.start()
 
     def _run(self) -> None:
@@ -380,7 +382,7 @@ class Thread:
                 return
 
     def stop(self) -> None:
-        """Returns once nothing more can be killed: the process's number may then be given to another."""
+        """Stop the thread. After that it kills nothing, so the process may be reaped and its id reused."""
         self._stopped.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(5)

@@ -1,11 +1,11 @@
-"""What a sandbox sees of the machine: as little as Python, its packages and a shell's programs need.
+"""Which files of the machine a sandbox sees: as few as Python, its packages and a shell's programs need.
 
-Two walls. Only what is needed is bound, entry by entry, not the folders above: a checkout in /usr/src or beside the
-interpreter is not there. And wherever the checkout, the course's folder (gradebook, secret, submissions) or another
-hidden folder lies below something that is bound, an empty folder covers it; what sandboxes do need of it (the package
-``anatomy``, the assets, the interpreter's own environment) is bound again on top.
+There are two safeguards. First, only the needed entries are bound (mounted), not their parent folders: a checkout in
+/usr/src or next to the interpreter is not visible. Second, wherever the checkout, the course's folder (gradebook,
+secret, submissions) or another hidden folder is below a bound path, an empty folder covers it; the parts of it that
+sandboxes need (the package ``anatomy``, the assets, the interpreter's own environment) are bound again on top.
 
-``steps`` is the order of things; ``namespaces.py`` and ``bubblewrap.py`` carry it out, each its own way.
+``steps`` lists the mounts in order; ``namespaces.py`` and ``bubblewrap.py`` each carry them out in their own way.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _TREES = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _PROGRAMS = ("/usr/bin", "/usr/sbin", "/usr/lib64", "/usr/lib/*-linux-*", "/usr/lib/locale", "/usr/lib/terminfo")
 _DATA = ("zoneinfo", "fonts", "fontconfig", "terminfo", "matplotlib")  # below share
 _SETTINGS = ("/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/terminfo")
-_SHARED_PREFIXES = ("/", "/usr", "/usr/local")  # folders that hold much besides one Python
+_SHARED_PREFIXES = ("/", "/usr", "/usr/local")  # folders that contain more than one Python installation
 _COURSE_FILES = ("nbgrader_config.py", ".secret", "gradebook.db")
 
 
 @dataclass(frozen=True)
 class View:
-    """What a sandbox sees of the machine, besides the system's own programs and libraries.
+    """The files that a sandbox sees besides the system's own programs and libraries.
 
     readable   paths bound read-only, each at its own place
-    hidden     folders that are covered with an empty one wherever they lie below a bound path
+    hidden     folders that are covered with an empty folder wherever they are below a bound path
     workdir    folder whose files are copied into the home directory, which is the working directory
     """
 
@@ -48,8 +48,11 @@ class View:
 
 @dataclass(frozen=True)
 class Step:
-    """One entry of a view, at ``place``: ``source`` bound read-only ("bind"), a symbolic link to it ("link"), an empty
-    folder ("cover"), or a folder with some of the source's entries ("pick": names, those of folders end in "/")."""
+    """One entry of a view, at ``place``.
+
+    kind: "bind" (``source`` bound read-only), "link" (a symbolic link to it), "cover" (an empty folder), or "pick" (a
+    folder with some of the source's entries: ``names``; those of folders end in "/").
+    """
 
     kind: str
     place: str
@@ -58,17 +61,17 @@ class Step:
 
 
 def staff_folder() -> str:
-    """The installed package ``autograder``: hidden where a folder that sandboxes see contains it."""
+    """The folder of the installed package ``autograder``, which is hidden if it is in a folder that sandboxes see."""
     return os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 def hidden_folders() -> tuple[str, ...]:
-    """What no sandbox of this process may see: the staff's package, the checkout, and the working directory where it
-    is a course's folder."""
+    """Folders that no sandbox of this process may see: the staff's package, the checkout, and the working directory
+    if it is a course folder."""
     hidden = [staff_folder(), str(ROOT)]
     try:
         here = os.getcwd()
-    except OSError:  # somebody has removed it
+    except OSError:  # it was removed
         here = ""
     if here and any(os.path.lexists(os.path.join(here, name)) for name in _COURSE_FILES):
         hidden.append(here)
@@ -77,7 +80,7 @@ def hidden_folders() -> tuple[str, ...]:
 
 # ---- the system and Python -------------------------------------------------------------------------------------------
 def _both(path: str) -> list[str]:
-    """The path as it is written and as it really is, where something is there."""
+    """The path as written and with links resolved, without duplicates; [] if it doesn't exist."""
     return list(dict.fromkeys([os.path.abspath(path), os.path.realpath(path)])) if os.path.exists(path) else []
 
 
@@ -86,7 +89,7 @@ def _bind(path: str) -> list[Step]:
 
 
 def _pick(folder: str, names: Iterable[str]) -> list[Step]:
-    """Some entries of a folder; those that are not there are left out."""
+    """Some entries of a folder; missing ones are left out."""
     found = []
     for name in sorted(names):
         path = os.path.join(folder, name)
@@ -105,15 +108,15 @@ def _programs() -> list[Step]:
     data = [f"{share}/{name}" for share in ("/usr/share", "/usr/local/share") for name in _DATA]
     whole = [found for pattern in (*_PROGRAMS, *data, *_SETTINGS) for found in glob.glob(pattern)]
     if glob.glob("/usr/lib/libc.so.6") or glob.glob("/usr/lib/libc.musl*"):
-        whole.append("/usr/lib")  # no folder of its own for an architecture's libraries
-    # A setting that is a link to elsewhere (/etc/localtime) is bound at its own place alone.
+        whole.append("/usr/lib")  # a system without a separate folder for an architecture's libraries
+    # A setting that is a link to elsewhere (/etc/localtime) is bound only at its own place.
     return steps + [Step("bind", path, os.path.realpath(path)) for path in whole]
 
 
 def _prefix(prefix: str, scripts: set[str]) -> list[Step]:
-    """What is needed of a folder that a Python or an environment is installed in. scripts: programs in its bin."""
+    """The needed parts of a folder in which Python or an environment is installed. scripts: programs in its bin."""
     steps = []
-    if os.path.isdir(os.path.join(prefix, "conda-meta")):  # every shared library lies in lib itself
+    if os.path.isdir(os.path.join(prefix, "conda-meta")):  # conda: all shared libraries are directly in lib
         names = ["lib", "etc/fonts", *(f"share/{name}" for name in _DATA)]
         steps += [s for name in names for s in _bind(os.path.join(prefix, name))]
     for pattern in ("lib/libpython*", "pyvenv.cfg"):
@@ -129,7 +132,7 @@ def _prefix(prefix: str, scripts: set[str]) -> list[Step]:
 
 
 def _python() -> list[Step]:
-    """The interpreter, its standard library, and of its packages those that students have."""
+    """The interpreter, its standard library, and the packages that students have."""
     prefixes = list(dict.fromkeys([*_both(sys.prefix), *_both(sys.base_prefix)]))
     steps = [s for name in ("stdlib", "platstdlib") for s in _bind(sysconfig.get_path(name))]
     scripts: set[str] = set()
@@ -153,7 +156,7 @@ def _site_folders() -> list[str]:
 
 
 def _loaded(steps: list[Step]) -> list[Step]:
-    """Shared libraries that this process has loaded from elsewhere: Python or torch were built against them."""
+    """Shared libraries that this process has loaded from other folders, since Python or torch was built with them."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as f:
             paths = {line.split(maxsplit=5)[-1].strip() for line in f if ".so" in line}
@@ -166,7 +169,7 @@ def _loaded(steps: list[Step]) -> list[Step]:
 
 @functools.cache
 def system() -> tuple[Step, ...]:
-    """What every sandbox of this process sees. Takes a quarter of a second the first time."""
+    """The steps that are the same for every sandbox of this process. Takes a quarter of a second the first time."""
     steps = _programs() + _python()
     return tuple(steps + _loaded(steps))
 
@@ -177,7 +180,7 @@ def _below(path: str, folder: str) -> bool:
 
 
 def steps(view: View) -> list[Step]:
-    """What to do for a view, in order: outer places first, nothing twice."""
+    """The steps for a view, in order: outer places first, without duplicates."""
     chosen = {step.place: step for step in system()}
     for path in view.readable:
         if os.path.exists(path):
@@ -185,11 +188,11 @@ def steps(view: View) -> list[Step]:
             chosen[place] = Step("bind", place, os.path.realpath(path))
     for path in (str(ROOT), *view.hidden):
         for place in _both(path):
-            # Wherever something that is bound holds it; what is bound within it comes later, on top.
+            # Cover it wherever a bound path contains it; anything bound inside it comes later, on top.
             if os.path.isdir(place) and any(_holds(step, place) for step in chosen.values()):
                 chosen[place] = Step("cover", place)
     kept: list[Step] = []
-    around: list[Step] = []  # the steps whose places hold the current one, outermost first
+    around: list[Step] = []  # the steps whose places contain the current one, outermost first
     for place in sorted(chosen, key=lambda p: p.split("/")):
         step = chosen[place]
         while around and not _below(place, around[-1].place):
@@ -203,7 +206,7 @@ def steps(view: View) -> list[Step]:
 
 
 def _holds(step: Step, path: str) -> bool:
-    """True where what the step shows has something at this path."""
+    """True if the step makes this path visible."""
     if step.kind == "pick" and path != step.place:
         rest = path.removeprefix(step.place.rstrip("/") + "/")
         return rest != path and rest.partition("/")[0] + "/" in step.names
@@ -211,7 +214,7 @@ def _holds(step: Step, path: str) -> bool:
 
 
 def _shown_already(step: Step, outer: Step) -> bool:
-    """True where the folder around it shows the same."""
+    """True if the enclosing step already has the same effect."""
     if outer.kind == "bind":
         return step.kind in ("bind", "link") and step.source == outer.source + step.place[len(outer.place) :]
     return step.kind == "cover" and outer.kind == "cover"

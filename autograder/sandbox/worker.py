@@ -1,14 +1,14 @@
 """The student's side of a session: the processes that run cells and answer questions.
 
-``head``  holds the submission's state and never runs student code after its fork. For every request it forks a
-child     which does the work. A cell's child that finishes takes over as head; when it hangs, dies or runs out of
-          memory the old head is still there, in the state before the cell. A question's child always goes.
-``reap``  is what the first head, the session's first process, does once another has taken over: it stays to bury the
-          dead and to end everything when the grader hangs up. In a sandbox it is process 1 of its own process
-          namespace, so that its end is the end of all. Later heads that are replaced simply exit.
+``head``  holds the submission's state and runs no student code while it is head. For every request it forks a
+child     which does the work. A cell's child that finishes takes over as head; if it hangs, dies or runs out of
+          memory, the old head is still there, in the state before the cell. A question's child always exits.
+``reap``  is the job of the first head, the session's first process, once another has taken over: it reaps dead
+          processes and ends everything when the grader hangs up. In a sandbox it is process 1 of its own process
+          namespace, so all others end with it. Later heads simply exit when they are replaced.
 
-Nothing here is trusted by the grader once student code has run: this code keeps honest submissions apart from their
-own accidents, while ``channel.py`` defends against the dishonest ones.
+The grader trusts nothing here once student code has run: this code protects honest submissions from their own
+accidents, while ``channel.py`` defends against dishonest ones.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOTICE = struct.Struct(">cIi")
 # Frames on the request socket: type, length, bytes.
 FRAME = struct.Struct(">cQ")
 REPLY, CELL, ERROR = b"R", b"C", b"X"
-TEXT_BYTES = 32 << 10  # cap of one piece of text (message, traceback) that a child sends
+TEXT_BYTES = 32 << 10  # maximum size of one text (message, traceback) that a child sends
 
 
 def read_exactly(sock: socket.socket, size: int) -> bytes:
@@ -86,17 +86,21 @@ def head(
     own_pid_namespace: bool,
     at_end: Callable[[], None] = lambda: None,
 ) -> None:
-    """Be the first process of a session: report that it is ready, then serve until the grader hangs up. Never returns.
+    """Run as the first process of a session: report ready, then serve until the grader hangs up. Never returns.
 
-    control: connected stream socket to the grader. run_cell(source, limit) -> (error name, message, traceback), see
-    shell.py; student_ns: the namespace it works on. at_end: last cleaning, in the first process.
+    Args:
+        control: connected stream socket to the grader.
+        run_cell: (source, limit) -> (error name, message, traceback); see shell.py.
+        student_ns: the namespace in which run_cell works.
+        own_pid_namespace: True if this is process 1 of its own process namespace.
+        at_end: final clean-up, called in the first process.
     """
     if own_pid_namespace and os.getpid() != 1:
         raise RuntimeError("kill(-1) would reach processes outside the session")
     if not own_pid_namespace and os.getpgrp() != os.getpid():
         raise RuntimeError("killpg(0) would reach processes outside the session")
-    # Heads come and go; those whose parent has gone must become children of this first process, or nobody would notice
-    # their end. Process 1 gets them anyway. Without it only the grader's time limits notice.
+    # Heads come and go; those whose parent has exited must become children of this first process, so that it notices
+    # their end. Process 1 gets them anyway. Without this only the grader's time limits notice.
     first, adopts = os.getpid(), own_pid_namespace or adopt_orphans()
 
     def end() -> None:
@@ -121,7 +125,7 @@ def head(
             if letter == HANG_UP:
                 break
             if letter not in (EXECUTE, ASK) or len(fds) != 2:
-                if letter == KILL:  # too late, the work was done: say so, the grader waits for it
+                if letter == KILL:  # too late, the work is done: confirm, because the grader waits for that
                     control.sendall(NOTICE.pack(DIED, number, 0))
                 continue
             request, out = socket.socket(fileno=fds[0]), fds[1]
@@ -144,11 +148,11 @@ def head(
 
 
 def _fork() -> int:
-    """Fork; where too many processes live, for what was killed a moment ago takes its time to go, try for a while."""
+    """Fork. If there are too many processes, retry for a second: killed processes take a while to disappear."""
     deadline = time.monotonic() + 1.0
     while True:
         try:
-            while os.waitpid(-1, os.WNOHANG)[0]:  # orphans that fell to this process
+            while os.waitpid(-1, os.WNOHANG)[0]:  # orphans that became children of this process
                 pass
         except ChildProcessError:
             pass
@@ -156,7 +160,7 @@ def _fork() -> int:
         try:
             pid = os.fork()
             if pid == 0:
-                random.setstate(state)  # Python seeds it anew in a child, but to the notebook this is one process
+                random.setstate(state)  # Python reseeds it in a child, but the notebook should see a single process
             return pid
         except OSError:
             if time.monotonic() > deadline:
@@ -165,7 +169,7 @@ def _fork() -> int:
 
 
 def reap(control: socket.socket, adopts: bool) -> None:
-    """Wait until the grader hangs up, or (where orphans become this process's children) no process is left."""
+    """Wait until the grader hangs up or (if orphans become this process's children) no process is left."""
     # A signal must wake poll(): Python's own handler writes a byte into this pipe.
     wake_r, wake_w = os.pipe()
     os.set_blocking(wake_r, False)
@@ -173,7 +177,7 @@ def reap(control: socket.socket, adopts: bool) -> None:
     signal.set_wakeup_fd(wake_w)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     poll = select.poll()
-    poll.register(control.fileno(), 0)  # hang-up and errors only: the commands are the head's to read
+    poll.register(control.fileno(), 0)  # hang-up and errors only: the head reads the commands
     poll.register(wake_r, select.POLLIN)
     while True:
         try:
@@ -189,7 +193,7 @@ def reap(control: socket.socket, adopts: bool) -> None:
 
 
 def adopt_orphans() -> bool:
-    """Have descendants whose parent has gone become children of this process; False where the system cannot (macOS)."""
+    """Make orphaned descendants children of this process; False if the system cannot do that (macOS)."""
     if sys.platform != "linux":
         return False
     pr_set_child_subreaper = 36
@@ -213,15 +217,15 @@ def _attend(
 ) -> tuple[bytes, int, list[int]] | None:
     """Wait until the child takes over (``replaced`` does not return), ends, or has to be killed.
 
-    Returns the command that came in the meantime, if any is left to obey.
+    Returns the command that arrived in the meantime and is still to be executed, if any.
     """
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(promotion, select.POLLIN)
     command, pause = None, 50
     while True:
-        # A child that ends closes its side of ``promotion``, which ends the wait at once; if something that it left
-        # behind keeps that side open, the time limit of the poll finds it a little later.
+        # A child that ends closes its side of ``promotion``, which ends the wait at once; if a process that it started
+        # keeps that side open, we notice the end a little later, after the poll's time limit.
         events = {fd for fd, _ in poll.poll(pause)}
         if promotion.fileno() in events:
             if promotion.recv(1) == b"+":
@@ -236,7 +240,7 @@ def _attend(
         if done:
             break
     if own_pid_namespace:
-        # Whatever else lives here belongs to this or an earlier cell: process 1 and this process are spared.
+        # All other processes here belong to this or an earlier cell; the signal spares process 1 and this process.
         try:
             os.kill(-1, signal.SIGKILL)
         except ProcessLookupError:
@@ -262,7 +266,7 @@ def _silence() -> None:
 
 
 def _cell(request: socket.socket, out: int, run_cell: Callable, promotion: socket.socket) -> None:
-    """Run one cell; returns when this process has become the head and the grader has the result."""
+    """Run one cell; returns once this process has become the head and has sent the result to the grader."""
     _redirect(out)
     os.close(out)
     limit = int.from_bytes(read_exactly(request, 8), "big")
@@ -270,21 +274,21 @@ def _cell(request: socket.socket, out: int, run_cell: Callable, promotion: socke
     me = os.getpid()
     try:
         texts = run_cell(source, limit)
-    except BaseException as error:  # only plumbing raises here: run_cell catches what the cell raises
+    except BaseException as error:  # only our own code raises here: run_cell catches the cell's exceptions
         texts = describe(error)
     if os.getpid() != me:
         os._exit(0)  # the cell forked, and this is its copy
     _silence()
-    spent = texts[0] == "MemoryError"  # with what the cell has filled, no later one could work
+    spent = texts[0] == "MemoryError"  # the cell filled the memory, so no later cell could work
     if not spent:
         promotion.sendall(b"+")
-        promotion.recv(1)  # ends when the old head has let go of its side
+        promotion.recv(1)  # returns when the old head has closed its side
         promotion.close()
-    # Only now may the grader know: its next command must find the new head.
+    # Tell the grader only now: its next command must reach the new head.
     try:
         send_frame(request, CELL, pack_texts(*texts))
     except OSError:
-        pass  # it gave up in the meantime
+        pass  # the grader gave up in the meantime
     if spent:
         os._exit(0)
     request.close()

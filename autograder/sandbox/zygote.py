@@ -1,4 +1,4 @@
-"""Sandboxed sessions from a zygote: torch is imported once, every submission gets a fork of it in a fresh sandbox."""
+"""Sandboxed sessions from a zygote, which imports torch once; each submission gets a fork of it in a new sandbox."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ main()
 """
 
 
-# In a zygote's folder: its home and working directory, and what it says before it can fork.
+# In a zygote's folder: its home and working directory, and its error output until it can fork.
 SCRATCH, ERRORS = "home", "stderr"
 
 
 def new_folder() -> str:
-    """A private folder for a zygote; its ``SCRATCH`` is made. Raises SandboxUnavailable."""
+    """Make a private folder for a zygote, with ``SCRATCH`` in it. Raises SandboxUnavailable."""
     if sys.platform != "linux":
         raise SandboxUnavailable(f"a zygote needs Linux namespaces, which {sys.platform} does not have")
-    # Not below TMPDIR: that may be long, and a socket's path has at most 107 bytes.
+    # Not below TMPDIR, whose path may be long: a socket's path has at most 107 bytes.
     folder = tempfile.mkdtemp(prefix="anatomy-zygote-", dir="/tmp")
     os.mkdir(os.path.join(folder, SCRATCH))
     return folder
 
 
 def zygote_environment(folder: str, python_path: Sequence[str] = ()) -> dict[str, str]:
-    """All that a zygote's process has in its environment: students can read it."""
+    """The whole environment of a zygote's process; students can read it."""
     environment = clean_environment(os.path.join(folder, SCRATCH))
     if python_path:
         environment["PYTHONPATH"] = os.pathsep.join(python_path)
@@ -77,14 +77,14 @@ def zygote_environment(folder: str, python_path: Sequence[str] = ()) -> dict[str
 
 
 class Forked:
-    """A forked child of this process, with what ``subprocess.Popen`` offers of one."""
+    """A forked child of this process, with an interface like ``subprocess.Popen``."""
 
     def __init__(self, pid: int):
         self.pid = pid
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Its exit status (negative: the signal that ended it), or None while it runs."""
+        """The exit status (negative: the signal that ended it), or None while it runs."""
         if self.returncode is None:
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -95,7 +95,7 @@ class Forked:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Waits for its end, ``timeout`` seconds at most. Raises subprocess.TimeoutExpired."""
+        """Waits at most ``timeout`` seconds until it ends. Raises subprocess.TimeoutExpired."""
         end = None if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:
             if end is not None and time.monotonic() > end:
@@ -104,16 +104,16 @@ class Forked:
         return code
 
     def kill(self) -> None:
-        """Ends it. It is not reaped yet while ``poll`` says None, so the number is its own."""
+        """Kills it. While ``poll`` returns None it is not reaped, so the process id is still its own."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
 
 
 class Zygote:
-    """The process that sessions are forked from. A context manager; starts at the first use.
+    """The process from which sessions are forked. A context manager; starts on first use.
 
-    preload: modules imported once for all sessions; ones that are not installed are passed over. python_path: where
-    else to look for them. Several threads may share one. A zygote that died is started again by the next session.
+    preload: modules imported once for all sessions; modules that are not installed are skipped. python_path: further
+    folders to search for them. Several threads may share a zygote. If it died, the next session restarts it.
     """
 
     def __init__(
@@ -142,11 +142,11 @@ class Zygote:
 
     @property
     def folder(self) -> str:
-        """The private folder (mode 0700) with the socket; "" while none is running."""
+        """The private folder (mode 0700) with the socket; "" while the zygote is not running."""
         return self._folder
 
     def start(self) -> None:
-        """Start the process unless it runs. Raises SandboxUnavailable with the reason where it cannot."""
+        """Start the process unless it runs. Raises SandboxUnavailable, with the reason, if that fails."""
         with self._lock:
             if self._process is not None:
                 if self._process.poll() is None:
@@ -170,12 +170,12 @@ class Zygote:
                 cwd=os.path.join(self._folder, SCRATCH),
                 env=zygote_environment(self._folder, self.python_path),
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # an interrupt at the keyboard is for the grader alone
+                start_new_session=True,  # a keyboard interrupt should reach only the grader
             )
         self._await_start()
 
     def _await_start(self) -> None:
-        """Waits until the process can fork. Raises SandboxUnavailable with the last thing that it said."""
+        """Waits until the process can fork. Raises SandboxUnavailable with the last line of its error output."""
         assert self._lifeline is not None
         self._lifeline.settimeout(self.start_timeout)
         try:
@@ -207,7 +207,7 @@ class Zygote:
             self._stop()
 
     def healthy(self, timeout: float = 5.0) -> bool:
-        """True where the process answers, that is: forks."""
+        """True if the process answers, which includes a fork."""
         try:
             with self._connect(timeout) as connection:
                 connection.send(PING)
@@ -226,9 +226,9 @@ class Zygote:
         return connection
 
     def fork(self, request: dict, control: socket.socket, note: usage.Note) -> tuple[int, int]:
-        """Have a sandbox forked that talks on ``control``. Returns (process id, pidfd) of its guard: the sandbox ends
-        with that process, which says in ``note`` if it used too much. The caller closes the pidfd. Raises
-        SandboxUnavailable."""
+        """Fork a sandbox that communicates over ``control``. Returns (process id, pidfd) of its guard: the sandbox
+        ends with that process, which writes to ``note`` if the sandbox used too much. The caller closes the pidfd.
+        Raises SandboxUnavailable."""
         message = json.dumps(request).encode()
         if len(message) > MESSAGE_BYTES:
             raise ValueError("the request has too many paths")
@@ -256,7 +256,7 @@ def sandbox_request(
     workdir: str | os.PathLike[str] | None,
     seed: int | None,
 ) -> dict:
-    """The message to the zygote, plain JSON."""
+    """The message to the zygote, as plain JSON."""
     return {
         "role": role,
         "limits": asdict(limits),
@@ -282,14 +282,17 @@ def shared_zygote() -> Zygote:
 
 
 class SandboxedSession(ChannelSession):
-    """Session in a sandbox of its own: no network, no other process, no file but Python, the system's libraries and
+    """Session in its own sandbox: no network, no other process, no files except Python, the system's libraries and
     ``readable``; a private home directory in memory; bounded memory, processes, files and time.
 
-    zygote: shared by many sessions. readable: paths to show read-only (default: the package ``anatomy`` and the
-    assets). python_path: appended to sys.path (default: the folder of ``anatomy``). workdir: folder whose files are
-    copied to the session's working directory. seed: of Python's, NumPy's and torch's generators (default: fresh).
+    Args:
+        zygote: shared by many sessions.
+        readable: paths that are visible read-only (default: the package ``anatomy`` and the assets).
+        python_path: appended to sys.path (default: the folder of ``anatomy``).
+        workdir: folder whose files are copied to the session's working directory.
+        seed: for Python's, NumPy's and torch's generators (default: random).
 
-    Raises SandboxUnavailable, and ValueError where workdir is too big.
+    Raises SandboxUnavailable, or ValueError if workdir is too big.
     """
 
     def __init__(
@@ -321,7 +324,7 @@ class SandboxedSession(ChannelSession):
 
 
 def end_guard(guard: int, timeout: float = 1.0) -> None:
-    """Kill the process behind a pidfd, wait for its end, close the pidfd."""
+    """Kill the process of a pidfd, wait until it ends, close the pidfd."""
     try:
         signal.pidfd_send_signal(guard, signal.SIGKILL)
         select.select([guard], [], [], timeout)

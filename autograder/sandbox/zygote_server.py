@@ -1,11 +1,11 @@
-"""The zygote: one single-threaded process that has imported everything and forks a sandbox per request.
+"""The zygote: a single-threaded process that has imported everything and forks a sandbox per request.
 
-It runs as the grader's user and never runs student code itself. What it has imported is what students can import and
-read, so it starts from a clean environment, in an empty folder, and holds no secret.
+It runs as the grader's user and never runs student code itself. Students can read everything that it has imported, so
+it starts with a clean environment, in an empty folder, and holds no secret.
 
-Requests arrive on a Unix socket (one connection each): a JSON object, with the descriptors of a control socket for a
-session and of a note in which the guard writes why it ended it. The answer is the process id of the sandbox's guard and
-a pidfd of it.
+Requests arrive on a Unix socket (one connection each): a JSON object, with the descriptors of the session's control
+socket and of a note in which the guard writes why it ended the session. The answer is the process id of the sandbox's
+guard and a pidfd for it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ PING = b"ping"
 
 
 def fail(control: socket.socket, error: BaseException) -> None:
-    """Tell the grader why its session does not start, in one sentence."""
+    """Tell the grader in one sentence why its session does not start."""
     text = f"{type(error).__name__}: {error}".encode()[:4000]
     control.sendall(worker.NOTICE.pack(worker.FAILED, len(text), 0) + text)
 
 
 class Server:
-    """folder: private directory, which both this process and its starter remove. lifeline: a descriptor that hangs up
-    when the starter is gone, however it went."""
+    """The zygote's server.
+
+    folder: private directory, which both this process and its starter remove. lifeline: a descriptor that hangs up when
+    the starter is gone, however it ended.
+    """
 
     def __init__(self, folder: str, lifeline: int, preload: list[str]):
         self.folder = folder
@@ -49,9 +52,9 @@ class Server:
             raise RuntimeError(f"{len(threads)} threads after the imports: a fork would copy their locks but not them")
         namespaces.warm_up()
         gc.collect()
-        gc.freeze()  # what is here stays; the collector need not touch, and so copy, its pages in every fork
+        gc.freeze()  # so that the collector doesn't touch, and thereby copy, the existing pages in every fork
         cgroups.sweep()
-        # Process 1 of a sandbox dies a little after its guard; this process has to hear of it to remove its group.
+        # Process 1 of a sandbox dies shortly after its guard; this process must notice that to remove its group.
         worker.adopt_orphans()
         self.guards: set[int] = set()
         self.leftovers: list = []
@@ -67,11 +70,11 @@ class Server:
         signal.set_wakeup_fd(wake_w)
 
     def serve(self) -> None:
-        """Until the lifeline breaks; then end all sandboxes and remove the folder."""
+        """Serve until the lifeline breaks; then end all sandboxes and remove the folder."""
         poll = select.poll()
         for fd in (self.listener.fileno(), self.wake_r):
             poll.register(fd, select.POLLIN)
-        poll.register(self.lifeline, 0)  # a hang-up is reported unasked
+        poll.register(self.lifeline, 0)  # poll always reports a hang-up
         while True:
             ready = dict(poll.poll(200 if self.leftovers else None))
             if self.leftovers:
@@ -90,7 +93,7 @@ class Server:
     def _end(self) -> None:
         self.listener.close()
         for pid in self.guards:
-            os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still theirs
+            os.kill(pid, signal.SIGKILL)  # not reaped yet, so the process id is still valid
         while self.guards:
             select.select([self.wake_r], [], [])
             os.read(self.wake_r, 4096)
@@ -119,7 +122,7 @@ class Server:
         try:
             connection.sendmsg([str(pid).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [guard]))])
         except OSError:
-            signal.pidfd_send_signal(guard, signal.SIGKILL)  # nobody waits for it any more
+            signal.pidfd_send_signal(guard, signal.SIGKILL)  # the client is gone
         finally:
             os.close(guard)
 
@@ -166,8 +169,8 @@ class Server:
 
 
 def run_kernel(control: socket.socket, connection: dict) -> None:
-    """Serve as a Jupyter kernel; returns when it is shut down. connection: what a connection file contains."""
-    # The zygote's shell is not a kernel's, and this process needs one of its own.
+    """Serve as a Jupyter kernel; returns when it is shut down. connection: the contents of a connection file."""
+    # The zygote's shell is not a kernel shell, so this process needs its own.
     from ipykernel.kernelapp import IPKernelApp
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -179,14 +182,14 @@ def run_kernel(control: socket.socket, connection: dict) -> None:
         json.dump(connection, f)
     app = IPKernelApp.instance()
     app.initialize(["-f", path, "--HistoryManager.enabled=False", "--IPKernelApp.log_level=40"])
-    control.sendall(worker.NOTICE.pack(worker.READY, 0, 0))  # its sockets are there
+    control.sendall(worker.NOTICE.pack(worker.READY, 0, 0))  # the kernel's sockets exist now
     app.start()
 
 
 def send_early(most: int = 1 << 20) -> None:
-    """Makes the kernel send what is printed after ``most`` characters at the latest, and wait until it is on its way.
+    """Makes the kernel send printed output after at most ``most`` characters, and wait until it is sent.
 
-    It would otherwise put all that comes in a fifth of a second into one message: in a loop that prints, on a busy
+    Otherwise it would put the output of a fifth of a second into one message: for a loop that prints, on a busy
     machine, a hundred megabytes, of which sender and receiver keep several copies.
     """
     from ipykernel.iostream import OutStream
@@ -206,7 +209,7 @@ def send_early(most: int = 1 << 20) -> None:
 
 
 def main() -> None:
-    """Arguments: repository root, private folder, descriptor of the lifeline, names of the modules to import."""
+    """Entry point. Arguments: repository root, private folder, lifeline descriptor, names of modules to import."""
     _, root, folder, lifeline, *preload = sys.argv
     server = Server(folder, int(lifeline), preload)
     os.write(int(lifeline), b"+")

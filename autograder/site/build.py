@@ -36,17 +36,17 @@ _PLACE = re.compile(r"\{\{(widget|picture):(\w+)\}\}")
 
 
 class NotBuilt(RuntimeError):
-    """Sphinx has something to say against the pages; the message holds it."""
+    """Sphinx reported warnings or errors, which are in the message."""
 
 
 class Site:
     """One build of the site.
 
     Args:
-        out: folder for the pages; what is in it goes.
+        out: folder for the pages; its old contents are deleted.
         source: folder with ``course`` and ``solutions``, in English.
-        language: of all that has a catalog (docs/contributing/language.md), and of the search.
-        run: units whose outputs are shown; None: all. The others' pages have their text and no output.
+        language: language of the search and of everything that has a catalog (docs/contributing/language.md).
+        run: units whose outputs are shown; None: all. The pages of other units have text but no outputs.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Site:
         self._run = units.names() if run is None else list(run)
         self._source = out.parent / f"{out.name}-source"
         self._static = self._source / "_static"
-        self._english = English()  # what is English on a site in another language
+        self._english = English()  # parts in English on a site in another language
         self._released: dict[str, bytes] = {}
 
     def build(self) -> None:
@@ -73,7 +73,7 @@ class Site:
         gallery = self._course / "course" / "gallery" / "gallery.ipynb"
         solved = [self._course / "solutions" / name / f"{name}.ipynb" for name in self._run]
         spoken = [path for path in solved if self._speaks(path.stem)]
-        # A unit that nobody has translated is English as a whole, and so is what it puts out.
+        # An untranslated unit is completely in English, including its outputs.
         outputs = executing.executed([p for p in solved if p not in spoken])
         outputs |= executing.executed([*spoken[:1], gallery, *spoken[1:]], self._language)
         shutil.rmtree(self._source, ignore_errors=True)
@@ -96,11 +96,11 @@ class Site:
             files.replace(self._source / "units" / f"{name}.ipynb", nbformat.writes(page).encode())
 
     def _speaks(self, name: str) -> bool:
-        """Whether a unit is in the site's language."""
+        """True if a unit is in the site's language."""
         return f"units/{name}" not in self._english.pages
 
     def _notebooks(self) -> dict[str, bytes]:
-        """dict unit → its released notebook; those that the site's language has are made from its catalogs."""
+        """dict unit → its released notebook; translated ones are made from the catalogs of the site's language."""
         language, every = self._language, units.names()
         english = {name: (self._course / "course" / name / f"{name}.ipynb").read_bytes() for name in every}
         if language == ENGLISH:
@@ -144,20 +144,20 @@ class Site:
             files.replace(self.out / NOTEBOOKS / f"{name}.ipynb", content)
         for left in (".buildinfo", "objects.inv"):
             (self.out / left).unlink(missing_ok=True)
-        files.replace(self.out / ".nojekyll", b"")  # folders that begin with _ are pages too
+        files.replace(self.out / ".nojekyll", b"")  # so that GitHub Pages also serves folders that begin with _
 
 
 def run_sphinx(source: Path, out: Path, language: str, static: list[str]) -> str:
-    """Makes pages of a folder of MyST files; returns what Sphinx has to say against them.
+    """Builds pages from a folder of MyST files; returns Sphinx's warnings and errors.
 
-    static: folders of files that go with the pages.
+    static: folders of static files for the pages.
     """
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
     said = io.StringIO()
     settings = {"html_static_path": static, "language": language}
-    # docutils keeps directives in one place for the whole process: the next build is to find it as this one did.
+    # docutils keeps its directives globally: restore them, so that the next build starts from the same state.
     with patch_docutils(HERE), docutils_namespace():
         trees = source / ".doctrees"
         app = Sphinx(source, HERE, out, trees, "html", settings, status=None, warning=said, freshenv=True)
@@ -166,7 +166,7 @@ def run_sphinx(source: Path, out: Path, language: str, static: list[str]) -> str
 
 
 def _by_widget(gallery: NotebookNode) -> dict[str, tuple[dict[str, Any], str, str]]:
-    """dict widget's folder → (model, picture, words), from the executed gallery."""
+    """dict widget's folder → (model, picture, alt text), from the executed gallery."""
     models = gallery.metadata["widgets"][STATE]["state"]
     found = {}
     for cell in gallery.cells:
@@ -180,7 +180,7 @@ def _by_widget(gallery: NotebookNode) -> dict[str, tuple[dict[str, Any], str, st
 
 
 def _picture_of(box: str) -> str:
-    """The picture alone, for a card whose title stands beside it."""
+    """Only the picture, without alt text, for a card that shows the title next to it."""
     picture = re.search(r"<img [^>]*>", box)
     assert picture
     return re.sub(r' alt="[^"]*"', ' alt=""', picture[0])
@@ -195,7 +195,7 @@ def _toctrees(headings: Iterable[tuple[str, list[str]]], titles: dict[str, str])
 
 
 def _entry(path: str, title: str) -> str:
-    """A line of a toctree; units have their number before the title. title: "" for that of the page."""
+    """A line of a toctree; units have their number before the title. title: "" for the page's own title."""
     name = path.removeprefix("units/")
     if name in units.names():
         return f"{name[:2]} {title or units.load(name)['title']} <{path}>"
@@ -203,7 +203,7 @@ def _entry(path: str, title: str) -> str:
 
 
 def _title(path: str, texts: dict[str, str]) -> str:
-    """The title of a page in the language in use; "" where that is no other than the page's English one."""
+    """The title of a page in the current language; "" if that is the same as the English title."""
     name = path.removeprefix("units/")
     if name in units.names():
         english = units.load(name)["title"]
@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--source", type=Path, default=ROOT, help="folder with course/ and solutions/")
     parser.add_argument("--out", type=Path, help="where the pages go")
     given = parser.parse_args(arguments)
-    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")  # two builds of the same give the same bytes
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")  # so that two builds of the same sources give the same bytes
     out = (given.out or neighbors.home(BUILD, given.language)).resolve()
     try:
         Site(out, given.source.resolve(), given.language, given.unit).build()

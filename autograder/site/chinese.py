@@ -1,6 +1,6 @@
-"""Search in Chinese without a dictionary: every two neighbors are a term, in the index and in the query.
+"""Search in Chinese without a dictionary: every two adjacent characters are a term, in the index and in the query.
 
-Sphinx 9.0's own Chinese search finds nothing, not even Latin words: its script asks for a stemmer that is not there.
+Sphinx 9.0's own Chinese search finds nothing, not even Latin words: its script needs a stemmer that is missing.
 """
 
 import re
@@ -14,7 +14,7 @@ _RUN = re.compile(r"[\u3400-\u9fff]+|[A-Za-z0-9_]+")
 
 
 class Bigrams(SearchLanguage):
-    """Latin words as they are; Chinese in pairs of neighbors, a lone character by itself."""
+    """Latin words as they are; Chinese as pairs of adjacent characters, or a single character if it stands alone."""
 
     lang = "zh"
     language_name = "Chinese"
@@ -41,11 +41,11 @@ function splitQuery(query) {
         return terms
 
     def stem(self, word: str) -> str:
-        """The word itself; capitals don't count."""
+        """The word in lower case."""
         return word.lower()
 
     def word_filter(self, word: str) -> bool:
-        """Every term is worth finding."""
+        """Keeps every term except ""."""
         return bool(word)
 
 

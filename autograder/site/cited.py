@@ -1,4 +1,4 @@
-"""Which papers the course cites, and where; what is known of each from ``docs/references.toml``."""
+"""The papers that the course cites, the places that cite them, and their data from ``docs/references.toml``."""
 
 import re
 import tomllib
@@ -15,13 +15,13 @@ from . import links
 
 LINK = re.compile(r"\[([^\]]+)\]\((https?://[^)\s]+)\)")
 NUMBER = re.compile(r"(?:arxiv\.org/abs/|arXiv:)(\d{4}\.\d{4,5})")
-CODE = ("https://github.com/", "https://nlp.seas.harvard.edu/")  # code and its explanation: cited, and no paper
+CODE = ("https://github.com/", "https://nlp.seas.harvard.edu/")  # code and explanations of code: cited, but not papers
 NAMED = re.compile(r"(.+?) ((?:19|20)\d\d)")
 
 
 @dataclass(frozen=True)
 class Citation:
-    """One link to a paper in a text: its key (arXiv number or address), its words, the unit and the cell it is in."""
+    """One link to a paper: its key (arXiv number or address), its link text, its unit and its cell."""
 
     key: str
     words: str
@@ -39,14 +39,14 @@ def papers() -> dict[str, dict[str, Any]]:
 
 
 def key(address: str) -> str:
-    """The key of a paper at that address."""
+    """The key of the paper at an address."""
     found = NUMBER.search(address)
     return found[1] if found else address.rstrip(".,")
 
 
 @cache
 def all_links() -> list[Citation]:
-    """Every link of the units' texts that leaves the course, code and papers, in course order."""
+    """All external links in the units' texts, to code and papers, in course order."""
     out = []
     for name in facts.names():
         unit = facts.unit(name)
@@ -62,7 +62,7 @@ def all_links() -> list[Citation]:
 
 @cache
 def citations() -> dict[str, list[Citation]]:
-    """Key → its citations, of papers alone."""
+    """Key → citations; only papers."""
     found: dict[str, list[Citation]] = {}
     for link in all_links():
         if not link.key.startswith(CODE):
@@ -72,7 +72,7 @@ def citations() -> dict[str, list[Citation]]:
 
 @cache
 def in_atlas() -> dict[str, list[str]]:
-    """Key → titles of the models for which the atlas cites it."""
+    """Key → titles of the models for which the atlas cites this paper."""
     found: dict[str, list[str]] = {}
     for row in atlas.models():
         for number in dict.fromkeys(NUMBER.findall(" ".join([*row.references, *row.remarks]))):
@@ -82,19 +82,19 @@ def in_atlas() -> dict[str, list[str]]:
 
 @cache
 def in_code() -> set[str]:
-    """Keys of papers that the learner's package or the references name where they compute something."""
+    """Keys of papers named in the code of the learner's package or of the reference solutions."""
     folders = (ROOT / "course" / "anatomy", ROOT / "autograder" / "reference")
     files = (p for folder in folders for p in sorted(folder.rglob("*")) if p.suffix in (".py", ".js"))
     return {number for p in files for number in NUMBER.findall(p.read_text(encoding="utf-8"))}
 
 
 def every_key() -> list[str]:
-    """Every paper cited in a unit, in what is shown after a check, in the atlas, or in the code behind them."""
+    """Keys of all papers cited in a unit, in the text shown after a check, in the atlas, or in the code."""
     return list(dict.fromkeys([*citations(), *in_atlas(), *sorted(in_code())]))
 
 
 def reference(paper: str) -> str:
-    """``Vaswani et al. (2017): *Attention Is All You Need*`` with its link; where unknown, as it is cited."""
+    """``Vaswani et al. (2017): *Attention Is All You Need*`` with its link; if unknown, the link text of a citation."""
     known = papers().get(paper)
     if known is None:
         words = next((c.words for c in citations().get(paper, []) if c.words), paper)

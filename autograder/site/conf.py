@@ -1,4 +1,4 @@
-"""Sphinx's settings. ``autograder.site.build`` hands over what differs from build to build."""
+"""Sphinx's settings. ``autograder.site.build`` passes the settings that differ between builds."""
 
 project = "Transformer Anatomy"
 html_title = project
@@ -10,9 +10,9 @@ extensions = [
     "autograder.site.furnishing",
 ]
 nb_execution_mode = "off"
-nb_ipywidgets_js: dict[str, str] = {}  # widgets are ours to bring to life, and nothing comes from elsewhere
+nb_ipywidgets_js: dict[str, str] = {}  # our own scripts run the widgets, and nothing is loaded from other sites
 nb_merge_streams = True
-# A fence with IPython's "!command" is no Python; it is colored all the same.
+# A code block with IPython's "!command" is not Python, but is highlighted anyway.
 suppress_warnings = ["misc.highlighting_failure"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 4
@@ -32,7 +32,7 @@ html_use_index = False
 html_permalinks_icon = "#"
 pygments_style = "autograder.site.ink.Light"
 pygments_dark_style = "autograder.site.ink.Dark"
-# A unit's cells are in the language of its kernel.
+# For other code blocks; a unit's cells are highlighted in the language of its kernel.
 highlight_language = "none"
 PAPER, INK = "#ffffff", "#1d1f23"
 html_theme_options = {

@@ -1,4 +1,4 @@
-"""Executed notebooks, with the state of their widgets, kept in build/ so that a second build of the site is quick."""
+"""Executes notebooks and caches them, with the state of their widgets, in build/, so that a second build is fast."""
 
 import hashlib
 import importlib.metadata
@@ -19,21 +19,21 @@ from autograder import ROOT
 
 CACHE = ROOT / "build" / "site" / "executed"
 AT_ONCE = 2
-TIMEOUT = 600  # seconds for a cell, on a machine that does other things too
+TIMEOUT = 600  # seconds per cell, enough for a busy machine
 STAYS_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info")
 
 
 class NotExecuted(RuntimeError):
-    """A notebook failed; the message names it and holds its traceback."""
+    """A notebook failed; the message names it and contains its traceback."""
 
 
 def executed(notebooks: Iterable[Path], language: str = ENGLISH) -> dict[str, NotebookNode]:
-    """dict name → executed notebook, for solved notebooks. Runs those that changed since they were last run, a few at
-    a time. language: what the package speaks meanwhile. Raises NotExecuted.
+    """dict name → executed notebook, for solved notebooks. Runs those that changed since their last run, a few at a
+    time. language: the package's language during the run. Raises NotExecuted.
     """
     paths = list(notebooks)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        # No more of the others is begun when one has failed: list() raises, and what has not begun is cancelled.
+        # When one fails, result() raises, and the jobs that have not begun are cancelled.
         jobs = [pool.submit(_one, path, language) for path in paths]
         try:
             books = [job.result() for job in jobs]
@@ -56,7 +56,7 @@ def _one(path: Path, language: str) -> NotebookNode:
 
 
 def run(path: Path, language: str = ENGLISH) -> NotebookNode:
-    """The notebook run from a clean kernel, in a folder and with a memory of its own. Raises NotExecuted."""
+    """Run a notebook in a new kernel, with its own folder and its own saved progress. Raises NotExecuted."""
     book = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as place:
         client = NotebookClient(
@@ -66,7 +66,7 @@ def run(path: Path, language: str = ENGLISH) -> NotebookNode:
             store_widget_state=True,
             resources={"metadata": {"path": place}},
         )
-        # Nobody is there to predict, and parts of earlier units come from where the answers stand.
+        # No learner can enter predictions here, and parts of earlier units come from the solved notebooks.
         own = {"ANATOMY_RUN_ALL": "1", "ANATOMY_HOME": f"{place}/home", "ANATOMY_NOTEBOOKS": str(path.parents[1])}
         own["ANATOMY_LANGUAGE"] = language
         print(f"running {path.stem}" + f" in {language}" * (language != ENGLISH), flush=True)
@@ -74,7 +74,7 @@ def run(path: Path, language: str = ENGLISH) -> NotebookNode:
             client.execute(env={**os.environ, **own, "OMP_NUM_THREADS": "1"})
         except Exception as error:
             raise NotExecuted(f"{path} does not run:\n{error}") from error
-    # Many cells let a run go on after an error: see ``notebooks.source``.
+    # Many cells allow a run to continue after an error: see ``notebooks.source``.
     for cell in book.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
@@ -83,9 +83,9 @@ def run(path: Path, language: str = ENGLISH) -> NotebookNode:
 
 
 def key(path: Path, language: str = ENGLISH) -> str:
-    """Short hash of all that an executed notebook depends on."""
+    """Short hash of everything on which an executed notebook depends."""
     digest = hashlib.sha256(path.read_bytes())
-    # Of earlier units only the answers count: they are imported as parts.
+    # Only the answers of earlier units matter: they are imported as parts.
     for earlier in sorted(path.parents[1].glob("*/*.ipynb")):
         if earlier.stem < path.stem and earlier.stem == earlier.parent.name:
             digest.update("\0".join(_answers(earlier)).encode())
@@ -102,7 +102,7 @@ def _answers(path: Path) -> list[str]:
 
 @cache
 def _surroundings() -> str:
-    """Hash of the package, its data and the library that computes."""
+    """Hash of the package, its data and the version of torch."""
     digest = hashlib.sha256(importlib.metadata.version("torch").encode())
     for folder in (ROOT / "course" / "anatomy", ROOT / "assets"):
         for file in sorted(p for p in folder.rglob("*") if p.is_file()):

@@ -1,4 +1,4 @@
-"""What is English on a site in another language says so: articles, and the titles that lead to them."""
+"""Marks English parts of a site in another language with ``lang="en"``: articles, and the titles that link to them."""
 
 import html
 import posixpath
@@ -13,13 +13,13 @@ _NEIGHBOR = re.compile(r'(<a class="(?:next|prev)-page" href="([^"]*)">.*?<div c
 
 @dataclass
 class English:
-    """Pages in English, by their paths without suffix. titles: what the sidebar calls them; "": English."""
+    """Pages in English, by their paths without suffix. titles: their titles in the sidebar; "": English."""
 
     pages: Set[str] = field(default_factory=frozenset)
     titles: dict[str, str] = field(default_factory=dict)
 
     def marked(self, page: str, here: str) -> str:
-        """The HTML of the page ``here`` with ``lang="en"`` at its English parts."""
+        """The HTML of the page ``here`` with ``lang="en"`` on its English parts."""
         if not self.pages:
             return page
 

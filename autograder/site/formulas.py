@@ -1,4 +1,4 @@
-"""Formulas as MathML, made while the site is built: Temml, run by QuickJS, so that no node and no browser is needed."""
+"""Converts formulas to MathML during the build: Temml runs in QuickJS, so neither Node.js nor a browser is needed."""
 
 import json
 from functools import cache
@@ -13,13 +13,13 @@ _TEMML = Path(__file__).parent / "vendor" / "temml.min.js"
 
 
 class BadFormula(ValueError):
-    """A formula that Temml does not understand; the message quotes it and says why."""
+    """Temml does not understand a formula; the message quotes it and says why."""
 
 
 @cache
 def mathml(tex: str, display: bool = False) -> str:
     """A formula as MathML, its source kept in an annotation. Raises BadFormula."""
-    # "tex" lets a long formula break where TeX would break it: on a phone few fit into one line.
+    # "tex" breaks a long formula where TeX would break it, because on a phone few fit on one line.
     options = json.dumps({"displayMode": display, "annotate": True, "wrap": "none" if display else "tex"})
     call = f"temml.renderToString({json.dumps(tex.strip())}, Object.assign({options}, {{throwOnError: true}}))"
     try:

@@ -1,5 +1,5 @@
-"""What the theme's pages lack: names for what a screen reader lists, ids of cells to link to, classes for what a
-section is, and the page's theme told to widgets and figures.
+"""Adds what the theme's pages lack: names for screen readers, ids of cells to link to, classes for kinds of sections,
+and the page's theme for widgets and figures.
 """
 
 import re
@@ -17,7 +17,7 @@ _EMPTY_HEAD = re.compile(r"<th([^>]*)><p></p></th>")
 _HEAD_OF_SIGNS = re.compile(
     r"<th([^>]*)><p>(<math)((?:(?!</math>).)*<annotation[^>]*>([^<]*)</annotation>.*?</math>)</p></th>"
 )
-# Before the theme's own script sets the theme: widgets and figures look at JupyterLab's attribute.
+# Runs before the theme's own script sets the theme: widgets and figures read JupyterLab's attribute.
 WATCH = """<script>
 new MutationObserver(() => {
   const { theme } = document.body.dataset;
@@ -29,7 +29,7 @@ new MutationObserver(() => {
 
 
 def sections() -> dict[str, re.Pattern[str]]:
-    """Where a section says by its title what it is; a unit without a translation says it in English."""
+    """CSS class → pattern for the titles of such sections; an untranslated unit has English titles."""
     extension, trial = re.escape(_("Extension")), re.escape(_("claim on trial"))
     return {
         "ta-is-extension": re.compile(rf"^(?:\d+\. )?(?:Extension\b|{extension})"),
@@ -51,18 +51,18 @@ def _sections(app: Sphinx, tree: nodes.document) -> None:
 
 
 def furnished(page: str) -> str:
-    """The theme's HTML with what it lacks, and with its words in the language in use."""
+    """The theme's HTML with these additions, and with the theme's words in the current language."""
     page = spoken(page)
     page = page.replace("<body>", f"<body>\n{WATCH}", 1)
     page = page.replace('<aside class="sidebar-drawer">', f'<aside class="sidebar-drawer" aria-label="{_("Site")}">')
     page = page.replace('<aside class="toc-drawer"', f'<aside class="toc-drawer" aria-label="{_("On this page")}"')
     page = _TOP.sub(rf'<nav aria-label="{_("Top")}">\1</nav>', page, count=1)
     page = page.replace('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">')
-    page = _EMPTY_HEAD.sub(r"<td\1><p></p></td>", page)  # the corner of a table heads nothing
-    # A head that is a formula alone has no text for some readers: it is said as its source.
+    page = _EMPTY_HEAD.sub(r"<td\1><p></p></td>", page)  # an empty corner of a table is not a header
+    # Some screen readers find no text in a header that is only a formula: give them its source.
     page = _HEAD_OF_SIGNS.sub(r'<th\1><p>\2 aria-hidden="true"\3<span class="ta-unseen">\4</span></p></th>', page)
     page = page.replace('<div id="search-results"></div>', f'<h1>{_("Search")}</h1>\n<div id="search-results"></div>')
-    if 'class="ta-live"' in page:  # last, when all that it looks for stands there
+    if 'class="ta-live"' in page:  # at the end, after all elements that the script looks for
         root = re.search(r'data-content_root="([^"]*)"', page)
         page = page.replace(
             "</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>'

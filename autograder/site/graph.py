@@ -1,17 +1,17 @@
-"""A picture of which unit needs which: rows from top to bottom, as narrow as a phone, in the page's own colors."""
+"""Draws the dependencies between units: rows from top to bottom, as narrow as a phone, in the page's own colors."""
 
 import html
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-WIDTH, HEIGHT, GAP = 360, 70, 30  # of the picture, of a box, of the space between two rows
-WIDEST, LETTER, LANE = 100, 5.8, 7  # a box, a letter of its title, from one arrow to the next where several pass
+WIDTH, HEIGHT, GAP = 360, 70, 30  # width of the picture, height of a box, space between two rows
+WIDEST, LETTER, LANE = 100, 5.8, 7  # maximum width of a box, width of a letter, distance of arrows side by side
 Places = Mapping[str, tuple[float, int, float]]  # unit → middle of its box, row, width of its box
 
 
 def reduced(needs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """The same order with fewer arrows: what a needed unit needs itself is not said again."""
+    """The transitive reduction: leaves out a dependency that follows from other ones."""
     every = {name: _all(name, needs) for name in needs}
     return {
         name: [n for n in wanted if not any(n in every[other] for other in wanted)] for name, wanted in needs.items()
@@ -19,14 +19,14 @@ def reduced(needs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 
 def _all(name: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    """Everything that comes before a unit."""
+    """All direct and indirect dependencies of a unit."""
     return set(needs[name]).union(*(_all(n, needs) for n in needs[name]))
 
 
 def rows(needs: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """The units in rows: each below all that it needs. In a row they stand as their needs do, from left to right."""
+    """The units in rows: each below everything that it needs; within a row in course order, from left to right."""
     depth: dict[str, int] = {}
-    for name in needs:  # in course order, so that what is needed comes first
+    for name in needs:  # in course order, so that needed units come first
         depth[name] = max((depth[n] + 1 for n in needs[name]), default=0)
     found: list[list[str]] = [[n for n in needs if depth[n] == d] for d in range(max(depth.values()) + 1)]
     return found
@@ -62,7 +62,7 @@ def _top(row: int) -> float:
 
 
 def _arrow(start: str, end: str, places: Places, lines: list[list[str]], taken: Counter[float]) -> str:
-    """A curve from one box to another that passes rows in between where no box stands, beside the arrows there."""
+    """A curve from one box to another; it passes rows in between through gaps, next to other arrows there."""
     (x0, r0, _), (x1, r1, _) = places[start], places[end]
     lane = 0
     points = [(x0, _top(r0) + HEIGHT)]
@@ -82,7 +82,7 @@ def _arrow(start: str, end: str, places: Places, lines: list[list[str]], taken: 
 
 
 def _gaps(row: list[str], places: Places) -> list[float]:
-    """Where an arrow may pass a row: beside its boxes and between them."""
+    """x positions where an arrow may pass a row: between its boxes, and left and right of them."""
     boxes = [places[name] for name in row]
     between = [(a[0] + b[0]) / 2 for a, b in zip(boxes, boxes[1:], strict=False)]
     first, last = boxes[0], boxes[-1]

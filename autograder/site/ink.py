@@ -1,4 +1,4 @@
-"""Colors of code: names stay ink, so that keywords, strings and comments tell. Contrasts are those of WCAG's AA."""
+"""Colors of code: names keep the text color, so keywords, strings and comments stand out. Contrasts meet WCAG AA."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from pygments.token import Comment, Error, Generic, Keyword, Name, Number, Opera
 
 
 class Light(Style):
-    """On light paper."""
+    """Colors on a light background."""
 
     background_color = "#f6f7f8"
     highlight_color = "#fff3c4"
@@ -30,7 +30,7 @@ class Light(Style):
 
 
 class Dark(Style):
-    """On dark paper."""
+    """Colors on a dark background."""
 
     background_color = "#1b1c1e"
     highlight_color = "#4a4320"

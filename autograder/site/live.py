@@ -1,7 +1,8 @@
-"""What a widget needs to live in a page without a kernel: its script, its state, its tables, a picture until then.
+"""Writes the files that a widget needs to run without a kernel: its script, state and tables, and a picture until then.
 
-All are classic scripts, because a page that is opened from disk may load neither modules nor data, and each is a file
-of its own, named by its content: pages share what is the same, and nothing is loaded before it is scrolled to.
+Scripts, states and tables are classic scripts, because a page opened from disk may load neither modules nor data. They
+are in separate files, and those of states and tables are named by their contents: pages share equal files, and nothing
+is loaded before the reader scrolls to the widget.
 """
 
 import base64
@@ -22,18 +23,18 @@ from PIL import Image
 
 FOLDER = "live"  # under the site's static files
 _NAMED = re.compile(r"^(?:async )?(?:const|let|function|class) +([A-Za-z_$][\w$]*)", re.M)
-# Page-only traits of every Jupyter widget; nothing of ours reads them.
+# Traits of every Jupyter widget that our scripts don't read, and the tables, which are stored separately.
 _NOT_OURS = ("layout", "tabbable", "tooltip", "tables")
 
 
 def widget_of(model: dict[str, Any]) -> type[TableWidget] | None:
-    """The widget that a model of a notebook's saved state belongs to; None if it is none of ours that draw."""
+    """The class of a widget in a notebook's saved state; None if it is not one of our drawing widgets."""
     name = model["state"].get("_anywidget_id", "").rpartition(".")[2]
     return next((kind for kind in REGISTERED.values() if kind.__name__ == name), None)
 
 
 class Shelf:
-    """Collects the instances of all pages; ``write`` puts their files on the shelf, each once.
+    """Collects the widget instances of all pages; ``write`` writes each of their files once.
 
     static: the site's folder of static files.
     """
@@ -45,13 +46,14 @@ class Shelf:
         self._lengths: dict[str, int] = {}
 
     def box(self, model: dict[str, Any], png: str, alt: str, root: str, eager: bool = False) -> str:
-        """HTML of one instance: the picture, which gives way to the widget.
+        """HTML of one instance: the picture, which the widget later replaces.
 
         Args:
-            model: of the notebook's saved state.
-            png: the picture, base64. alt: the picture in words.
+            model: the model in the notebook's saved state.
+            png: the picture, base64.
+            alt: the picture's alt text.
             root: relative address of the site's root, "../" or "".
-            eager: it stands where a page begins, so its picture is wanted at once.
+            eager: True at the top of a page, where the picture should load at once.
         """
         kind = widget_of(model)
         assert kind is not None
@@ -100,8 +102,8 @@ class Shelf:
             files.replace(self._folder / f"{name}.js", f"TA.states[{json.dumps(name)}]={text};\n".encode())
 
     def _packed(self) -> dict[str, str]:
-        """table → the file that it is in. Tables that the same instances need lie in one: each table stands in one
-        file, and no instance loads a table of others."""
+        """Writes the tables; returns table → its file. Tables used by the same instances share a file: each table is in
+        one file, and no instance loads tables that it doesn't use."""
         users: dict[str, set[str]] = defaultdict(set)
         for name, state in self._states.items():
             for table in state["tables"].values():
@@ -117,7 +119,7 @@ class Shelf:
         return found
 
     def _pack(self, name: str, tables: list[str]) -> bytes:
-        # Compressed here and not only by the host: from disk, and from hosts that don't compress, it is small too.
+        # Compressed here, so that it is also small on disk and on hosts that don't compress.
         raw = [base64.b64decode(self._tables[table]) for table in tables]
         text = base64.b64encode(gzip.compress(b"".join(raw), 9, mtime=0)).decode()
         index = [[table, len(data)] for table, data in zip(tables, raw, strict=True)]
@@ -125,7 +127,7 @@ class Shelf:
 
 
 def core() -> str:
-    """What all widgets share and what brings them to life, as one classic script."""
+    """The code that all widgets share and the loader that starts them, as one classic script."""
     shared = _shared()
     loader = (Path(__file__).parent / "static" / "live.js").read_text(encoding="utf-8")
     names = ",".join(_NAMED.findall(shared))
@@ -136,7 +138,7 @@ def core() -> str:
 
 
 def own_script(kind: type[TableWidget]) -> str:
-    """A widget's own script, which finds what all share in ``TA.common``."""
+    """A widget's own script, which finds the shared code in ``TA.common``."""
     shared = _shared()
     if not kind._esm.startswith(shared):
         raise ValueError(f"The script of {kind.__name__} does not begin with what all widgets share")
@@ -153,7 +155,7 @@ def own_script(kind: type[TableWidget]) -> str:
 
 
 def styles() -> str:
-    """The styles of all widgets, without what they have in common repeated."""
+    """The styles of all widgets, with the common part only once."""
     common = base._source("widgets.css")
     return common + "".join(sorted({kind._css.removeprefix(common) for kind in REGISTERED.values()}))
 

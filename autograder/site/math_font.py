@@ -1,7 +1,7 @@
 """Cuts the site's math font out of Latin Modern Math: ``python -m autograder.site.math_font latinmodern-math.otf``.
 
-The source is in Debian's package fonts-lmodern, and on CTAN in lm-math. Its license asks that what is derived has
-another name: the cut is called Anatomy Math.
+The source is in Debian's package fonts-lmodern, and on CTAN in lm-math. Its license requires a different name for
+derived fonts: the cut is called Anatomy Math.
 """
 
 import sys
@@ -12,8 +12,8 @@ from fontTools.ttLib import TTFont
 
 FONT = Path(__file__).parent / "vendor" / "anatomy-math.woff2"
 FAMILY = "Anatomy Math"
-# Letters as formulas have them (upright, italic, bold, calligraphic, blackboard; a browser turns a lone x into the
-# italic of another block), Greek, operators, arrows, brackets that grow, accents, primes, spaces.
+# Letters used in formulas (upright, italic, bold, calligraphic, blackboard; a browser replaces a single x with an
+# italic letter from another block), Greek, operators, arrows, growing brackets, accents, primes, spaces.
 RANGES = (
     (0x20, 0x7E),
     (0x391, 0x3C9),
@@ -39,7 +39,7 @@ SINGLE = (
 
 
 def cut(source: Path, target: Path = FONT) -> int:
-    """Writes the cut; returns its size in bytes."""
+    """Writes the reduced font; returns its size in bytes."""
     font = TTFont(source)
     options = subset.Options()
     options.flavor = "woff2"

@@ -1,7 +1,7 @@
-"""The same site in several languages: a line in the sidebar of each page leads to that page in the others.
+"""Links the site's languages: a line in the sidebar of each page leads to the same page in other languages.
 
-The addresses are relative: sites that lie beside each other as here, ``html`` and ``zh_CN/html``, lead to each other
-from disk and on any host. A site that is put on a host alone is built alone, and has no such line.
+The addresses are relative: sites in folders next to each other, ``html`` and ``zh_CN/html`` as here, are linked on disk
+and on any host. A site that is hosted alone must be built alone, so that it has no such line.
 """
 
 import html
@@ -25,7 +25,7 @@ def home(folder: Path, language: str) -> Path:
 
 
 def linked(folder: Path, languages: Sequence[str]) -> None:
-    """Puts the line into the pages of all languages that are built, and takes it out where it would lead nowhere."""
+    """Adds the line to the pages of all built languages, and removes it where it would lead nowhere."""
     sites = {name: home(folder, name) for name in languages if (home(folder, name) / "index.html").is_file()}
     for language, site in sites.items():
         for page in sorted(site.rglob("*.html")):
@@ -39,7 +39,7 @@ def linked(folder: Path, languages: Sequence[str]) -> None:
 
 
 def without_line(text: str) -> str:
-    """The HTML of a page as it is built, before it knows of other languages."""
+    """The HTML of a page as built, without the line that links to other languages."""
     return _LINE.sub("", text)
 
 

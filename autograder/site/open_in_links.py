@@ -1,4 +1,4 @@
-"""The line under a unit's title: where it can be opened."""
+"""The line under a unit's title, with links to open the unit elsewhere."""
 
 import html
 
@@ -14,16 +14,16 @@ NOTEBOOKS = "notebooks"  # folder of the site: the released notebooks, to downlo
 def links(unit: str) -> list[tuple[str, str]]:
     """(label, address) of each place; an address without a host is a path from the site's root."""
     hosts = [(label, there) for label, there in open_in.links(unit) if label != DOWNLOAD]
-    return [*hosts, (_(DOWNLOAD), f"{NOTEBOOKS}/{unit}.ipynb")]  # the site brings the file along
+    return [*hosts, (_(DOWNLOAD), f"{NOTEBOOKS}/{unit}.ipynb")]  # the site contains the file
 
 
 def repository() -> str:
-    """Address of the repository, without a slash at its end; "" where the course is not public."""
+    """Address of the repository, without a slash at its end; "" if the course is not public."""
     return address.read().repository.rstrip("/")
 
 
 def opening(unit: str) -> str:
-    """HTML of the line. JupyterLab has no address: it opens a learner's own copy, so a command stands there."""
+    """HTML of the line. For JupyterLab, which opens a learner's own copy and has no address, it shows a command."""
     items = "".join(
         f"<li><a{' download' if where.endswith('.ipynb') and '://' not in where else ''} "
         f'href="{html.escape(where if "://" in where else f"../{where}")}">{html.escape(label)}</a></li>'

@@ -1,4 +1,4 @@
-"""The glossary's entries, from ``docs/glossary.toml``, each with the place in the course that it points to."""
+"""The glossary's entries, from ``docs/glossary.toml``, each with the place in the course to which it points."""
 
 import re
 import tomllib
@@ -12,12 +12,12 @@ from autograder.notebooks import facts
 
 
 class NoPlace(ValueError):
-    """An entry points to nothing; the message names it and says what is there."""
+    """An entry's place doesn't exist; the message names the entry and the place."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """One entry: at is an exercise's id or a unit's number, word what stands in the text there, paper "" or a key."""
+    """One entry. at: an exercise's id or a unit's number. word: how the text there names it. paper: "" or a key."""
 
     term: str
     says: str
@@ -27,7 +27,7 @@ class Term:
 
     @property
     def unit(self) -> str:
-        """The unit that it points to. Raises NoPlace."""
+        """The unit to which it points. Raises NoPlace."""
         known = facts.exercises()
         try:
             return known[self.at][0] if "." in self.at else facts.by_number(self.at)
@@ -36,7 +36,7 @@ class Term:
 
     @property
     def place(self) -> tuple[str, str]:
-        """(id of a cell, its name): the exercise, or the first text of the unit with the word. Raises NoPlace."""
+        """(id of a cell, its name): the exercise, or the unit's first text cell with the word. Raises NoPlace."""
         name = self.unit
         if "." in self.at:
             return cell_id("say", self.at), facts.exercises()[self.at][1]["title"]
@@ -46,13 +46,13 @@ class Term:
         raise NoPlace(f"glossary: no text of unit {name} has {self.word!r}")
 
     def used_in(self, text: str) -> bool:
-        """Whether the word stands in a text, in capitals or not, alone or as the beginning of a word."""
+        """True if a text contains the word, in any case, alone or at the beginning of another word."""
         return re.search(rf"(?<![a-z]){re.escape(self.word.casefold())}", text.casefold()) is not None
 
 
 @cache
 def terms() -> list[Term]:
-    """All entries, as they stand in the file."""
+    """All entries, in the order of the file."""
     data = tomllib.loads((ROOT / "docs" / "glossary.toml").read_text(encoding="utf-8"))
     return [Term(t, e["says"], e["at"], e.get("paper", ""), e.get("word", _bare(t))) for t, e in data.items()]
 

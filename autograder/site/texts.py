@@ -1,6 +1,6 @@
-"""Text cells of a released notebook as a page shows them: exercises, predictions, hints, claims and verdicts in dress.
+"""Text cells of a released notebook as a page shows them: with styles for exercises, predictions, hints and verdicts.
 
-What a cell is, its id says (``autograder/build``); nothing here reads words, except for the one that every verdict has.
+A cell's id tells its kind (``autograder/build``); nothing here depends on words, except the one in every verdict.
 """
 
 import html
@@ -14,12 +14,12 @@ from .words import _
 
 _LEADING_BOLD = re.compile(r"^\*\*[^*]+\*\* *")
 _WIDE = "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
-_BREAK = re.compile(rf"(?<={_WIDE})\n(?={_WIDE})")  # a browser makes a blank of it
+_BREAK = re.compile(rf"(?<={_WIDE})\n(?={_WIDE})")  # a browser would show a space there
 _META = re.compile(r"^`[^`]+` · .*$", re.M)
 
 
 def shown(cell: NotebookNode) -> str:
-    """MyST Markdown of a text cell; "" where a page has nothing to show."""
+    """MyST Markdown of a text cell; "" if the page shows nothing."""
     name, source = cell.get("id", ""), cell.source
     if "```" not in source:
         source = _BREAK.sub("", source)
@@ -37,12 +37,12 @@ def shown(cell: NotebookNode) -> str:
 
 
 def _box(kind: str, source: str) -> str:
-    # More colons than any box inside has.
+    # More colons than any nested box has.
     return f"::::::{{container}} {kind}\n{source}\n::::::"
 
 
 def _statement(source: str) -> str:
-    """The heading stays one; below it what the exercise asks, with difficulty, minutes and points in a line."""
+    """The heading, and below it a box with the exercise's text; difficulty, minutes and points are in one line."""
     heading, _blank, body = source.partition("\n")
     meta = _META.search(body)
     if meta and not body[: meta.start()].strip():
@@ -54,7 +54,7 @@ def _statement(source: str) -> str:
 def _sign(part: str) -> str:
     if part.startswith("`"):
         return f"<code>{html.escape(part.strip('`'))}</code>"
-    # Five dots are read out one by one; what they say is a number.
+    # A screen reader would read five dots one by one, so give it a number.
     dots = part.count("●")
     if not dots:
         return html.escape(part)
@@ -79,13 +79,13 @@ def _prediction(source: str) -> str:
 
 
 def _verdict_of(source: str) -> re.Match[str] | None:
-    """The bold words that a verdict begins with: "Verdict: it helps.". Other languages may have the word inside."""
+    """The bold words at the start of a verdict: "Verdict: it helps.". Other languages may have the word inside."""
     word, before = re.escape(_("Verdict")), "" if language() == ENGLISH else r"[^*\n]*?"
     return re.search(rf"^\*\*({before}{word}[^*]*)\*\* *", source, re.M)
 
 
 def _verdict(source: str) -> str:
-    """A verdict as an admonition; what stands before it, or after it under a heading of its own, stays outside."""
+    """A verdict as an admonition; text before it, or after it under a new heading, stays outside."""
     found = _verdict_of(source)
     assert found
     before, body = source[: found.start()], source[found.end() :]
@@ -98,7 +98,7 @@ def _verdict(source: str) -> str:
 def quiz(quizzes: list[dict[str, Any]], unit: str = "") -> str:
     """HTML of a unit's recap questions: each choice unfolds to say whether it is right, and why. It needs no script.
 
-    unit: whose words they are.
+    unit: the unit whose translations are used.
     """
     right, wrong = html.escape(_("Right.")), html.escape(_("Not quite."))
     parts = []

@@ -1,6 +1,6 @@
-"""The theme's own words, which are English alone, in the language of the site.
+"""Translates the theme's own words, which exist only in English, into the language of the site.
 
-Only the frame around a page's article is searched: what an article says is none of the theme's.
+Only the frame around a page's article is searched, because an article contains none of the theme's words.
 """
 
 import html
@@ -37,11 +37,11 @@ _FOLDS = re.compile(r'aria-label="Toggle navigation of ([^"]*)"')
 
 
 def spoken(page: str) -> str:
-    """The theme's HTML with its own words in the language in use."""
+    """The theme's HTML with its own words in the current language."""
     if language() == ENGLISH:
         return page
     page = "".join(part if n % 2 else _frame(part) for n, part in enumerate(_ARTICLE.split(page)))
-    # The one sentence of its own in an article, on the page of the search.
+    # The only sentence of the theme inside an article, on the search page.
     return page.replace(SAID[-1], html.escape(_(SAID[-1])))
 
 

@@ -1,4 +1,4 @@
-"""Pages of the units: the released text, and beside its cells what the solved notebook put out; no solution."""
+"""Pages of the units: the released notebook with the outputs of the solved notebook, without any solution."""
 
 import base64
 import hashlib
@@ -26,21 +26,23 @@ STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 # Calls whose output is about one learner's computer, progress or answers.
 PRIVATE = re.compile(r"^(environment_report|progress|parts\.show)\(", re.M)
-LONG = 18  # letters: a shorter line of a solution is a commonplace
+LONG = 18  # characters: a shorter line of a solution is too common to be secret
 _REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.S)
 
 
 class Leak(RuntimeError):
-    """A page holds a line of a solution; the message says where."""
+    """A page contains a line of a solution; the message says where."""
 
 
 class Unit:
     """One unit's page.
 
     Args:
-        released: the notebook that learners get. executed: the solved one, with outputs.
-        facts: what ``assets/units`` knows of the unit.
-        static: the site's folder of static files. shelf: where widgets go.
+        released: the notebook that learners get.
+        executed: the solved notebook, with outputs.
+        facts: the unit's data in ``assets/units``.
+        static: the site's folder of static files.
+        shelf: collects the widgets.
     """
 
     def __init__(
@@ -57,9 +59,9 @@ class Unit:
         cells: list[NotebookNode] = []
         for cell in self._released.cells:
             if cell["id"] == SPEAK:
-                continue  # it tells a kernel its language
+                continue  # it only sets the kernel's language
             new = self._text(cell) if cell.cell_type == "markdown" else self._code(cell)
-            if new and cells:  # so that other pages can link to a cell; before the first nothing may stand
+            if new and cells:  # so that other pages can link to a cell; nothing may come before the first cell
                 anchor = f'<div class="ta-anchor" id="{cell["id"]}"></div>'
                 cells.append(nbformat.v4.new_markdown_cell(anchor))
             cells += new
@@ -82,7 +84,7 @@ class Unit:
     def _code(self, cell: NotebookNode) -> list[NotebookNode]:
         name, source = cell["id"], cell.source
         if name.startswith("predict-"):
-            return []  # the question stands above it
+            return []  # the question is in the cell above
         if name == "quiz":
             return [nbformat.v4.new_markdown_cell(texts.quiz(self._facts["quizzes"], self.name))]
         if name.startswith("reveal-"):
@@ -100,7 +102,7 @@ class Unit:
         return [new]
 
     def _output(self, output: NotebookNode) -> NotebookNode | None:
-        """An output as a page keeps it; None for a control that needs a kernel."""
+        """An output in the form for a page; None for a control that needs a kernel."""
         if output.output_type == "stream":
             return nbformat.v4.new_output("stream", name=output.name, text=output.text)
         data = output.get("data", {})
@@ -112,7 +114,7 @@ class Unit:
         if "text/latex" in data:
             return nbformat.v4.new_output("display_data", data={"text/latex": data["text/latex"]})
         if NEXT_DAY in data.get("text/html", ""):
-            return None  # on a page no view dies
+            return None  # a fallback picture, which only JupyterLab needs
         if "text/html" in data:
             return _html(self._with_files(data["text/html"]))
         if "image/png" in data:
@@ -125,17 +127,17 @@ class Unit:
         raise ValueError(f"An output of {self.name} is of no kind that a page can show: {sorted(data)}")
 
     def _with_files(self, text: str) -> str:
-        """The HTML of an output with its pictures as files, and without the style that all figures share."""
+        """The HTML of an output with its pictures as separate files, and without the style that all figures share."""
 
         def as_file(found: re.Match[str]) -> str:
             ending = "svg" if found[1].startswith("svg") else found[1]
             return f'src="{self._file(base64.b64decode(found[2]), ending)}" loading="lazy"'
 
         text = text.replace(STYLE, "")
-        # On a page of its own a figure's numbers are a landmark; among a unit's forty they would drown the others.
+        # Alone, a figure's table of numbers is a landmark; in a unit, forty of them would drown out the others.
         text = text.replace('class="ta-numbers" role="region"', 'class="ta-numbers" role="group"')
         text = re.sub(r'src="data:image/([\w+]+);base64,([^"]+)"', as_file, text)
-        return text.replace("<th></th>", "<td></td>")  # an empty header cell heads nothing
+        return text.replace("<th></th>", "<td></td>")  # an empty cell is not a header
 
     def _file(self, data: bytes, ending: str) -> str:
         name = f"{hashlib.sha256(data).hexdigest()[:12]}.{ending}"
@@ -148,7 +150,8 @@ def _html(text: str) -> NotebookNode:
 
 
 def _revealed(output: NotebookNode) -> str:
-    """What came out, folded: whoever reads has not predicted yet. The row for a reader's own prediction goes."""
+    """The result of a prediction, folded, because the reader has not predicted yet; without the row for the reader's
+    own prediction."""
     page = BeautifulSoup(output.get("data", {}).get("text/html", ""), "html.parser")
     rows = page.find_all("tr")
     if len(rows) != 2:
@@ -190,5 +193,5 @@ def _as_text(value: object) -> str:
 
 
 def facts_of(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """dict unit → what ``assets/units`` knows of it."""
+    """dict unit → its data in ``assets/units``."""
     return {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names}

@@ -1,6 +1,6 @@
-"""The site's own words in the language in use, from ``locale/LANGUAGE/site.po``; English stands in for what is missing.
+"""The site's own words in the current language, from ``locale/LANGUAGE/site.po``; missing ones stay in English.
 
-They are for the builder alone: the package that learners get does not have them. ``_`` and ``N_`` mark them as in
+Only the builder needs them: they are not in the package that learners get. ``_`` and ``N_`` mark them as in
 ``anatomy.system.translation``.
 """
 
@@ -15,22 +15,22 @@ from babel.messages.mofile import write_mo
 from autograder.languages import catalogues
 
 __all__ = ["N_", "_", "lang", "name_of", "ngettext"]
-# As those who read a language call it; babel knows the others.
+# The names of languages in these languages; babel knows the others.
 _NAMES = {"en": "English", "zh_CN": "简体中文", "zh_TW": "繁體中文"}
 
 
 def _(english: str) -> str:
-    """The sentence in the language in use."""
+    """The sentence in the current language."""
     return _catalog(language()).gettext(english) if english else ""
 
 
 def ngettext(one: str, many: str, n: int) -> str:
-    """The sentence for a count."""
+    """The sentence for a count, in the current language."""
     return _catalog(language()).ngettext(one, many, n)
 
 
 def lang(english: str, shown: str) -> str:
-    """The attribute of what is shown where it is still English and the language in use is not, or ""."""
+    """The attribute ``lang="en"`` for a text that is still English although the current language is not, or ""."""
     return ' lang="en"' if shown == english and language() != ENGLISH else ""
 
 

@@ -5,8 +5,8 @@
 ``predict`` and ``reveal`` record a prediction and show it beside the result, ``quiz`` asks recap questions,
 ``progress()`` shows how far you are. Widgets live in ``anatomy.widgets``, plotting style in ``anatomy.plots``.
 
-All of these are imported when the first of them is asked for: the command ``anatomy`` has to work, and to say what is
-wrong, where torch does not.
+Everything is imported as soon as one of these names is used: the command ``anatomy`` has to work, and to report what
+is wrong, even where torch does not.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import moved
 
-__version__ = "0.2.0"  # the one place that says so; CHANGELOG.md begins with it
+__version__ = "0.2.0"  # the only place with the version; CHANGELOG.md begins with it
 
 if TYPE_CHECKING:
     from .notebook.cases import case as case
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .progress.page import progress as progress
     from .system.translation import speak as speak
 
-# what learners call → the module that it is in
+# name that learners use → module that defines it
 _PUBLIC = {
     "CheckFailed": "notebook.checks",
     "case": "notebook.cases",
@@ -49,7 +49,7 @@ __all__ = [*_PUBLIC]
 
 
 def _load() -> None:
-    """All at once: some modules listen to the notebook's cells from their import on."""
+    """Imports everything at once: some modules listen to the notebook's cells as soon as they are imported."""
     for name, module in _PUBLIC.items():
         globals()[name] = getattr(importlib.import_module(f".{module}", __name__), name)
 

@@ -1,4 +1,4 @@
-"""``python -m anatomy`` is the command ``anatomy``, by the Python that is meant."""
+"""``python -m anatomy`` runs the command ``anatomy`` with the Python that it names."""
 
 import sys
 

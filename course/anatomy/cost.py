@@ -1,3 +1,3 @@
-"""What a calculation costs, for the cells of notebooks."""
+"""The cost of a calculation, for notebook cells."""
 
 from .program.cost import Meter as Meter

@@ -1,3 +1,3 @@
-"""What the first cell of a notebook calls on Colab and on Kaggle."""
+"""The setup that the first cell of a notebook calls on Colab and on Kaggle."""
 
 from .system.hosted import settle as settle

@@ -1,6 +1,6 @@
-"""Modules under the names that they had in release 0.2: whoever imports one by its old name gets the one that there is.
+"""Keeps modules importable by the names that they had in release 0.2.
 
-For one release. A notebook needs none of these: what its cells import stays where it is, in files of the package's top.
+For one release. Notebooks do not need this: the modules that their cells import stay at the top of the package.
 """
 
 import importlib
@@ -52,7 +52,7 @@ class Moved(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self) if fullname in self.addresses else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """The import machinery takes what stands in ``sys.modules`` afterwards: one module, under two names."""
+        """Puts the new module into ``sys.modules``, from where the import machinery takes it: one module, two names."""
         sys.modules[module.__name__] = importlib.import_module(self.addresses[module.__name__])
 
     def get_code(self, fullname: str) -> CodeType:
@@ -62,5 +62,5 @@ class Moved(MetaPathFinder, Loader):
 
 
 def listen(addresses: Mapping[str, str] = MOVED) -> None:
-    """From now on, old names are found; before any file of an older release that was left behind."""
+    """Makes the old names importable; they win over files that are left over from an older release."""
     sys.meta_path.insert(0, Moved(addresses))

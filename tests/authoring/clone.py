@@ -11,9 +11,9 @@ from autograder import ROOT
 
 
 class Clone:
-    """The files of the working tree that git knows or would know, in a folder of their own.
+    """A copy of the working tree: every file that git tracks or doesn't ignore.
 
-    made: a folder that was such a clone, with what has been done there; this one begins as it is.
+    made: an earlier clone's folder to copy instead, with everything done there.
     """
 
     def __init__(self, folder: Path, made: Path | None = None) -> None:
@@ -35,7 +35,7 @@ class Clone:
         return self.folder / name
 
     def take(self, example: str) -> None:
-        """Copies the files of ``docs/examples/<example>`` to their places: they lie there as in the repository."""
+        """Copies the files of ``docs/examples/<example>`` to the same paths from the clone's root."""
         folder = ROOT / "docs" / "examples" / example
         for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.parent != folder):
             if "__pycache__" not in path.parts:
@@ -44,11 +44,11 @@ class Clone:
                 shutil.copy(path, target)
 
     def python(self, *arguments: str, fails: bool = False) -> str:
-        """Output of ``python arguments`` on the copy's own code; whether it may and must fail."""
+        """Runs ``python arguments`` on the clone's own code; returns its output. fails: whether it has to fail."""
         own = [str(self.folder), str(self.folder / "course")]
-        inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))  # what makes tests lighter
+        inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))  # tests/lighter
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*own, *inherited]), "OMP_NUM_THREADS": "1"}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # the next call starts sooner
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # with bytecode kept, the next call starts faster
         done = subprocess.run(
             [sys.executable, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True
         )
@@ -57,13 +57,13 @@ class Clone:
         return said
 
     def tests(self, *arguments: str, fails: bool = False) -> str:
-        """Output of pytest on the copy's own tests."""
+        """Runs pytest on the clone's own tests; returns its output. fails: whether it has to fail."""
         quiet = ("-q", "-p", "no:cacheprovider", "-p", "no:warnings")
         return self.python("-m", "pytest", "--all", *quiet, *arguments, fails=fails)
 
 
 def with_unit(folder: Path) -> None:
-    """A clone with the example of a unit, recorded and built."""
+    """Makes a clone with the example unit, recorded and built."""
     clone = Clone(folder)
     clone.take("unit")
     for module in ("recording", "build"):
@@ -71,5 +71,5 @@ def with_unit(folder: Path) -> None:
 
 
 def _compiled(path: Path) -> Iterable[Path]:
-    """What Python, and pytest with its assertions, has kept of a module: both go by the file's time and size."""
+    """A module's bytecode files, from Python and from pytest; both stay valid for the source's time and size."""
     return path.parent.glob(f"__pycache__/{path.stem}.*.pyc") if path.suffix == ".py" else ()

@@ -17,7 +17,7 @@ def section(title):
 
 
 def listed():
-    """Patterns of the folders in the house's listing: ``course/NN-name/`` stands for every unit."""
+    """Patterns for the folders listed under The house; ``course/NN-name/`` matches every unit."""
     rows = re.findall(r"^\| (`[^|]+) \|", section("The house"), re.M)
     names = [n.rstrip("/") for row in rows for n in re.findall(r"`([^`]+)`", row)]
     return [re.compile(re.escape(n).replace("NN\\-name", r"\d\d-[\w-]+")) for n in names]
@@ -47,7 +47,7 @@ def test_every_folder_has_its_line():
     patterns = listed()
     inside_widgets = re.compile(r"course/anatomy/widgets/.+")
     without = [f for f in folders() if not any(p.fullmatch(f) for p in patterns) and not inside_widgets.fullmatch(f)]
-    known_parents = {"course", "course/anatomy", "assets", "autograder"}  # their own files are told with their folders
+    known_parents = {"course", "course/anatomy", "assets", "autograder"}  # described with their folders
     assert not set(without) - known_parents, f"give each a line in CONTRIBUTING, The house: {without}"
 
 

@@ -1,4 +1,4 @@
-"""make exercise: from nothing to a finished exercise in a copy of the repository, and every mistake on the way."""
+"""make exercise: makes a new exercise in a copy of the repository, from the scaffold to the end, with every mistake."""
 
 import hashlib
 import re
@@ -28,7 +28,7 @@ def clone(tmp_path):
 
 @pytest.fixture
 def begun(tmp_path, tmp_path_factory):
-    """A clone in which the exercise was begun, with what was said then."""
+    """A clone in which the exercise was begun; ``said`` is the command's output."""
 
     def begin(folder):
         (folder / "said").write_text(Clone(folder / "clone").python(*COMMAND, "--unit", UNIT), encoding="utf-8")
@@ -40,7 +40,7 @@ def begun(tmp_path, tmp_path_factory):
 
 
 def fill_in(clone, spec=None, text=None):
-    """Writes the worked example (or an edited one) where the scaffold stands."""
+    """Replaces the scaffold by the worked example (or an edited one)."""
     (clone / SPEC).write_text(spec or (EXAMPLE / "spec.py").read_text())
     source = (clone / TEXT).read_text()
     start = source.index("# %% [markdown]\n# ## 11. Extension: ")
@@ -56,7 +56,7 @@ def line_of(path, words, after=""):
 
 
 def state(clone):
-    """Path from the clone's root → digest, of every file that git would know."""
+    """dict path from the clone's root → digest, for every file but caches."""
     paths = (p for p in clone.folder.rglob("*") if p.is_file() and not {"__pycache__", ".pytest_cache"} & {*p.parts})
     return {str(p.relative_to(clone.folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
 
@@ -84,7 +84,7 @@ def test_everything_that_is_wrong_is_said_in_one_run(begun):
     gone = spec.index("not_shifted:"), spec.index('""",\n    ),')
     fill_in(
         clone,
-        # three mistakes left, one that changes nothing, one without a full stop, one that changes what isn't there
+        # three mistakes left: one changes nothing, one lacks its full stop, one changes code that isn't there
         (spec[: gone[0]] + spec[gone[1] :])
         .replace("gate_alone: x * (x + 3) → (x + 3)", "gate_alone: x.mul → x")
         .replace("not_divided: .clamp(0, 6) / 6 → .clamp(0, 6)", "not_divided: (x + 3) → (3 + x)")

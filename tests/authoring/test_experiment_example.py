@@ -1,4 +1,4 @@
-"""The example of an experiment, done step by step as its page says: measured, drawn, told in a unit, and tested."""
+"""The example experiment, followed step by step as its page says: measured, drawn, cited in a unit, and tested."""
 
 import json
 import re
@@ -15,18 +15,18 @@ DRAWING = "autograder/recording/figures/sum_order.py"
 UNIT, BEFORE = "00-start-here", "# %% [markdown]\n# ## The letters used in this course\n"
 COMMAND = ("-m", "autograder.recording.experiments", "--only", "sum_order")
 
-# In a row, in one process: the clone is made once.
+# All tests run in order in one process, so that the clone is made once.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("experiment-example")]
 
 
 def line(start):
-    """The line of the example's page that is to be added somewhere, known by its beginning."""
+    """The line with this start that the example's page says to add."""
     text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
     return next(row.removeprefix("   ") for row in text.splitlines() if row.strip().startswith(start))
 
 
 def put(path, before, new):
-    """Puts text before a place that is there once."""
+    """Inserts ``new`` before ``before``, which has to occur exactly once."""
     text = path.read_text(encoding="utf-8")
     assert text.count(before) == 1, path
     path.write_text(text.replace(before, new + before), encoding="utf-8")
@@ -70,7 +70,7 @@ def test_numbers_in_the_text_are_the_recordings(clone):
 
 
 def test_what_is_forgotten_is_said_in_a_sentence(clone):
-    """The page's last two steps, not done yet; then without a drawing, and without the script's own word for itself."""
+    """First without the page's last two steps; then without a drawing, without ABOUT, and without facts()."""
     complete = ("tests/recording/test_experiments.py", "-k", "complete and sum_order")
     said = clone.tests(*complete, fails=True)
     assert "sum_order has no row in autograder/recording/METHOD.md" in said

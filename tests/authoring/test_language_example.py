@@ -1,4 +1,4 @@
-"""docs/contributing/language.md, done: a catalogue filled in, two commands, and a unit is in Chinese."""
+"""Follows docs/contributing/language.md: a filled-in catalogue and two commands give a unit in Chinese."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""docs/contributing/unit.md, done: the example's three files go to their places, two commands do the rest."""
+"""Follows docs/contributing/unit.md: the example's three files go to their places, two commands do the rest."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def test_two_places_are_enough(clone):
 
 @pytest.mark.slow
 def test_every_rule_for_a_unit_holds_but_its_length(clone):
-    """Every test of the suite that belongs to this unit; the example has 15 minutes where a unit has 60."""
+    """Runs the suite's tests of this unit; only its length fails, since the example takes 15 minutes instead of 60."""
     rules = [
         "tests/course/test_notebooks.py",
         "tests/course/test_build.py",

@@ -1,4 +1,4 @@
-"""The example of a widget, done step by step as its page says: registered, recorded, shown and tested."""
+"""The example widget, followed step by step as its page says: registered, recorded, shown and tested."""
 
 import shutil
 
@@ -13,12 +13,12 @@ WING = "course/anatomy/widgets/__init__.py"
 RECORDER = "autograder/recording/widgets/temperature.py"
 PLACES = "tests/widgets/test_registration.py"
 
-# In a row, in one process: the clone is made once.
+# All tests run in order in one process, so that the clone is made once.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("widget-example")]
 
 
 def line():
-    """The line of registration, as the example's page gives it."""
+    """The registration line that the example's page gives."""
     text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
     return next(row.strip() for row in text.splitlines() if row.strip().startswith("from ."))
 
@@ -31,7 +31,7 @@ def register(clone):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """The example's files in their places, and neither the line nor a recording."""
+    """A clone with the example's files in place, but without the registration line or a recording."""
     made = Clone(tmp_path_factory.mktemp("widget"))
     made.take("widget")
     return made
@@ -44,7 +44,7 @@ def told_before(clone):
 
 @pytest.fixture(scope="module")
 def done(clone, told_before):
-    """All steps done; what is said where the recorder is forgotten is kept on the way."""
+    """A clone with all steps done; ``without_recorder`` is the tests' output from before the recorder was added."""
     register(clone)
     shutil.move(clone / RECORDER, clone / "kept.py")
     clone.without_recorder = clone.tests(PLACES, fails=True)

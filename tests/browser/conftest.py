@@ -32,12 +32,12 @@ def course_copy(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def lab(course_copy, tmp_path_factory):
-    """Address of the running JupyterLab. Its kernels see predictions as made, and keep progress in the copy.
+    """Address of the running JupyterLab. Its kernels treat predictions as made, and keep progress in the copy.
 
-    Its own kernel and the one named "wheel" hold what a learner installs, and nothing of the staff's.
+    Its own kernel and the one named "wheel" have only the packages that a learner installs, none of the staff's.
 
-    A learner's kernel has as many threads as cores; trainings pin theirs, and this is where one that doesn't shows.
-    Threads that wait sleep: where other tests run, their spinning would count for more than their work.
+    A learner's kernel has as many threads as cores; trainings pin theirs, and one that doesn't is noticed here.
+    Waiting threads sleep: next to other tests, spinning would count for more than the threads' work.
     """
     before = dict(os.environ)
     os.environ |= {"ANATOMY_RUN_ALL": "1", "ANATOMY_HOME": str(course_copy / "home")}
@@ -54,7 +54,7 @@ def lab(course_copy, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def context(browser):
-    """Of all pages of a module: what JupyterLab loads is fetched and compiled once."""
+    """One context for all pages of a module: JupyterLab's files are fetched and compiled once."""
     made = browser.new_context(viewport={"width": 1280, "height": 900})
     made.set_default_timeout(60_000)
     yield made

@@ -1,6 +1,7 @@
-"""Loaded by a kernel at its start: writes what each cell costs, in seconds of processor time on an idle core.
+"""A kernel extension that records the cost of each cell, in processor seconds of an idle core.
 
-Wall time would measure what else the machine is doing. How slow the core is just now is measured after each long cell.
+Wall time would also measure what else the machine is doing. After each long cell, the core's current slowness is
+measured.
 """
 
 import json
@@ -8,7 +9,7 @@ import os
 import time
 from importlib import import_module
 
-FILE = "TESTS_SECONDS"  # the environment's name for the path that lines are written to
+FILE = "TESTS_SECONDS"  # environment variable with the path of the file to write
 LONG = 1.0
 
 
@@ -22,7 +23,7 @@ def load_ipython_extension(shell):
     def end(result):
         seconds = time.process_time() - begun
         if seconds > LONG:
-            paces.append(import_module("yardstick").slowness())  # lies beside this file: there are no tests here
+            paces.append(import_module("yardstick").slowness())  # next to this file: there are no tests here
         pace = sum(paces[-2:]) / len(paces[-2:]) if paces else 1.0
         with open(os.environ[FILE], "a", encoding="utf-8") as sink:
             sink.write(json.dumps([cell, seconds / pace]) + "\n")

@@ -1,6 +1,6 @@
-"""The first ten minutes of a learner, in the browser, as `make lab` starts it: stub, wrong, stale, hint, pass, next.
+"""A learner's first ten minutes, in the browser, as `make lab` starts it: stub, wrong, stale, hint, pass, next.
 
-Each step leaves a screenshot in build/screenshots/first-ten-minutes/ (light and dark), to be looked at.
+Each step saves a screenshot in build/screenshots/first-ten-minutes/ (light and dark) for people to look at.
 """
 
 import json
@@ -23,7 +23,7 @@ THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 @pytest.fixture
 def work(tmp_path_factory):
-    """The folder that `make lab` makes and serves."""
+    """The folder that `make lab` creates and serves."""
     root = tmp_path_factory.mktemp("course")
     (root / "course").symlink_to(ROOT / "course")
     assert workspace.start(at(root), say=lambda line: None) == 0
@@ -31,7 +31,7 @@ def work(tmp_path_factory):
 
 
 class Learner:
-    """A learner in front of one notebook."""
+    """A learner using one notebook."""
 
     def __init__(self, page, url, theme):
         self.page, self.theme = page, theme
@@ -43,7 +43,7 @@ class Learner:
         page.wait_for_function("(dark) => document.body.dataset.jpThemeLight === String(!dark)", arg=theme == "dark")
 
     def cell(self, name):
-        """The element of a cell, scrolled into view."""
+        """Scrolls a cell into view; returns its element."""
         self.page.evaluate(
             """async (id) => { const book = window.jupyterapp.shell.currentWidget.content;
           const i = [...book.model.cells].findIndex((c) => c.id === id);
@@ -53,7 +53,7 @@ class Learner:
         return self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell.jp-mod-active")
 
     def run(self, name):
-        """Runs a cell by Ctrl+Enter, as a person does; returns its element when it has run."""
+        """Runs a cell, as Ctrl+Enter does; returns its element when it has run."""
         cell = self.cell(name)
         self.page.evaluate("async () => { await window.jupyterapp.commands.execute('notebook:run-cell') }")
         return cell
@@ -72,7 +72,7 @@ class Learner:
         return self.run(CHECK)
 
     def look(self, name):
-        """A screenshot, for people."""
+        """Saves a screenshot for people to look at."""
         self.count += 1
         settle(self.page)
         self.page.screenshot(path=self.folder / f"{self.theme}-{self.count:02}-{name}.png")
@@ -98,10 +98,10 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         menus = page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
         assert not {"Nbgrader", "Formgrader"} & set(menus), menus
 
-        for name in code[:2]:  # the first is for other places, and does nothing here
+        for name in code[:2]:  # the first is for other hosts, and does nothing here
             learner.run(name)
         asked = learner.run("predict-start-p1")
-        # Beside the control stands what the next day shows, hidden.
+        # Next to the control is the hidden text that a later session shows.
         asked.get_by_role("radio", name="is 10 times larger").check()
         asked.get_by_role("button", name="Keep my prediction").click()
         asked.locator(".ta-ask").get_by_text("Kept: is 10 times larger.", exact=True).wait_for()
@@ -144,7 +144,7 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         stale.get_by_text("expected ':'").wait_for()
         learner.look("stale")
 
-        # Written right, saved, not run: what is in memory is the earlier answer.
+        # A right answer is written and saved, but not run: the earlier one is still in memory.
         learner.answer("def weighted_average(values, weights):\n    return values.mean(0)")
         learner.write(SOLVE, RIGHT)
         page.wait_for_timeout(1100)

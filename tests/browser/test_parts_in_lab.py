@@ -24,7 +24,7 @@ CELLS_OF_MINE = {
 
 @pytest.fixture
 def mine(course_copy):
-    """A learner's folder with a notebook of whole models; units 02 and 08 are solved, of unit 06 one answer lacks."""
+    """A learner's folder with a notebook of whole models; units 02 and 08 are solved, unit 06 lacks one answer."""
     folder = course_copy / "mine"
     write_folder(folder, ["02-normalization", "08-kv-cache-and-gqa", "06-rope"], rope_apply_rope_half=None)
     book = nbformat.v4.new_notebook(metadata=nbformat.read(course_copy / "course/gallery/gallery.ipynb", 4).metadata)
@@ -67,7 +67,7 @@ def test_the_cell_gets_the_code_and_nothing_else_changes(page, lab, course_copy,
     outputs = run_cell(page, "use")
     assert "stays rms_norm repeat_kv" in text_of(outputs)
 
-    write_folder(mine, ["06-rope"])  # solved and saved meanwhile
+    write_folder(mine, ["06-rope"])  # solved and saved in the meantime
     run_cell(page, "bring")
     whole = page.evaluate(SOURCES)["bring"]
     assert "bring" not in whole and "NotImplementedError" not in whole and whole.endswith("\nmine = 'stays'")

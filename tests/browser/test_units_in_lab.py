@@ -1,7 +1,7 @@
-"""Each unit in a real JupyterLab in a real browser: all runs with solutions, in time; widgets move by keyboard.
+"""Each unit in a real JupyterLab in a real browser: all cells run with solutions, in time; widgets react to keys.
 
-This is the one run of solved notebooks: what is asked of their outputs is asked here. They run where a learner sits: in
-an environment of the learner's lock alone, or in one of the wheel.
+This is the only run of solved notebooks, so all checks of their outputs are here. They run as for a learner: in an
+environment with only the learner's lock, or in one with the wheel.
 """
 
 import json
@@ -16,8 +16,8 @@ from tests.widgets.lab import open_notebook, run_all, shut_down_kernel, wait_unt
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-# Of processor time on an idle core. Where another program takes half of it, a learner waits twice as long: 20 s, two
-# minutes. How slow the core is beside a test is measured, and a quarter more let through: no such measure is exact.
+# Processor time on an idle core. If another program takes half of the core, a learner waits twice as long: 20 s, two
+# minutes. The slowness of the core during a test is measured, and 25 % added, because the measurement is inexact.
 SECONDS_PER_NOTEBOOK, SECONDS_PER_CELL, INEXACT = 60, 10, 1.25
 
 CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells
@@ -28,11 +28,11 @@ SHOW = """(i) => { const book = window.jupyterapp.shell.currentWidget.content;
 
 
 def move(page, widget):
-    """Focuses each control of a widget and presses a key; returns the names of those that moved nothing."""
+    """Focuses each control of a widget and presses a key; returns (names of those without effect, control count)."""
     still = []
     controls = widget.locator("input[type=range]:visible, select:visible").element_handles()
     for control in controls:
-        if not control.is_enabled():  # another choice needs it: β is for swish alone
+        if not control.is_enabled():  # another choice enables it: β is only for swish
             continue
         before = widget.get_attribute("data-key")
         control.focus()
@@ -56,7 +56,7 @@ def move(page, widget):
 
 
 def cheap_enough(file):
-    """Of what a kernel wrote to the file (see ``seconds``): no cell and no notebook takes long on an idle core."""
+    """Checks the kernel's file (see ``seconds``): no cell and no notebook takes too long on an idle core."""
     spent = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     file.unlink()
     total = sum(seconds for _, seconds in spent)
@@ -99,8 +99,8 @@ def run_and_move(page, lab, course_copy, path):
 
 
 def environments(name, config):
-    """Of the lock and of the wheel: both hold the same libraries and the same files, so a usual run takes one of them,
-    after each change of the notebook perhaps the other."""
+    """The environments to test, lock and wheel. Both have the same libraries and files, so a usual run takes one of
+    them; a change of the notebook may switch to the other."""
     if every_one(config):
         return ["lock", "wheel"]
     folder = "course" if name == "gallery" else "solutions"
@@ -150,7 +150,7 @@ def run_cell(page, cell_id):
 
 @pytest.mark.xdist_group("lab")
 def test_the_students_loop(page, lab, course_copy):
-    """Stub, wrong answer, right answer: what a student at 11 pm sees, in the browser."""
+    """Stub, wrong answer, right answer: what a student sees in the browser at 11 pm."""
     (course_copy / "home" / "progress.json").unlink(missing_ok=True)  # the solved unit may have run before
     open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
     cells = page.evaluate(CELLS)
@@ -182,7 +182,7 @@ def test_the_students_loop(page, lab, course_copy):
 
 @pytest.mark.xdist_group("lab")
 def test_an_edit_that_was_not_run_is_known_once_it_is_saved(page, lab, course_copy):
-    """The check then knows that the code on the screen is not the code in memory."""
+    """The check then detects that the code on the screen is not the code in memory."""
     path = course_copy / "course" / "00-start-here" / "00-start-here.ipynb"
     open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
     cells = page.evaluate(CELLS)
@@ -205,7 +205,7 @@ def test_an_edit_that_was_not_run_is_known_once_it_is_saved(page, lab, course_co
 
 @pytest.mark.xdist_group("lab")
 def test_an_open_exercise_keeps_nothing_below_it_from_running(page, lab, course_copy):
-    """Run All Cells, and so Run All Above: what messages and docs advise after a restart."""
+    """Run All Cells, and so also Run All Above, which messages and docs recommend after a restart."""
     open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
     edit(page, "solve-start-weighted_average", "def weighted_average(values, weights):\n    raise NotImplementedError")
     run_all(page)

@@ -1,4 +1,4 @@
-"""Tier 3: every widget in a real JupyterLab, moved by the keyboard while the notebook is in command mode."""
+"""Tier 3: all widgets in a real JupyterLab, operated by keyboard while the notebook is in command mode."""
 
 import pytest
 
@@ -15,12 +15,12 @@ WRONG_OUTPUT = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-ty
 
 
 def test_widgets_live_in_jupyterlab(page, lab, course_copy):
-    from tests.widgets.cases import CASES  # here, so that to ask for one unit's tests imports no widget
+    from tests.widgets.cases import CASES  # here, so that tests of a single unit import no widget
 
     write_notebook(course_copy / "all.ipynb", START, *(f"CASES[{name!r}].make()" for name in CASES))
     open_notebook(page, lab, "all.ipynb")
     run_all(page)
-    wait_until_run(page)  # what other cells still show would move a widget from under the pointer
+    wait_until_run(page)  # later output of other cells would move a widget away from the pointer
     for i, case in enumerate(CASES.values(), 1):
         cell = page.locator(".jp-Notebook .jp-CodeCell").nth(i)
         cell.scroll_into_view_if_needed()
@@ -30,7 +30,7 @@ def test_widgets_live_in_jupyterlab(page, lab, course_copy):
         role, name, _, key = case.controls[0][:4]
         find(root, role, name).press(key)
         page.wait_for_function("([e, key]) => e.dataset.key !== key", arg=[root.element_handle(), before])
-        # In command mode the lab would have taken an arrow key to select another cell.
+        # In command mode, JupyterLab would otherwise use an arrow key to select another cell.
         active = page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
         holds_focus = "(e) => e.contains(document.activeElement)"
         assert active.evaluate(holds_focus)
@@ -54,14 +54,14 @@ def test_widgets_live_in_jupyterlab(page, lab, course_copy):
         )
         page.wait_for_function("(word) => document.querySelector('.ta').dataset.theme === word", arg=theme.lower())
     assert page.locator(".ta-next-day:visible").count() == 0
-    page.wait_for_timeout(4_000)  # by now the pictures are those of the last state
+    page.wait_for_timeout(4_000)  # by now the pictures show the last state
     page.evaluate("async () => { await window.jupyterapp.commands.execute('docmanager:save') }")
     shut_down_kernel(page)
     stays_the_next_day(page, lab, CASES)
 
 
 def stays_the_next_day(page, lab, cases):
-    """Opened again without the kernel of yesterday, each widget shows its last picture, and no error."""
+    """Reopened without the earlier kernel, each widget shows its last picture, and no error."""
     open_notebook(page, lab, "all.ipynb")
     for i, name in enumerate(cases, 1):
         cell = page.locator(".jp-Notebook .jp-CodeCell").nth(i)
@@ -84,7 +84,7 @@ CHECK = "check('start.weighted_average', weighted_average)"
 
 
 def test_a_check_changes_the_picture_of_another_cell(page, lab, course_copy):
-    """A wrong function is drawn with its mistake; once the check passes, the picture changes without its cell."""
+    """A wrong function is drawn with its mistake; once the check passes, the picture updates without its cell."""
     write_notebook(course_copy / "mix.ipynb", WRONG, "MixExplorer(weighted_average)", RIGHT, CHECK)
     open_notebook(page, lab, "mix.ipynb")
     for cell in (0, 1):
@@ -105,7 +105,7 @@ def test_a_check_changes_the_picture_of_another_cell(page, lab, course_copy):
 
 
 def run_cell(page, index):
-    """Start one cell; the kernel takes them in order."""
+    """Starts one cell; the kernel runs them in order."""
     page.evaluate(
         """(index) => {
       window.jupyterapp.shell.currentWidget.content.activeCellIndex = index;

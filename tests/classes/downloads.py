@@ -1,4 +1,4 @@
-"""Downloads as the platforms make them, small ones, and the class that they belong to."""
+"""Small downloads in the formats of the platforms, and the class that they belong to."""
 
 import json
 import zipfile
@@ -23,7 +23,7 @@ def released(unit):
 
 
 def book(unit=START, mark=""):
-    """Bytes of the released notebook, with something of the student's own in it."""
+    """Bytes of the released notebook with a student's own cell in it."""
     made = json.loads(released(unit))
     made["cells"].append({"cell_type": "raw", "id": "own", "metadata": {}, "source": mark})
     return json.dumps(made).encode()
@@ -38,7 +38,7 @@ def zipped(path, files):
 
 
 def tree(root, files):
-    """Writes the same as a folder."""
+    """Writes the same files as a folder."""
     for name, data in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def tree(root, files):
 
 
 def take(course, path, monkeypatch, roster=ROSTER, **options):
-    """Collects; returns dict (student, unit) → what became of it."""
+    """Collects a download; returns dict (student, unit) → the line about it."""
     monkeypatch.setattr(collect, "roster_of", lambda course: roster)
     _, lines, _ = collect.take_in(path, course, **options)
     return {(line.student, line.unit): line for line in lines}

@@ -1,4 +1,4 @@
-"""Hostile and damaged downloads cost the files that they are about, write nothing elsewhere, and take little."""
+"""Hostile and damaged downloads affect only their own files, write nothing elsewhere, and need few resources."""
 
 import io
 import stat
@@ -184,7 +184,7 @@ def test_archives_in_archives(tmp_path):
 
 def test_names_are_read_as_they_were_meant(tmp_path):
     path = zipped(tmp_path / "a.zip", {f"zoe/{START}/XXX.ipynb": b"", "Windows\\sub\\y.ipynb": b""})
-    patched(path, b"XXX", "ö!".encode())  # macOS: UTF-8 without the mark that says so
+    patched(path, b"XXX", "ö!".encode())  # macOS: UTF-8 without the flag for it
     assert set(entries(path)) == {f"zoe/{START}/ö!.ipynb", "Windows/sub/y.ipynb"}
 
 

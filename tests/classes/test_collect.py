@@ -95,14 +95,14 @@ def test_a_resubmission_takes_the_place_and_the_older_one_is_kept(course, tmp_pa
 
 
 def test_a_student_who_went_back_is_taken_on_request(course, tmp_path, monkeypatch):
-    """These platforms hand out the newest file only, so an earlier one that comes again may be meant."""
+    """These platforms export only the newest file, so an earlier one that reappears may be intended."""
     first, second = (
         zipped(tmp_path / f"{n}.zip", {f"lovelaceada_901_{n}_{START}.ipynb": data})
         for n, data in ((1, ADA), (2, GRACE))
     )
     for path in (first, second):
         take(course, path, monkeypatch)
-    for _ in range(2):  # an old download does not change places with the new one
+    for _ in range(2):  # an old download does not replace the new one
         line = take(course, first, monkeypatch)["ada", START]
         assert line.what == "kept" and "`ARGS=--take` takes it again" in line.says
         assert take(course, second, monkeypatch)["ada", START].what == "same"
@@ -159,7 +159,7 @@ def test_a_time_that_the_instructor_wrote_stays(course, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("broken", ["timestamp.txt", f"{START}.ipynb"])
 def test_who_is_stopped_in_between_collects_again(broken, course, tmp_path, monkeypatch):
-    """Whatever was not written yet: afterwards all is as if nothing had happened, and nothing is lost."""
+    """Whatever was not yet written: after collecting again, the result is complete and nothing is lost."""
     entry = "ada+{}+2026-03-0{} 10:00:00 UTC/{}.ipynb"
     take(course, zipped(tmp_path / "1.zip", {entry.format(START, 1, START): ADA}), monkeypatch)
     second = zipped(tmp_path / "2.zip", {entry.format(START, 2, START): GRACE})
@@ -239,7 +239,7 @@ def test_of_several_notebooks_the_units_own_counts(course, tmp_path, monkeypatch
     assert submitted(course)[f"ada/{START}/{START}.ipynb"] == newest, "Canvas numbers uploads as they come"
 
 
-# ---- whose it is ---------------------------------------------------------------------------------------------------
+# ---- which student -------------------------------------------------------------------------------------------------
 def test_moodles_worksheet_says_whose_number_it_is(course, tmp_path, monkeypatch):
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(

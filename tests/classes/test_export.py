@@ -1,4 +1,4 @@
-"""Scores as Moodle's and Canvas's gradebooks import them, and as one wide table."""
+"""Scores in the formats that Moodle's and Canvas's gradebooks import, and as one wide table."""
 
 import csv
 
@@ -42,7 +42,7 @@ def scores(as_zero=False, units=()):
 
 
 def written(tmp_path, form, found, template=None):
-    """(rows of the file as dicts, its remarks)."""
+    """(rows of the file as dicts, the remarks)."""
     path = tmp_path / "out.csv"
     if template is not None:
         (tmp_path / "template.csv").write_bytes(template.encode())
@@ -92,7 +92,7 @@ CANVAS = (
     "    Points Possible,,,,,10,18,(read only)\n"
     '"Lovelace, Ada",901,S1,ada@school.org,Group 1,7,,50\n'
     '"Muller, Zoe",7,903,unknown,Group 1,8,4,50\n'
-    '"Hamilton, M.",901,,mh,Group 2,,2,50\n'  # a number that is Ada's elsewhere
+    '"Hamilton, M.",901,,mh,Group 2,,2,50\n'  # Ada's number in another row
     '"Turing, Alan",8,S3,ALAN,Group 2,9,6.5,50\n'
     '"Student, Test",99,,x,Group 1,,1,\n'
     '"Guest, A",98,,guest,Group 1,,EX,\n'
@@ -110,7 +110,7 @@ def test_canvas_merges_into_its_own_export(tmp_path):
         "": ("", "Manual Posting"),
         "    Points Possible": ("5", "18"),
         "Lovelace, Ada": ("5", "21.1235"),
-        "Muller, Zoe": ("2.5", "4"),  # found by the SIS User ID; nothing here, so what Canvas has stays
+        "Muller, Zoe": ("2.5", "4"),  # found by the SIS User ID; no score here, so the one in Canvas stays
         "Hamilton, M.": ("", "2"),
         "Turing, Alan": ("", "6.5"),
         "Student, Test": ("", "1"),

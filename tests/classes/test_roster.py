@@ -1,4 +1,4 @@
-"""Rosters: the files that people have, and what they do to the gradebook."""
+"""Rosters: the files that instructors have, and their effect on the gradebook."""
 
 import io
 import zipfile
@@ -123,7 +123,7 @@ def test_what_looks_like_one_person_twice_is_said():
         (b"id\n\0\n", "no text"),
         (b'id\n"' + b"x" * 200_000, "not a CSV table"),
     ],
-    # An archive holds the time it was packed: as an id it would differ between the processes that share the tests.
+    # An archive contains its packing time: as a test id, it would differ between the processes that share the tests.
     ids=["empty", "xlsx", "ods", "xls", "zip", "empty zip", "no id", "zeros", "open quote"],
 )
 def test_other_files_are_refused_in_one_sentence(data, words):

@@ -1,4 +1,4 @@
-"""Copies are listed whatever they are disguised as, honest work is not, and nothing that a student writes does harm."""
+"""Copies are listed despite any disguise, honest work is not, and nothing that a student writes does harm."""
 
 import json
 import random
@@ -22,7 +22,7 @@ def stubs():
 
 @pytest.fixture(scope="module")
 def honest():
-    """Thirteen students: what three people wrote who knew nothing of each other."""
+    """Thirteen students, with answers by three people who worked independently."""
     students = drawn(UNIT, random.Random(5), 12)
     return {s: own for s, own in students.items() if not s.startswith("first") or s == "first 0"}
 
@@ -55,7 +55,7 @@ def test_three_quarters_of_a_copy_are_listed_and_a_few_answers_are_not(honest, s
 
 
 def test_what_everybody_writes_is_no_hint(honest, stubs):
-    """One source for the whole class: the text's own hint, or an answer that went round."""
+    """The whole class has one source: the text's own hint, or an answer that was passed around."""
     assert not listed({f"s{n}": honest["first 0"] for n in range(12)}, stubs)
 
 

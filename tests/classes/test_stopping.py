@@ -25,7 +25,7 @@ def test_who_stops_a_command_reads_one_line(command, monkeypatch, capsys):
 
 @pytest.mark.parametrize("command", ["collect", "roster"])
 def test_so_does_who_stops_it_in_its_imports(command, tmp_path):
-    """They are most of what a small class waits for."""
+    """Imports take most of the time for a small class."""
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "class Impatient:\n"

@@ -1,4 +1,4 @@
-"""Right ways and dear ways to solve the exercises whose cost is limited: all give the same numbers."""
+"""Cheap and expensive solutions of the exercises whose cost is limited: all give the same numbers."""
 
 import collections
 import math
@@ -57,7 +57,7 @@ def step_by_sdpa(q, k, v, past=None):
 
 
 def step_over_all(q, k, v, past=None):
-    """The chunk's queries once for each token of the text, of which the last ones are taken."""
+    """Pads the chunk's queries to one for each token of the text and keeps the last rows of the result."""
     T = q.shape[2]
     k, v = (torch.cat([past[i], t], dim=2) if past else t for i, t in enumerate((k, v)))
     S = k.shape[2]
@@ -72,7 +72,7 @@ def latents(attend):
 
 
 class Flat(nn.Module):
-    """Correct: the weights are read without their modules being called, and their shapes every time."""
+    """Correct: reads the weights without calling their modules, and the shapes of the weights on each call."""
 
     def __init__(self, d_model):
         super().__init__()
@@ -96,7 +96,7 @@ class Flat(nn.Module):
 
 
 class FlatEachTime(Flat):
-    """Projects at every call, without calling a module."""
+    """Projects on every call, without calling a module."""
 
     def forward(self, x, memory):
         self.project(memory)
@@ -104,7 +104,7 @@ class FlatEachTime(Flat):
 
 
 class CopiesWeights(Flat):
-    """Copies the weights at every call."""
+    """Copies the weights on every call."""
 
     def forward(self, x, memory):
         self.copied = self.k_proj.weight.clone(), self.v_proj.weight.data.clone()
@@ -112,7 +112,7 @@ class CopiesWeights(Flat):
 
 
 class Queue:
-    """Correct: one entry for each token."""
+    """Correct: keeps one entry for each token."""
 
     def __init__(self, B, G, window, D):
         self.window, self.tokens = window, collections.deque(maxlen=max(window - 1, 1))
@@ -141,7 +141,7 @@ EVERYTHING = {}
 
 
 class KeepsElsewhere(KeepsChunks):
-    """Keeps them outside the object."""
+    """Keeps the chunks outside the object."""
 
     def __init__(self, B, G, window, D):
         super().__init__(B, G, window, D)
@@ -167,7 +167,7 @@ def by_one_tensor(T, w):
 
 
 class MaskedExperts(experts.Experts):
-    """Every expert reads all tokens, those of others as zeros."""
+    """Every expert reads all tokens; other experts' tokens are zeros."""
 
     def forward(self, x):
         share, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
@@ -179,7 +179,7 @@ class MaskedExperts(experts.Experts):
 
 
 class ExpertsByToken(experts.Experts):
-    """Each token by itself."""
+    """Computes each token by itself."""
 
     def forward(self, x):
         share, chosen = self.router(x).softmax(-1).topk(self.n_active, dim=-1)
@@ -190,17 +190,17 @@ class ExpertsByToken(experts.Experts):
 
 
 def lora_by_ranks(x, A, B, alpha):
-    """Rank by rank, without a product of matrices."""
+    """Adds up rank by rank, without a matrix product."""
     return sum((x @ a)[..., None] * b for a, b in zip(A, B.T, strict=True)) * (alpha / len(A))
 
 
 def lora_by_outer(x, A, B, alpha):
-    """Sums up one matrix of the weight's size per rank."""
+    """Adds up one matrix of the weight's size per rank."""
     return x @ sum(torch.outer(b, a) for a, b in zip(A, B.T, strict=True)).T * (alpha / len(A))
 
 
 def lora_by_einsum(x, A, B, alpha):
-    """The large product first."""
+    """Computes the large product B A first."""
     return torch.einsum("...i,oi->...o", x, torch.einsum("or,ri->oi", B, A)) * (alpha / len(A))
 
 

@@ -1,4 +1,4 @@
-"""A learner's notebooks: the released ones with answers that people wrote from the text alone (benchmarks/answers)."""
+"""A learner's notebooks: the released ones, with answers that were written from the text alone (benchmarks/answers)."""
 
 import functools
 import json
@@ -7,12 +7,12 @@ from anatomy.program.units import grade_id
 
 from autograder import ROOT
 
-COMPLETE = (3, 5)  # takes of the hand-written answers in which every answer passes beside the others
+COMPLETE = (3, 5)  # choices of hand-written answers, one per exercise, that pass together
 
 
 @functools.cache
 def right_answers():
-    """dict exercise → sources of the right answers to it, by the people who wrote them."""
+    """dict exercise → sources of its right answers, ordered by their authors' files."""
     found = {}
     for path in sorted((ROOT / "benchmarks" / "answers").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -23,12 +23,12 @@ def right_answers():
 
 
 def answers(take=COMPLETE[0]):
-    """dict exercise → one right answer to each."""
+    """dict exercise → source of one right answer."""
     return {exercise: sources[take % len(sources)] for exercise, sources in right_answers().items()}
 
 
 def released(unit):
-    """The unit's notebook as learners get it, as plain data with every source as one string."""
+    """The unit's released notebook as plain data, with every source as one string."""
     book = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
     for cell in book["cells"]:
         cell["source"] = "".join(cell["source"])
@@ -36,7 +36,7 @@ def released(unit):
 
 
 def cell_of(book, name):
-    """The cell that nbgrader knows by this name."""
+    """The cell with this nbgrader id."""
     return next(c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == name)
 
 
@@ -59,7 +59,7 @@ def save(folder, unit, book):
 
 
 def write_unit(folder, unit, sources):
-    """One notebook with these answers (dict exercise → source); the rest is as released. Returns its path."""
+    """Writes one notebook with these answers (dict exercise → source), else as released. Returns its path."""
     book = released(unit)
     for exercise, source in sources.items():
         cell_of(book, grade_id(exercise, "solve"))["source"] = source
@@ -67,7 +67,7 @@ def write_unit(folder, unit, sources):
 
 
 def write_folder(folder, units, take=COMPLETE[0], **others):
-    """Notebooks of these units, all solved; others: exercise with "_" for "." → another answer, None for the stub."""
+    """Writes solved notebooks of these units. others: exercise with "_" for "." → another answer, None for the stub."""
     solved = answers(take)
     changed = {name.replace("_", ".", 1): source for name, source in others.items()}
     for unit in units:

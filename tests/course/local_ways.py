@@ -1,4 +1,4 @@
-"""Ways to write attention in a causal window: all give the same numbers, and some of them score every pair."""
+"""Implementations of attention in a causal window: all give the same numbers, but some score every pair."""
 
 import math
 
@@ -85,7 +85,7 @@ def by_small_blocks(q, k, v, w):
 
 
 def mask_then_blocks(q, k, v, w):
-    """Few scores, but a mask of all pairs, of which only the blocks are used."""
+    """Few scores, but a mask of all pairs, although only its blocks are used."""
     T, out = q.shape[2], []
     places = torch.arange(T)
     mask = window(places[:, None], places, w)

@@ -1,4 +1,4 @@
-"""The atlas: every value has a source, counts agree with what was published, all mistakes of the notes are listed."""
+"""The atlas: every value has a source, counts agree with published ones, all mistakes of the notes are listed."""
 
 import json
 import re
@@ -19,7 +19,7 @@ ROWS = atlas.models()
 NAMES = [row.name for row in ROWS]
 BUILDABLE = [row.name for row in ROWS if not atlas.lacking(row)]
 EACH = pytest.mark.parametrize("row", ROWS, ids=NAMES)
-# What the references have no parts for: the first Transformer's two stacks normalize after the sums.
+# Models that the references cannot build: the first Transformer's two stacks normalize after the sums.
 NO_REFERENCE = {"transformer-base", "transformer-big"}
 SOURCE = re.compile(
     r"arXiv:\d{4}\.\d{4,5}|Radford et al\. 20(18|19)|published (by the authors|with)"
@@ -56,7 +56,7 @@ def test_the_main_models_are_there():
 
 # -- the notes ---------------------------------------------------------------------------------------------------------
 def disagreements(row):
-    """Keys in which the notes' table says another thing than the row, or a thing that its sources do not say."""
+    """Keys in which the notes' table contradicts the row, or says something that the row's sources don't."""
     notes, family, found = row.notes, families(row), set()
     if notes["year"] != row.year:
         found.add("year")
@@ -120,7 +120,7 @@ def test_corrections_are_sentences_with_a_source(row):
 
 
 def test_the_claims_on_trial_are_corrected():
-    """Numbers as in the list of claims: 6, 14, 18, 19, 20, 21, 22, 30, 38, 42."""
+    """Numbers in the list of claims: 6, 14, 18, 19, 20, 21, 22, 30, 38, 42."""
     said = {row.name: {n["key"] for n in row.notes_said} for row in ROWS}
     assert "position" in said["palm-540b"] and "activation" in said["palm-540b"]
     assert {"norm", "attention", "activation"} <= said["llama-1-7b"]
@@ -133,7 +133,7 @@ def test_the_claims_on_trial_are_corrected():
 # -- counting ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("row", [r for r in ROWS if atlas.closed_form(r)], ids=lambda row: row.name)
 def test_sizes_add_up_to_the_published_figure(row):
-    """To the digits that were published, or as near as the row says, with its reason."""
+    """Agrees to the published digits, or within the tolerance that the row states with a reason."""
     counted = atlas.against_published(row.name)
     assert counted.agrees, counted
     if row.differs:
@@ -143,7 +143,7 @@ def test_sizes_add_up_to_the_published_figure(row):
 
 @pytest.mark.parametrize("name", [name for name in BUILDABLE if name not in NO_REFERENCE])
 def test_a_model_of_the_references_has_as_many_parameters(name):
-    """Built on the meta device: whole where that takes no minute, and always by few layers."""
+    """Builds decoders on the meta device with few layers, and every model that is small enough as a whole."""
     c, right = atlas.configuration(name), atlas.closed_form(atlas.find(name))
     if c["kind"] == "decoder":
         assert counting.parameters(reference, c, whole=False) == right
@@ -156,7 +156,7 @@ def test_most_rows_can_be_built():
 
 
 def test_counts_agree_with_the_published_code():
-    """Counted by Hugging Face's classes at the same sizes, recorded for other claims."""
+    """Compares with counts of Hugging Face's classes at the same sizes, which were recorded for other claims."""
     recorded = json.loads((ROOT / "assets/experiments/named_models.json").read_text(encoding="utf-8"))["models"]
     ours = {"gpt1": "gpt-1", "gpt2": "gpt-2", "gpt2-xl": "gpt-2-xl", "gpt3-175b": "gpt-3", "olmo2-7b": "olmo-2-7b",
             "gemma2-9b": "gemma-2-9b", "bloom": "bloom-176b"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""make build: the same bytes every time, stale files found, authors' mistakes named."""
+"""make build: writes the same bytes every time, finds stale files, names authors' mistakes."""
 
 import json
 import re

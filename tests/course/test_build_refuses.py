@@ -1,4 +1,4 @@
-"""make build over somebody's work, make preview beside it, make release without either."""
+"""make build doesn't overwrite edits, make preview leaves them alone, and make release refuses to ship them."""
 
 import json
 
@@ -16,7 +16,7 @@ from .toy import FIRST, SECOND, UNIT, book, cell, course, edit, text
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A checkout in which one unit was built, and has a newer source."""
+    """A checkout in which one unit was built, but whose source is newer."""
     course(tmp_path)
     notes = tmp_path / "assets" / "units" / "00.json"
     made = {release(tmp_path): to_bytes(SECOND), notes: b"new"}
@@ -133,7 +133,7 @@ def test_a_source_that_cannot_be_built_makes_no_package(monkeypatch, tmp_path, c
 
 
 def test_a_stray_notebook_with_answers_does_not_travel(root, monkeypatch, capsys):
-    """Not only those that the build writes: whatever git tracks in course/."""
+    """Checks every notebook that git tracks in course/, not only those that the build writes."""
     stray = root / "course" / UNIT / "scratch.ipynb"
     stray.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}))
     monkeypatch.setattr(build, "all_outputs", dict)

@@ -1,4 +1,4 @@
-"""What a learner wrote, carried over into a new release: nothing lost, nothing doubled, everything in its place."""
+"""Carrying a learner's work over into a new release: nothing lost, nothing doubled, everything in its place."""
 
 import copy
 import json
@@ -125,7 +125,7 @@ def test_what_has_no_place_goes_to_the_end_as_raw_cells_and_stays_there():
         "![](attachment:a.png)",
     ]
     assert kept[-1]["attachments"] == {"a.png": {"image/png": "AA=="}}
-    kept[1]["cell_type"] = "code"  # what Y does
+    kept[1]["cell_type"] = "code"  # JupyterLab's key Y
     made["cells"].append(cell("below", "written below"))
     edit(made, "solve-x-2", "def f2():\n    return 2")
     newest = book(text("intro"), text("end2"), text("more"))
@@ -165,7 +165,7 @@ def test_outputs_stay_where_the_source_did_but_not_a_checks():
 
 
 def test_a_notebook_from_before_the_fingerprints_keeps_its_answers_and_gets_new_stubs():
-    """The released notebook as it was before it carried marks: ids and nbgrader's checksums tell what is untouched."""
+    """In a release without fingerprints, ids and nbgrader's checksums tell which cells are unchanged."""
     unit = "01-attention"
     new = parse(next(b for p, b in build.outputs(unit).items() if "course" in p.parts))
     work = copy.deepcopy(new)
@@ -274,7 +274,7 @@ def released(parts):
 
 
 def changed(made, changes):
-    """A learner's notebook: some of everything that JupyterLab lets one do to cells."""
+    """A learner's notebook after the changes to cells that JupyterLab allows."""
     work = copy.deepcopy(made)
     cells = work["cells"]
     for n, (kind, at, *rest) in enumerate(changes):

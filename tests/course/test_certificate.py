@@ -1,4 +1,4 @@
-"""The page of what was built: true to what is kept, unbroken by it, and fit to be printed and read."""
+"""The certificate page: agrees with the stored progress, survives bad data, and can be printed and read."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def text_of(path):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text))
 
 
-# ---- what stands on it ---------------------------------------------------------------------------------------
+# ---- what it lists -------------------------------------------------------------------------------------------
 
 
 def test_it_lists_what_was_passed_with_its_day_and_nothing_else(tmp_path, here, capsys):
@@ -87,7 +87,7 @@ def test_it_says_who_made_it_and_that_nobody_supervised(tmp_path):
 
 
 def test_a_check_that_passes_is_on_it_with_today(tmp_path):
-    """The whole way: what a notebook notes is what the page shows."""
+    """From end to end: the page shows what a notebook noted."""
     note(Verdict("attention.softmax", True, 2.0, 2.0))
     certificate.main(["--no-browser"])
     assert re.search(rf"softmax that survives.*{certificate.date(int(time.time()))}", text_of(written(tmp_path)[0]))

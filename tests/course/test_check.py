@@ -1,4 +1,4 @@
-"""The student's loop: what check and evaluate say, and that nothing a learner does loses anything."""
+"""The student's loop: what check and evaluate say, and that no action of a learner loses anything."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def test_check_raises_with_a_short_traceback_and_counts_tries():
 
 
 def test_validate_sees_the_mistake(monkeypatch):
-    """nbgrader's Validate shows a failing cell's traceback and nothing else of it."""
+    """nbgrader's Validate shows only a failing cell's traceback."""
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
     with pytest.raises(CheckFailed) as caught:
         check(ID, lambda values, weights: values.mean(0))

@@ -1,4 +1,4 @@
-"""Any value of a learner's is sent: as it is, or by the name of what it is."""
+"""Any value that a learner returns can be sent: as it is, or as the name of its type."""
 
 import sys
 
@@ -106,7 +106,7 @@ def test_a_learner_who_returns_them_reads_what_came_back():
 
 
 def test_a_complex_tensor_starts_where_torch_computes_with_it():
-    """In a file, pairs of float64 start at any multiple of 8 bytes; at some, complex128 arithmetic crashes."""
+    """In a file, pairs of float64 start at any multiple of 8 bytes, and complex128 arithmetic crashes at some."""
     pairs = torch.arange(9.0, dtype=torch.float64)[1:].reshape(4, 2)
     assert pairs.data_ptr() % 16 == 8
     found = decode({"complex_tensor": "a"}, {"a": pairs})

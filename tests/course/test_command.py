@@ -1,4 +1,4 @@
-"""The command ``anatomy``: one table of subcommands, which works where torch does not."""
+"""The command ``anatomy``: one table of subcommands, which works even if torch does not."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""Comparing numbers that have no neighborhood, infinities and NaN, and formulas that nobody should be told."""
+"""Comparing numbers to which no tolerance applies, infinities and NaN, and formulas that a message must not reveal."""
 
 import math
 
@@ -64,7 +64,7 @@ MATRIX = ["Matrix", 1, 2, ["Symbol", "q"], ["cos", ["Symbol", "theta"]]]
 )
 def test_a_wrong_kind_does_not_earn_the_formula(asked, kind, got):
     found = difference(Expression(asked), got)
-    if found.kind == "expression":  # a number is one, too
+    if found.kind == "expression":  # a number counts as an expression too
         assert found.expected.startswith("at q=") and "cos" not in found.expected
     else:
         assert found.expected == kind

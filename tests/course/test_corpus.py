@@ -1,4 +1,4 @@
-"""The novels: where they come from, what was done to them, and which part nothing may learn from."""
+"""The novels: their source, their cleaning, and the held-out part, which is never trained on."""
 
 import hashlib
 import json
@@ -114,7 +114,7 @@ def test_a_novels_own_words_are_kept_and_nothing_else():
 
 
 def database(*novels):
-    """Bytes as in R's file: a block for each list of lines."""
+    """Bytes in R's file format, with one block for each list of lines."""
     number = lambda *values: struct.pack(f">{len(values)}I", *values)
     blocks = []
     for lines in novels:
@@ -139,7 +139,7 @@ def test_another_file_is_refused(tmp_path, capsys):
 
 
 def test_cleaning_writes_what_is_committed(tmp_path, monkeypatch):
-    """From a file that is made here of the committed texts; the real one is not in the repository."""
+    """Cleans a file made from the committed texts, since the original is not in the repository."""
     titles = {name: first for first, (name, _, _) in cleaning.NOVELS.items()}
     novels = [
         [titles[p.stem], "", "CHAPTER 1", "", *p.read_text().split("\n"), "", "FINIS"] for p in FOLDER.glob("*.txt")

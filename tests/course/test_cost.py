@@ -1,4 +1,4 @@
-"""What a call costs: counts of known operations, of right and of dear ways, and of those who lie about them."""
+"""What a call costs: counts for known operations, for cheap and expensive solutions, and for false counts."""
 
 import copy
 import math
@@ -33,7 +33,7 @@ def counts_of(run, watched=()):
     return meter.counts
 
 
-# Measures of known operations.
+# Counts of known operations.
 
 PRODUCTS = {
     "mm": lambda: A @ B,
@@ -74,7 +74,7 @@ def test_attention_built_in_costs_its_two_products(options):
 def test_views_cost_nothing_and_writing_in_place_costs_what_is_written():
     assert counts_of(lambda: A.T[1:].unsqueeze(0).expand(5, -1, -1))["entries"] == 0
     assert counts_of(lambda: A.clone().mul_(2.0))["entries"] == 2 * A.numel()
-    assert counts_of(lambda: torch.ones(9, 9).bool())["work"] == 81  # the boolean one is no scored pair
+    assert counts_of(lambda: torch.ones(9, 9).bool())["work"] == 81  # the Boolean copy is not counted as scored pairs
     assert counts_of(lambda: torch.ones(9, 9, dtype=torch.bool))["entries"] == 81
 
 
@@ -96,7 +96,7 @@ def test_a_slice_keeps_all_that_it_was_cut_from():
     assert ledger.kept() == 4000
     del whole
     assert ledger.kept() == 4000 and part.numel() == 2
-    part = part.clone()  # outside: not the ledger's
+    part = part.clone()  # made outside the ledger, so not counted
     assert ledger.kept() == 0 and part.numel() == 2
 
 
@@ -106,7 +106,7 @@ def test_tensors_without_storage_disturb_nobody():
 
 
 def test_counting_does_not_load_the_compiler():
-    """It would take a second, in each process of a student."""
+    """Loading it would take a second in each of a student's processes."""
     import subprocess
     import sys
 
@@ -117,7 +117,7 @@ def test_counting_does_not_load_the_compiler():
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": "course", "OMP_NUM_THREADS": "1"})
 
 
-# Right and dear ways, and where the limits lie between them.
+# Cheap and expensive solutions, and the limits between them.
 
 
 def spec_of(name):
@@ -137,14 +137,14 @@ def worst(case, outcome):
     )
 
 
-# (largest share of a limit that a right way may use, smallest that a dear way must use). Four blocks back cost only
-# twice what the most careful batched blocks do, so the limit stands between the two with less room.
+# (largest share of a limit that a cheap solution may use, smallest that an expensive one must use). Reading four blocks
+# back costs only twice as much as the most careful batched blocks, so here the limit has less room on both sides.
 ROOM = {"sparse.local_attention": (0.75, 1.4)}
 
 
 @pytest.mark.parametrize("name", in_their_units(WAYS))
 def test_limits_lie_far_from_right_and_from_dear_ways(name):
-    """Twice what any right way takes, and two thirds of what any dear way takes. Where nothing may happen, 0."""
+    """Limits are twice the cost of any cheap solution and two thirds of any expensive one's; 0 forbids any cost."""
     spec, record = spec_of(name), records.load(name)
     right, dear = WAYS[name]
     most, least = ROOM.get(name, (0.5, 1.5))
@@ -156,7 +156,7 @@ def test_limits_lie_far_from_right_and_from_dear_ways(name):
 
     for way in (spec.reference, *spec.alternatives, *right):
         assert all(difference(c, way) is None and worst(c, outcome_of(spec, c, way)[0]) <= most for c in limited), way
-    for way in dear:  # each in one of the cases: they ask for different kinds of cheap
+    for way in dear:  # each has to fail in one case: cases limit different measures
         found = [(c, difference(c, way)) for c in limited]
         assert any(
             d is not None
@@ -185,7 +185,7 @@ def test_the_reference_s_own_count_is_recorded(name):
                 assert cost.excess(step["cost"]["limits"], result["cost"]) is None
 
 
-# What a verdict says.
+# Messages of verdicts.
 
 
 def evaluated(name, implementation):
@@ -251,7 +251,7 @@ def test_counts_read_like_numbers(measure, count, text):
     assert cost.counted(measure, count) == text
 
 
-# Those who lie.
+# False counts.
 
 LIES = {
     "none": None,
@@ -298,7 +298,7 @@ def test_a_reply_brings_counts_through(text, passes):
     assert (found is None) == passes
 
 
-# How a spec states it.
+# Limits in a spec.
 
 
 @pytest.mark.parametrize(

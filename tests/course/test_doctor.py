@@ -1,4 +1,4 @@
-"""What `anatomy doctor` finds, and that its words say what to do. Each trouble is made here, one at a time."""
+"""What `anatomy doctor` finds, and that its messages say what to do. Each problem is created here, one at a time."""
 
 import errno
 import json
@@ -30,7 +30,7 @@ def notes(findings):
 
 
 def trial(tmp_path, **modules):
-    """What is found of the libraries where these modules are other ones. Each: name → its text."""
+    """The doctor's findings on the libraries with some modules replaced. modules: name → source text."""
     for name, text in modules.items():
         (tmp_path / f"{name}.py").write_text(text)
     before = os.environ.get("PYTHONPATH", "")
@@ -211,7 +211,7 @@ def test_a_full_disk(monkeypatch):
 
 @pytest.fixture
 def assets(tmp_path, monkeypatch):
-    """A small copy of the assets: two units."""
+    """A small copy of the assets, with two units."""
     folder = tmp_path / "assets"
     for name in ("units", "recordings"):
         (folder / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Drawings say what the references compute: shapes, wirings, masks, heads; and each is described in words."""
+"""Drawings agree with the references' shapes, wirings, masks and heads; each drawing has a text description."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -28,7 +28,7 @@ CONFIGURATIONS = {r.name: configuration(r.name) for r in models() if not lacking
 
 
 def every_panel():
-    """(name, panel) of all drawings that are tried."""
+    """Yields (name, panel) for all drawings to test."""
     for name, draw in stored.STORED.items():
         yield from ((name, p) for p in draw().panels)
     for name, c in CONFIGURATIONS.items():
@@ -57,7 +57,7 @@ def segments(wire):
 
 
 def on_wire(wire, label):
-    """Does the label stand on the wire?"""
+    """Whether the label is on the wire."""
     return any(
         min(x1, x2) - 1 <= label.x <= max(x1, x2) + 1 and min(y1, y2) - 1 <= label.y <= max(y1, y2) + 1
         for (x1, y1), (x2, y2) in segments(wire)
@@ -97,12 +97,12 @@ def extents(label):
 
 @pytest.mark.parametrize(("name", "panel"), PANELS, ids=[n for n, _ in PANELS])
 def test_words_keep_clear_of_each_other_and_of_boxes(name, panel):
-    """By estimated widths; ``test_drawings_browser`` measures the stored drawings."""
+    """Uses estimated widths; ``test_drawings_browser`` measures the stored drawings."""
     placed = [(label.text, extents(label)) for label in panel.labels]
     for i, (text, (x1, x2, y1, y2)) in enumerate(placed):
         assert x1 >= 0 and x2 <= panel.width + 8, f"{text!r} leaves the picture"
         for other, (a1, a2, b1, b2) in placed[i + 1 :]:
-            # Estimates are of the widest font: an eighth of a shape's width may be too much.
+            # Estimates assume the widest font and may exceed a shape's width by an eighth.
             assert not (x1 + 6 < a2 - 6 and a1 + 6 < x2 - 6 and y1 < b2 and b1 < y2), f"{text!r} meets {other!r}"
         for box in panel.boxes:
             if box.text:
@@ -128,7 +128,7 @@ def test_a_crossing_would_be_found():
 
 
 def outputs(module, run):
-    """Name of each submodule → shape of what it gave while ``run`` ran; those that run twice give their last."""
+    """dict submodule's name → shape of its last output during ``run``."""
     found = {}
     hooks = [
         m.register_forward_hook(
@@ -143,7 +143,7 @@ def outputs(module, run):
 
 
 def written(shape):
-    """A shape for B = 2 and T = 5, with these letters again."""
+    """A shape computed with B = 2 and T = 5, written with the letters B and T again."""
     return "(" + ", ".join(["B", "T", *map(str, shape[2:])]) + ")"
 
 

@@ -1,4 +1,4 @@
-"""Drawings as Chromium shows them: words that keep apart and can be read on a phone, in every theme, with names."""
+"""Drawings in Chromium: words don't overlap and can be read on a phone, in every theme; drawings have names."""
 
 import pytest
 from anatomy import drawings
@@ -24,7 +24,7 @@ DRAWN = stored.STORED | {
 }
 NARROWEST_TEXT = 11.0
 
-# For each svg: its own rectangle, those of its texts with the scale at which they are shown, and of its filled boxes.
+# For each svg: its own rectangle, its texts' rectangles with the scale at which they are shown, and its filled boxes.
 MEASURE = """() => [...document.querySelectorAll('svg.ad')].map((svg) => {
   const place = (e) => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
   const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
@@ -50,14 +50,14 @@ def show(browser, body, width=390, scheme="light", page_attributes=""):
 
 
 def faults(measured):
-    """What is wrong with the words of one svg, in words."""
+    """Messages about words in one svg that are too small, overlap, or leave the drawing or their box."""
     found, texts = [], measured["texts"]
     for i, t in enumerate(texts):
         if t["size"] < NARROWEST_TEXT - 0.01:
             found.append(f"{t['words']!r} is {t['size']:.1f} px")
         if not (measured["at"][0] <= t["at"][0] + 0.5 and t["at"][2] <= measured["at"][2] + 0.5):
             found.append(f"{t['words']!r} leaves the drawing")
-        # 3 px of the line's own air above and below the letters may be shared.
+        # Lines may overlap by 3 px, since a line has empty space above and below its letters.
         found += [f"{t['words']!r} meets {u['words']!r}" for u in texts[i + 1 :] if meet(t["at"], u["at"], 3)]
         own = [b for b in measured["boxes"] if b[0] < (t["at"][0] + t["at"][2]) / 2 < b[2] and meet(t["at"], b, 3)]
         for b in own:
@@ -87,7 +87,7 @@ def test_words_that_meet_would_be_found(browser):
 
 @pytest.mark.parametrize("name", stored.STORED)
 def test_stored_files_can_be_read_on_a_phone(name, browser):
-    """As an image that shrinks with the page; where a drawing is wide, the narrow file is for phones."""
+    """Drawings are images that shrink with the page; a wide drawing has a narrow file for phones."""
     narrow = ROOT / "assets" / "drawings" / f"{name}-narrow.svg"
     text = (narrow if narrow.exists() else ROOT / "assets" / "drawings" / f"{name}.svg").read_text(encoding="utf-8")
     page = show(browser, text.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1))

@@ -1,4 +1,4 @@
-"""Drawn wirings are those of the references: by running them on stand-ins, by number, and box by box."""
+"""Drawn wirings match the references': by running them on stand-ins, by number, and box by box."""
 
 import inspect
 
@@ -13,7 +13,7 @@ from autograder.reference.norms import GemmaRMSNorm, LayerNorm, RMSNorm
 
 
 def references():
-    """Name in the table → the reference's step as a function."""
+    """dict name in the table → the reference's step as a function."""
     found = {}
     for exercise in ("post_and_pre", "variants", "deepnorm", "parallel"):
         spec = exercises.get(f"placement.{exercise}")

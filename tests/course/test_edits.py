@@ -1,4 +1,4 @@
-"""The print of an outcome stays under rounding and changes with whatever else differs; a change is told by it."""
+"""An outcome's print survives rounding, changes with any other difference, and identifies a known change."""
 
 import pytest
 import torch

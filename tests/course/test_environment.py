@@ -1,4 +1,4 @@
-"""The two ways to install give the same set, and the files that say so are in step."""
+"""Both ways to install give the same set of packages, and the files that list it agree."""
 
 import ast
 import importlib.metadata
@@ -52,7 +52,7 @@ def test_instructors_tools_are_the_staffs_alone():
 
 
 def test_what_the_learners_package_imports_is_in_the_learners_lock():
-    """And nothing that only the staff's tools bring along."""
+    """The learner's package imports nothing that only the staff's tools install."""
     learner, found = pins("requirements.lock"), set()
     for path in sorted((ROOT / "course" / "anatomy").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -67,7 +67,7 @@ def test_what_the_learners_package_imports_is_in_the_learners_lock():
     distributions = importlib.metadata.packages_distributions()
     needed = {
         re.sub(r"[-_.]+", "-", d).lower()
-        for n in found - set(sys.stdlib_module_names) - {"anatomy", "google"}  # the second is on Colab alone
+        for n in found - set(sys.stdlib_module_names) - {"anatomy", "google"}  # google: only on Colab
         for d in distributions.get(n, [n])
     }
     needed -= set(extras())
@@ -75,7 +75,7 @@ def test_what_the_learners_package_imports_is_in_the_learners_lock():
 
 
 def extras():
-    """What the package can do without, and says so: name → version."""
+    """dict name → version of the package's optional dependencies."""
     project = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text())["project"]
     return dict(pin.split("==") for pins in project["optional-dependencies"].values() for pin in pins)
 

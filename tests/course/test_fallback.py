@@ -1,4 +1,4 @@
-"""What is said where nothing is named: which argument, what the code takes it for, and that the numbers are right."""
+"""Messages for mistakes that have no name: the argument, what the code takes it for, and right numbers."""
 
 import inspect
 
@@ -21,11 +21,11 @@ def messages(*functions, of=ID):
     return [m.message for m in verdict_on(of, functions).mistakes]
 
 
-# ── what calls with other arguments show ─────────────────────────────────────────────────────────────────────────────
+# ── findings from calls with changed arguments ───────────────────────────────────────────────────────────────────────
 
 
 def wrong(exercise_id, **changed):
-    """The messages for a reference in which some functions are replaced. changed: target → f(right, *args)."""
+    """Messages for a reference with some functions replaced. changed: target → f(right, *args)."""
     exercise = exercises.get(exercise_id)
     functions = exercise.functions(exercise.reference)
     for name, f in changed.items():
@@ -37,7 +37,7 @@ def wrong(exercise_id, **changed):
 
 
 def unnamed(monkeypatch):
-    """No known mistake is named: what is said then?"""
+    """Turns the naming of known mistakes off."""
     from anatomy.judge import naming
 
     monkeypatch.setattr(naming, "named", lambda *args: None)
@@ -115,7 +115,7 @@ def test_what_is_printed_while_probing_is_not_shown(capsys):
     assert before == len(record.cases) and capsys.readouterr().out == ""
 
 
-# ── that the numbers are right is said ───────────────────────────────────────────────────────────────────────────────
+# ── messages that the numbers are right ──────────────────────────────────────────────────────────────────────────────
 
 
 def test_right_numbers_of_another_dtype():

@@ -1,4 +1,4 @@
-"""What stands under a figure: its numbers as a table, its alternative text, and what a notebook displays of it."""
+"""What comes with a figure: its numbers as a table, its alternative text, and what a notebook displays."""
 
 import json
 from html.parser import HTMLParser
@@ -31,7 +31,7 @@ def style():
 
 
 class Tables(HTMLParser):
-    """Captions, header cells with their scopes, and rows of all tables of a page; its images and their alternatives."""
+    """All tables of a page (captions, scopes of header cells, rows), and its images with their alternative texts."""
 
     def __init__(self, text):
         super().__init__()
@@ -60,7 +60,7 @@ class Tables(HTMLParser):
 
 
 def column(table, name):
-    """Name of a row → what stands in one column, without what stands in brackets."""
+    """dict row's name → its text in one column, without the part in brackets."""
     at = table["columns"].index(name)
     return {row[0]: row[at].split(" (")[0] for row in table["rows"]}
 
@@ -112,7 +112,7 @@ def test_the_numbers_of_bars_dots_and_their_names_are_the_recorded_ones():
 
 
 def test_lines_that_are_named_differ_without_color():
-    """In each panel no two named lines have the same dashes and markers: a gray print tells them apart."""
+    """In each panel no two named lines have the same dashes and markers, so that a gray print tells them apart."""
     for name in NAMES:
         figure, _ = drawn.DRAWINGS[name](recorded(name))
         for ax in figure.axes:
@@ -299,7 +299,7 @@ def test_a_long_line_is_thinned_and_says_so():
     ],
 )
 def test_what_has_no_table_is_shown_without_one(draw):
-    """Rather no number than a wrong one: a learner may draw anything."""
+    """A learner may draw anything, and no number is better than a wrong one."""
     draw()
     data, _ = bundle(plt.gcf())
     assert "<table" not in data["text/html"] and "<img" in data["text/html"]
@@ -384,7 +384,7 @@ def test_the_page_needs_no_table():
 
 
 def test_the_course_draws_figures_in_one_way():
-    """No notebook shows a figure past what carries alternative text and numbers."""
+    """Every notebook shows its figures in the way that adds alternative text and numbers."""
     for path in sorted((ROOT / "solutions").glob("*.py")):
         text = path.read_text(encoding="utf-8")
         assert "plt.show(" not in text and "savefig(" not in text, path.name

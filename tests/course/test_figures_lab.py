@@ -1,4 +1,4 @@
-"""Figures in a real JupyterLab: both themes, also a learner's own plot, and the keys inside the table."""
+"""Figures in a real JupyterLab: both themes, for a learner's own plot too, and the keyboard inside the table."""
 
 import io
 
@@ -19,7 +19,7 @@ CELLS = (
 
 
 def shade(picture):
-    """Color of the paper, near the picture's corner."""
+    """The background color, near the picture's corner."""
     shot = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
     return to_hex([v / 255 for v in shot.getpixel((3, 3))])
 

@@ -1,4 +1,4 @@
-"""Figures in Chromium: contrast of all that is drawn, in both themes, and whose theme they follow."""
+"""Figures in Chromium: contrast of everything drawn, in both themes, and whose theme they follow."""
 
 import io
 import json
@@ -14,8 +14,8 @@ from autograder.recording import figures as drawn
 
 pytestmark = pytest.mark.browser
 
-# One line for each color and kind of what is drawn: what it is, its color and how opaque it is. Bands and grids are
-# behind the series, and weaker than half; the cells of color bars are data.
+# One line for each kind and color of shape: its kind, color and opacity. Leaves out bands and grids, which are behind
+# the series and less than half opaque, and the cells of color bars, which are data.
 DRAWN = """() => {
   const found = new Set();
   const shapes = document.querySelectorAll('text, use, path:not(defs path), pattern rect, pattern path');
@@ -36,7 +36,7 @@ LIVE = "bars, lines, marks"
 
 
 def live():
-    """A figure with what figures of the course have: lines of all colors, bars, marks, an image, colored text."""
+    """A figure with all that the course's figures use: lines of all colors, bars, marks, an image, colored text."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
@@ -88,7 +88,7 @@ def test_all_that_is_drawn_is_seen(browser, tmp_path, name, scheme, paper):
 
 
 def shade(tab):
-    """Color of the first picture's paper, near its corner."""
+    """The first picture's background color, near its corner."""
     shot = Image.open(io.BytesIO(tab.locator(".ta-figure img").first.screenshot())).convert("RGB")
     return to_hex([v / 255 for v in shot.getpixel((3, 3))])
 
@@ -96,7 +96,7 @@ def shade(tab):
 @pytest.mark.parametrize(
     "body, scheme, paper",
     [
-        ('data-jp-theme-light="true"', "dark", LIGHT),  # JupyterLab's theme counts, and not the system's
+        ('data-jp-theme-light="true"', "dark", LIGHT),  # JupyterLab's theme counts, not the system's
         ('data-jp-theme-light="false"', "light", DARK),
         ('data-vscode-theme-kind="vscode-light"', "dark", LIGHT),
         ('data-vscode-theme-kind="vscode-high-contrast"', "light", DARK),

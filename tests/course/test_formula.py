@@ -1,4 +1,4 @@
-"""Formulas are written as SymPy writes them, without SymPy, and briefly."""
+"""Formulas are written as SymPy writes them, but without SymPy, and briefly."""
 
 import time
 
@@ -98,7 +98,7 @@ def test_numbers_beyond_all_floats_are_a_difference_and_no_error():
 
 def test_what_cannot_be_sent_whole_is_named_and_not_cut_to_something_else():
     shared = x
-    for _ in range(40):  # written out, a tree of 2**40 parts
+    for _ in range(40):  # written out: a tree of 2**40 parts
         shared = sympy.Add(shared, shared, evaluate=False)
     for value in (sympy.Integer(10) ** 5_000, sympy.Rational(1, 10**30), shared):
         tree = encode(value, {})["sympy"]

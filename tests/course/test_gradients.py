@@ -1,4 +1,4 @@
-"""Gradients are judged wherever a case asks for them; where a text says "by hand", autograd is named and refused."""
+"""Gradients are judged in each case that asks for them; where a text says "by hand", autograd is named and refused."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from autograder.judge.spec import Case, Exercise, Program, call
 
 
 def parts(x, weight):
-    """Two trained results and one that is not."""
+    """Two results that have gradients and one that has none."""
     return weight * x, (weight * x).sum(-1), (x > 0).sum()
 
 
@@ -50,7 +50,7 @@ def test_every_floating_result_is_trained_through():
 
 
 def test_a_given_gradient_is_not_stretched_over_a_result_of_another_shape():
-    """As ``backward`` says it: that is how a mistake which returns one row instead of all is recorded."""
+    """Raises the error of ``backward``, which is how a mistake that returns one row instead of all is recorded."""
     case = Case("given", "a gradient that is given", lambda g: call(g.randn(2, 3), grad=[0], cotangent=g.randn(2, 3)))
     drawn = draw_record(toy(lambda x: 2 * x, case)).cases[0]
     run = lambda f: runner.run_program(drawn.program, drawn.tensors, {"parts": f})[0]["results"][0]

@@ -1,4 +1,4 @@
-"""What a function is given belongs to its caller: tensors, and lists and dicts that hold them."""
+"""A function's arguments belong to its caller: tensors, and lists and dicts that hold them."""
 
 import copy
 
@@ -10,7 +10,7 @@ from autograder.judge.spec import Program, Ref
 
 
 def changed(function, *args, **kwargs):
-    """What the outcome says was changed."""
+    """The arguments that the outcome lists as changed."""
     program = Program().call(*args, **kwargs)
     outcome, _ = runner.run_program(program.finish("f"), program.tensors, {"f": function})
     assert "raises" not in outcome["results"][0], outcome
@@ -108,7 +108,7 @@ def test_a_tensor_inside_one_is_a_tensor_that_was_given():
 
 
 def test_what_an_earlier_call_returned_may_grow():
-    """A cache that is handed on belongs to the learner's code."""
+    """A cache that is passed from call to call belongs to the learner's code."""
 
     def grow(cache):
         return [cache] if isinstance(cache, int) else cache.append(3)

@@ -1,4 +1,4 @@
-"""How `make lab` starts JupyterLab: the learner's own copies, the first page, and nothing in its way."""
+"""How `make lab` starts JupyterLab: with the learner's own copies, on the first page, without questions or hangs."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def ask(url):
 
 
 def test_a_first_start_has_no_questions_and_no_instructors_tools(tmp_path):
-    """In the staff's environment, where all of them are installed."""
+    """Runs in the staff's environment, where all the instructors' tools are installed."""
     root = course(tmp_path)
     workspace.start(at(root), lambda line: None)
     with start_lab(root / "work") as url:
@@ -109,7 +109,7 @@ def test_bad_words_on_the_command_line_are_one_sentence(capsys, tmp_path, monkey
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_what_never_ends_and_what_turns_in_circles_hold_nobody_up(tmp_path):
-    """In a process of its own, since a test that waits for a pipe would wait for ever."""
+    """Runs in a separate process, since a test that waits for a pipe would wait forever."""
     folder, loop, odd = tmp_path / "own", tmp_path / "loop", tmp_path / "red \x1b[31m"
     for unit, make in {"00-start-here": os.mkfifo, "01-attention": lambda p: p.symlink_to("/dev/zero")}.items():
         (folder / unit).mkdir(parents=True)

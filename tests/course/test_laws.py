@@ -1,4 +1,4 @@
-"""Random numbers are judged by their law: right draws hardly ever fail, other laws do, and the sentence says how."""
+"""Random numbers are judged by their law: right draws hardly ever fail, other laws do, and the message says how."""
 
 import math
 
@@ -26,7 +26,7 @@ def test_few_draws_pass_too(size):
 
 
 def test_the_bound_is_the_one_of_massart():
-    """At level 5 % instead, about that share fails, and not more."""
+    """At a level of 5 %, about 5 % of right draws fail, and no more."""
     n, failed = 400, 0
     limit = math.sqrt(math.log(2 / 0.05) / (2 * n))
     for seed in range(2000):

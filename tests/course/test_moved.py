@@ -1,4 +1,4 @@
-"""Modules that moved are found under the names that they had in 0.2, for one release; what notebooks import stays."""
+"""Moved modules keep their names of 0.2 for one release; modules that notebooks import keep theirs."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from autograder import ROOT
 from autograder.grading.book.late import PerDay
 from autograder.notebooks.release import NamedStub
 
-# As they lay side by side, but for ``progress``, which is looked at below.
+# The flat modules of 0.2, except ``progress``, which is tested below.
 OLD = """advice asking assets carry cases certificate certificate_page checks claims codec command compare contrast cost
     cotangents diagnosis doctor doctor_folders edits elsewhere files findings fingerprint forms formula frames gallery
     installation judging lab laws likeness loop naming newer places plots predictions printed probing progress_page
@@ -53,7 +53,7 @@ def test_an_old_module_runs_as_a_program():
 
 
 def test_a_file_that_an_older_release_left_behind_is_not_imported(tmp_path):
-    """A zip that is unpacked over a course folder takes no file away."""
+    """Unpacking a zip over a course folder removes no file."""
     subprocess.run(["cp", "-r", str(ROOT / "course" / "anatomy"), str(tmp_path)], check=True)
     (tmp_path / "anatomy" / "codec.py").write_text("raise RuntimeError('an old file')\n", encoding="utf-8")
     (tmp_path / "anatomy" / "progress.py").write_text("raise RuntimeError('an old file')\n", encoding="utf-8")
@@ -63,7 +63,7 @@ def test_a_file_that_an_older_release_left_behind_is_not_imported(tmp_path):
 
 
 def test_an_instructors_own_settings_may_name_what_moved():
-    """As nbgrader finds them: by the dotted name."""
+    """nbgrader finds them by their dotted names."""
     named = """environment.find_alembic stamps.careful late.PerDay nbgrader_steps.SubmissionExporter
         nbgrader_steps.JudgedExecute nbgrader_steps.RecordVerdicts nbgrader_steps.FeedbackExporter
         nbgrader_steps.InertOutputs exchange.CarefulCollect exchange.CarefulList rubric.ShowRubric""".split()
@@ -74,7 +74,7 @@ def test_an_instructors_own_settings_may_name_what_moved():
 
 @pytest.mark.parametrize("folder", ["solutions", "course"])
 def test_notebooks_import_no_old_name(folder):
-    """They are the learner's: a name that they use is no name for one release."""
+    """Notebooks belong to learners, so they must not use names that last for only one release."""
     for path in (ROOT / folder).glob("*/*.ipynb"):
         text = path.read_text(encoding="utf-8")
         named = set(re.findall(r"\banatomy\.\w+", text))

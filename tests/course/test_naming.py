@@ -1,4 +1,4 @@
-"""Known mistakes are named from what a learner's code gives, and a coincidence names nothing."""
+"""Known mistakes are named from the results of a learner's code, and a coincidence names nothing."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def mutants(exercise_id):
 
 
 def as_floats(function):
-    """The same function, with 0-d tensors as Python numbers (and numbers as 0-d tensors the other way round)."""
+    """The same function, with 0-d tensors converted to Python numbers."""
 
     def plain(value):
         if isinstance(value, tuple):
@@ -47,7 +47,7 @@ def as_tensors(function):
 @pytest.mark.parametrize("change", [as_floats, as_tensors])
 @pytest.mark.parametrize(
     "spec, mutant",
-    # Not those that return no two numbers, or whose mistake is the very form.
+    # Not mutants that don't return two numbers, or whose mistake is the form of the result.
     [m for m in mutants("ffn.paired_difference") if m[1].name not in ("tensors", "mean_only")],
     ids=lambda x: getattr(x, "name", ""),
 )
@@ -77,13 +77,13 @@ def likeness(known, mine, deliberate=frozenset({"ValueError"})):
 
 
 def loading(owner, name, size):
-    """What torch raises where a weight has another size."""
+    """The error that torch raises for a weight of a different size."""
     told = f"size mismatch for {name}: copying a param with shape torch.Size([3]), the model's is torch.Size([{size}])."
     return "RuntimeError", f"Error(s) in loading state_dict for {owner}:\n\t{told}"
 
 
 def lacking(*names):
-    """What torch raises where names are missing, which it lists in any order."""
+    """The error that torch raises for missing names, which it lists in any order."""
     listed = ", ".join(f'"{name}.weight"' for name in names)
     return "RuntimeError", f"Error(s) in loading state_dict for A:\n\tMissing key(s) in state_dict: {listed}. "
 
@@ -111,7 +111,7 @@ def test_errors_are_alike_by_type_and_words(known, mine, like):
 
 
 def test_an_error_alone_does_not_name_a_wrong_number():
-    """``bits`` unchecked looks like every mistake without that check, also where the passed numbers rule it out."""
+    """Unchecked ``bits`` look like every mistake without that check, even if passed cases rule the mistake out."""
     source = """
 def quantize(x, dim, bits=8):
     if not 2 <= bits <= 9:
@@ -137,26 +137,26 @@ def test_nan_alone_names_nothing_unless_all_cases_agree():
 
 
 def test_a_mistake_that_would_fail_a_passed_case_is_not_named():
-    """From a real survey: the cache that wraps round writes at slot 0 in the last case only, not from the start."""
+    """From a real survey: the cache that wraps around writes at slot 0 in the last case only, not from the start."""
     from autograder.messages import examples
 
     wraps = next(v for title, _, v, _ in examples() if title == "wraps round")
     assert [m.name for m in wraps.mistakes] == ["starts_over"] and "starts over at slot 0" in wraps.mistakes[0].message
 
 
-# A toy exercise: what names a mistake is shown on results that are given, not computed.
+# A toy exercise: tests of naming use given results instead of computed ones.
 def toy(cases, learner):
-    """The name of the mistake that explains all, or None. cases: for each case (right, {mistake: result}); learner: a
-    result for each.
+    """The name of the mistake that explains all cases, or None.
 
-    A result is a value, or an exception that is raised. A case is of function ``f`` unless it is a dict with ``of``.
+    cases: for each case (right, {mistake: result}), with an entry ``of`` if its function is not ``f``. learner: one
+    result per case. A result is a value, or an exception that is raised.
     """
     first = judged(cases, learner).mistakes[0]
     return None if first.name.startswith("generic.") or first.message.startswith("In ") else first.name
 
 
 def judged(cases, learner):
-    """The Verdict in which ``toy`` looks."""
+    """The Verdict on a toy exercise; arguments as of ``toy``."""
     listed = []
     for i, (right, wrong) in enumerate(cases):
         wrong = dict(wrong)
@@ -185,7 +185,7 @@ def outcome(value):
 
 @dataclass
 class Written:
-    """A result whose function has written into its input."""
+    """A result whose function has changed its input."""
 
     value: torch.Tensor
 
@@ -213,7 +213,7 @@ def test_one_of_two_mistakes_is_named_and_the_rest_said_to_remain():
 
 
 def test_a_mistake_is_no_part_of_an_answer_that_gives_the_same_by_chance():
-    """In one of many cases; where little is wrong; where it would fail a case that passes; where two would be it."""
+    """In only one of many cases; in small results; if it would fail a passed case; if two mistakes fit."""
     one, two = (RIGHT, {"a": WRONG, "b": WRONG}), (OTHER, {"a": WRONG, "b": THIRD})
     both = THIRD + WRONG
     for cases, learner in (
@@ -247,7 +247,7 @@ def test_a_check_that_is_missing_as_well_hides_no_name():
 
 
 def test_a_missing_check_is_named_only_where_all_else_agrees():
-    """A limit that is too lax is not the mistake that checks nothing, nor one that is wrong in its numbers."""
+    """A check that is too lax is neither the mistake that checks nothing nor a mistake in the numbers."""
     cases = [(RIGHT, {"a": WRONG, "unchecked": RIGHT}), (REFUSED, {"a": WRONG, "unchecked": WRONG})]
     cases.append((REFUSED, {"a": WRONG, "unchecked": WRONG}))
     assert toy(cases, [RIGHT, WRONG, WRONG]) == "unchecked"
@@ -325,7 +325,7 @@ def test_a_result_that_is_cut_off_is_told_from_one_that_is_not():
 
 
 def test_what_another_function_makes_of_a_wrong_result_is_its_own():
-    """``f`` is wrong as in the mistake; ``g``, called next, is wrong in a way of its own."""
+    """``f`` is wrong as in the mistake; ``g``, called next, is wrong in its own way."""
     call = {"on": None, "method": None, "args": {"list": []}, "kwargs": {"dict": []}}
     program = {"steps": [call | {"call": "f"}, call | {"call": "g"}]}
 

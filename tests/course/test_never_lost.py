@@ -1,7 +1,7 @@
-"""Killed at any moment, no command loses an answer, leaves half a notebook, or needs more than to be run again.
+"""A command killed at any moment loses no answer, leaves no half-written notebook, and only needs to be run again.
 
-Each command runs in a forked process that ends itself, without any cleaning up, at its n-th step that touches a file
-(an audit event, or a sync of written bytes), for every n until it gets through. A few more are killed by the clock.
+Each command runs in a forked process that exits, without any cleanup, at its n-th step that touches a file (an audit
+event, or a sync of written bytes), for every n until the command finishes. A few more are killed after a time.
 """
 
 import functools
@@ -30,7 +30,7 @@ MINE = {ANSWER, OWN, GONE}
 
 
 def run(command, step=None, root=None):
-    """Exit status of ``command()`` in a process of its own, which dies at its step number ``step``."""
+    """Runs ``command()`` in a forked process that dies at its step number ``step``; returns its exit status."""
     sys.stdout.flush()
     child = os.fork()
     if child:
@@ -61,8 +61,8 @@ def die_at(step, root):
 
 
 def every_moment(make, command, check, stride=1):
-    """Kills ``command(root)`` at each of its steps (or each ``stride``-th), over a fresh ``make()`` each time, and runs
-    it again. Returns how often it was killed."""
+    """Kills ``command(root)`` at each of its steps (or each ``stride``-th) and runs it again, each time in a fresh
+    folder ``make()``. Returns how often it was killed."""
     for step in range(1, 2000, stride):
         root = make()
         status = run(lambda root=root: command(root), step, root)
@@ -76,13 +76,13 @@ def every_moment(make, command, check, stride=1):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """A killed process needs no sync, only a machine that loses its power does; hundreds of them take a minute."""
+    """Turns fsync off: only a power failure needs it, not a killed process, and hundreds of calls take a minute."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture
 def fresh(tmp_path):
-    """fresh(build) → a new folder that ``build`` filled; the one before is removed."""
+    """fresh(fill) → a new folder filled by ``fill``; removes the previous one."""
     import shutil
 
     def make(fill):
@@ -94,7 +94,7 @@ def fresh(tmp_path):
 
 
 def all_books(root):
-    return {p: texts(p) for p in root.rglob("*.ipynb")}  # texts() fails for half a notebook
+    return {p: texts(p) for p in root.rglob("*.ipynb")}  # texts() fails for an incomplete notebook
 
 
 def nothing_lost(root, mine=MINE):
@@ -104,7 +104,7 @@ def nothing_lost(root, mine=MINE):
 
 
 def learner(root):
-    """Answers in the working copy of one unit, and in the released notebook of the other."""
+    """A folder with answers in the working copy of one unit and in the released notebook of the other."""
     course(root)
     assert workspace.start(at(root), lambda line: None) == 0
     write_answers(workspace.working(at(root), UNIT))
@@ -122,7 +122,7 @@ def both_there(root, finished=False):
 
 
 def test_make_lab(fresh):
-    """What `make lab` does before it hands over to JupyterLab."""
+    """Tests what `make lab` does before it starts JupyterLab."""
     moments = every_moment(lambda: fresh(learner), lambda root: workspace.start(at(root)), both_there)
     assert moments >= 20, moments
 
@@ -155,12 +155,12 @@ def test_make_update_from_a_package(fresh, tmp_path):
 
 
 def installed(root):
-    """A wheel's notebooks, of the second release, and a learner's folder with answers from the first."""
+    """A wheel's notebooks of the second release, and a learner's folder with answers to the first."""
     course(root)
     where = Place(root / "course", root / "mine", None)
     assert workspace.start(where, lambda line: None) == 0
     write_answers(workspace.working(where, UNIT))
-    course(root, SECOND)  # what pip does: other notebooks in its own folder
+    course(root, SECOND)  # as pip does: new notebooks in its own folder
     return root
 
 
@@ -191,7 +191,7 @@ def test_anatomy_lab_of_an_installed_course(fresh):
 
 
 def repository(root):
-    """A checkout whose course/ holds one notebook with answers and one as built, both of an earlier release."""
+    """A checkout whose course/ holds one notebook with answers and one unchanged, both of an earlier release."""
     course(root)
     write_answers(workspace.released(at(root), UNIT))
     for words in (["init", "-q"], ["add", "."]):
@@ -206,7 +206,7 @@ def made_by_build(root):
 
 @pytest.fixture
 def building(monkeypatch):
-    """building(root) points build and release at a checkout of ours."""
+    """building(root) makes build and release work on the checkout ``root``."""
 
     def point(root):
         for module in (build, package):
@@ -246,7 +246,7 @@ def test_make_release_over_answers_makes_no_package(fresh, building, capsys):
 
 def test_make_release_never_leaves_half_a_package(fresh, building):
     def ready(root):
-        """Built, with a package of the release before, and a learner's answers in work/."""
+        """A built checkout with the previous release's package, and a learner's answers in work/."""
         repository(root)
         for path, content in made_by_build(root).items():
             path.write_bytes(content)

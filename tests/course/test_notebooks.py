@@ -1,4 +1,4 @@
-"""Every notebook is written to the course's measure. (With the solutions in they run in ``tests/browser``.)"""
+"""Every notebook follows the course's rules. (``tests/browser`` runs the notebooks with their solutions.)"""
 
 import ast
 import re
@@ -56,7 +56,7 @@ def test_every_unit_has_its_parts(unit):
 
 @pytest.mark.parametrize("unit", UNITS[1:])
 def test_the_core_path_is_one_sitting(unit):
-    """60 to 100 minutes, reading included; the unit's first cell says how long it and the extensions take."""
+    """It takes 60 to 100 minutes, with reading; the unit's first cell states its time and that of the extensions."""
     text = units.load(unit)
     core = [e for e in text["exercises"] if not e["extension"]]
     more = [e for e in text["exercises"] if e["extension"]]
@@ -101,10 +101,10 @@ def test_answers_are_folded_away_and_nothing_else_is(unit):
     for path in (ROOT / "solutions" / unit / f"{unit}.ipynb", ROOT / "course" / unit / f"{unit}.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:
             if cell.id == FIRST_CELL:
-                continue  # nothing to read at home; tests/elsewhere/ says what it does
+                continue  # does nothing on the learner's own computer; tested in tests/elsewhere/
             holds = cell.cell_type == "code" and re.search(r"^reveal\(", cell.source, flags=re.M)
             assert bool(holds) == cell.metadata.get("jupyter", {}).get("source_hidden", False), cell.source
-            if holds:  # JupyterLab goes on showing the first line
+            if holds:  # JupyterLab still shows the first line
                 first = cell.source.split("\n")[0]
                 assert re.fullmatch(r'reveal\("[\w.]+",', first), first
 
@@ -140,12 +140,12 @@ def test_a_hint_can_be_seen_only_when_the_one_before_is_open(unit):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_stub_gives_nothing_away(unit):
-    """Its error names the exercise; what to write stands in the statement, and how in the hints."""
+    """Its error only names the exercise; the statement says what to write, and the hints say how."""
     book = nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4)
     stubs = [c.source for c in book.cells if c.id.startswith("solve-")]
     for text in stubs:
         if re.match(r"parts\.bring\([^()]*\)", text):
-            continue  # the answer is code of earlier units, and this line fetches the learner's own
+            continue  # the answer is code of earlier units, and this line fetches the learner's
         said = re.findall(r"raise NotImplementedError\((.*)\)", text)
         assert said and all(re.fullmatch(r'"[a-z_]+\.[a-z0-9_]+: your code goes here"', s) for s in said), said
 
@@ -164,7 +164,7 @@ def test_images_have_alt_text_and_nothing_comes_from_elsewhere(unit):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_nothing_hangs_on_an_answer_before_the_first_check(unit):
-    """Until then a learner runs what runs in the solved notebook. (``tests/exercises`` ask about stubs.)"""
+    """Until then the released notebook equals the solved one. (``tests/exercises`` tests the stubs.)"""
     released = nbformat.read(ROOT / "course" / unit / f"{unit}.ipynb", as_version=4)
     at = next(i for i, c in enumerate(released.cells) if c.id.startswith("solve-"))
     for mine, solved in zip(released.cells[:at], source(unit).cells[:at], strict=True):

@@ -1,4 +1,4 @@
-"""The units are one course: each says what it needs and uses it, opens and ends as the others do, and is as hard."""
+"""The units form one course: each states what it needs and uses it, has the common form, and is about as hard."""
 
 import re
 
@@ -9,12 +9,12 @@ from autograder.course_uses import REFERENCE, closure, uses, vocabulary
 from autograder.notebooks import facts
 
 UNITS = facts.names()
-# Named for comparison only: nothing of that unit has to be known. Each with the words that are true of its place.
+# Units named only for comparison, which learners need not know, with words from the cell that names the unit.
 ONLY_MENTIONED = {
-    ("11-assembly", "10-stability"): "a method each",  # the soft cap is given
-    ("13-scale-and-cost", "04-ffn-and-gating"): "tried this claim forward",  # the claim is told again
+    ("11-assembly", "10-stability"): "a method each",  # the soft cap's code is given
+    ("13-scale-and-cost", "04-ffn-and-gating"): "tried this claim forward",  # the claim is restated
 }
-MINUTES = {1: (2, 6), 2: (4, 12), 3: (8, 25), 4: (14, 25), 5: (25, 60)}  # of an exercise of that difficulty
+MINUTES = {1: (2, 6), 2: (4, 12), 3: (8, 25), 4: (14, 25), 5: (25, 60)}  # difficulty of an exercise → (least, most)
 
 
 # ---- prerequisites -------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ def test_what_a_unit_uses_stands_in_its_prerequisites(name):
 
 @pytest.mark.parametrize("name", UNITS[1:])
 def test_what_stands_in_the_prerequisites_is_used(name):
-    """A unit that is named for the core path: its words are spoken there, or the text refers to it."""
+    """The core path uses the words of each unit that it needs, or refers to it."""
     spoken, referred = vocabulary(name), {u.unit for u in uses(name) if not u.extension}
     for needed in facts.unit(name).needs.core:
         assert needed in referred or spoken[needed] >= (1 if needed == UNITS[0] else 2), f"{needed} is not used"
@@ -56,7 +56,7 @@ def test_the_line_of_prerequisites_has_one_form(name):
 
 
 def test_a_need_that_is_not_stated_would_be_seen(monkeypatch):
-    """The real unit 12, with a line of prerequisites that forgets unit 08 and all that would bring it along."""
+    """Unit 12, with prerequisites that leave out unit 08 and every unit that needs it."""
     unit = facts.unit("12-language-model")
     forgetful = facts.Unit(unit.name, unit.text, unit.cells, facts.Needs("unit 01", ("01-attention",)))
     real = facts.unit
@@ -65,14 +65,14 @@ def test_a_need_that_is_not_stated_would_be_seen(monkeypatch):
     assert {"06-rope", "11-assembly"} <= used
 
 
-# ---- opening, handing over ------------------------------------------------------------------------------------
+# ---- beginnings and ends --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", UNITS)
 def test_units_open_alike(name):
     first, second = [c for c in facts.unit(name).cells if c.id != "elsewhere"][:2]
     assert second.source.startswith("## A puzzle before anything else\n")
-    if name != UNITS[0]:  # the tour has one aim, in one sentence
+    if name != UNITS[0]:  # unit 00 has one aim, in one sentence
         aims = re.search(r"\*\*You will be able to\*\*\n\n((?:- .+\n)+)\n\*\*Prereq", first.source)
         assert aims, first.source
         lines = aims[1].strip().split("\n")
@@ -92,7 +92,7 @@ def test_a_unit_hands_over_to_the_next(name):
         assert len(ending.split()) >= 8, "say in a sentence what is still open"
 
 
-# ---- even -----------------------------------------------------------------------------------------------------
+# ---- difficulty -----------------------------------------------------------------------------------------------
 
 
 def test_difficulty_goes_with_minutes():

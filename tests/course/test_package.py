@@ -1,4 +1,4 @@
-"""The student package: the learner's wing alone, and it works."""
+"""The student package: it holds only the learner's wing, and it works."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ import pytest
 from autograder.build import package
 from tests import learner
 
-pytestmark = pytest.mark.xdist_group("student-package")  # it is built once
+pytestmark = pytest.mark.xdist_group("student-package")  # so that it is built once
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_what_is_listed_is_what_git_tracks():
 
 @pytest.fixture(scope="module")
 def source_archive(tmp_path_factory):
-    """The files of the learner's wing without git, in a folder that lies in somebody else's checkout."""
+    """The learner's wing without git, in a folder inside an unrelated checkout."""
     above = tmp_path_factory.mktemp("checkout")
     subprocess.run(["git", "init", "-q"], cwd=above, check=True)
     root = above / "archive"
@@ -63,7 +63,7 @@ def source_archive(tmp_path_factory):
         path.write_bytes(content)
     (root / "docs").mkdir()
     for page in ("students.md", "learners.md"):
-        (root / page).rename(root / "docs" / page)  # where a source archive has it
+        (root / page).rename(root / "docs" / page)  # their place in a source archive
     return root
 
 
@@ -75,7 +75,7 @@ def test_a_source_archive_without_git_makes_the_same_package(source_archive, mon
         path.write_text("{}")
     (source_archive / "course" / "anatomy" / "stray.py").symlink_to("/etc/hostname")
     assert package.contents(source_archive) == package.contents()
-    monkeypatch.setenv("PATH", "")  # no git on this machine
+    monkeypatch.setenv("PATH", "")  # like a machine without git
     assert package.contents(source_archive) == package.contents()
 
 
@@ -99,7 +99,7 @@ def test_make_help_works_without_the_staffs_targets(unpacked):
 
 @contextmanager
 def running(folder, env, *options):
-    """`make lab` in a folder; yields (process, port, log). Its processes end with the block, however that ends."""
+    """Runs `make lab` in a folder; yields (process, port, log). Ends its processes on leaving the block."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
@@ -114,7 +114,7 @@ def running(folder, env, *options):
     try:
         yield server, port, log
     finally:
-        # Its own session, so nobody else's processes. An interrupt may not have reached all of them.
+        # The server has its own session, so this ends only its processes. An interrupt may not have reached them all.
         for number, patience in ((signal.SIGTERM, 20), (signal.SIGKILL, 20)):
             with suppress(ProcessLookupError):
                 os.killpg(server.pid, number)
@@ -127,7 +127,7 @@ def running(folder, env, *options):
 
 @pytest.mark.slow
 def test_make_lab_serves_the_first_page_from_a_fresh_environment(tmp_path_factory, tmp_path):
-    """The README's first command, on the zip, from nothing but Python with pip and venv."""
+    """Runs the README's first command on the zip, with only Python, pip and venv installed."""
     unpacked, env = learner.course_folder(tmp_path_factory), learner.clean_environment()
     env |= {
         "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),

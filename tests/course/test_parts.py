@@ -1,4 +1,4 @@
-"""A learner's passed answers in another notebook: found, judged as they are saved, used, and brought as code."""
+"""A learner's passed answers in another notebook: found, judged as saved, used, and brought as code."""
 
 import _thread
 import json
@@ -23,19 +23,19 @@ from .learners_folder import COMPLETE, cell_of, own_cell, released, save, write_
 NORM, ATTENTION, ROPE, CACHE = "02-normalization", "01-attention", "06-rope", "08-kv-cache-and-gqa"
 RMS, LAYER, HALF = "norm.rms_norm", "norm.layer_norm", "rope.apply_rope_half"
 RIGHT = "def rms_norm(x, weight, eps=1e-6):\n    return weight * x * (x.square().mean(-1, keepdim=True) + eps).rsqrt()"
-# What needs nothing of another unit than those that the hand-written answers were made for.
+# The units that have hand-written answers, which also need no others.
 BEFORE = [u for u in exercises.units() if u < "11"]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder for a learner's notebooks, where the parts look for them."""
+    """An empty folder, in which ``parts`` looks for the learner's notebooks."""
     monkeypatch.setenv("ANATOMY_NOTEBOOKS", str(tmp_path / "mine"))
     return tmp_path / "mine"
 
 
 def with_rms(folder, source, *more, **cells):
-    """Unit 02 with this answer to norm.rms_norm, and further cells of the learner's own at its end."""
+    """Writes unit 02 with this answer to norm.rms_norm, other exercises' answers (cells), and own cells at the end."""
     book = released(NORM)
     cell_of(book, "solve-norm-rms_norm")["source"] = source
     for exercise, other in cells.items():
@@ -45,7 +45,7 @@ def with_rms(folder, source, *more, **cells):
 
 
 def problem(exercise=RMS):
-    """The one sentence of a part that is not there yet."""
+    """The one-sentence message for a missing part."""
     with pytest.raises(parts.NotYet) as told:
         parts.mine(exercise)
     said = str(told.value)
@@ -55,7 +55,7 @@ def problem(exercise=RMS):
 
 
 def passes(source, *ids):
-    """Does this code, run by itself, define what passes the checks of these exercises?"""
+    """Whether this code, run by itself, passes the checks of these exercises."""
     names = {"__name__": "alone"}
     exec(compile(source, "<alone>", "exec"), names)
     return [i for i in ids if not judged.evaluate(i, *[names[t] for t in records.calls_of(i)[0]]).passed] == []
@@ -73,7 +73,7 @@ def test_every_answer_of_a_solved_folder_is_yours_and_all_of_them_fit_into_one_c
     table = parts.show(*ids)
     assert [p.problem for p in table.parts if p.problem] == []
     assert passes(bringing.code_of(table.parts), *ids)
-    for part in table.parts:  # none leans on what another one brought
+    for part in table.parts:  # each part works without the others
         exec(compile(bringing.code_of([part]), part.id, "exec"), {"__name__": "alone"})
 
 
@@ -102,7 +102,7 @@ def test_solutions_serve_as_a_folder_and_releases_hold_nothing(monkeypatch):
 
 
 def test_a_students_computer_has_all_that_is_needed(tmp_path):
-    """In a process of its own, without the staff's side and without IPython, started beside the other notebooks."""
+    """In a separate process without the staff's package and IPython, started in a notebook's folder."""
     write_folder(tmp_path / "work", [NORM])
     (tmp_path / "work" / "11-assembly").mkdir()
     code = (
@@ -130,7 +130,7 @@ def test_looking_leaves_no_trace(folder, capfd, tmp_path):
     assert "loud" not in "".join(capfd.readouterr())
 
 
-# ---- what is not there yet ---------------------------------------------------------------------------------
+# ---- missing parts -----------------------------------------------------------------------------------------
 
 
 def test_a_stub_is_still_to_do_with_a_link(folder):
@@ -139,7 +139,7 @@ def test_a_stub_is_still_to_do_with_a_link(folder):
     assert "still to do" in said and "06-rope/06-rope.ipynb" in said
     page = parts.show(HALF)._repr_html_()
     assert f"06-rope.ipynb#cell-id={units.cell_id('say', HALF)}" in page and "RoPE as LLaMA code writes it" in page
-    # Lines of one's own above the stub's last line, and no more, are no answer either.
+    # A stub with lines added above its last line is not an answer either.
     stub = f'    raise NotImplementedError("{HALF}: your code goes here")'
     begun = f"def apply_rope_half(x, position_ids, base=10000.0):\n    D = x.shape[-1]\n{stub}"
     write_unit(folder, ROPE, {HALF: begun})
@@ -241,11 +241,11 @@ def test_an_endless_answer_says_so_and_can_be_interrupted(folder, monkeypatch, c
     assert parts.mine(RMS)
 
 
-# ---- where an answer may stand -----------------------------------------------------------------------------
+# ---- where an answer may be --------------------------------------------------------------------------------
 
 
 def test_an_answer_with_what_it_rests_on(folder):
-    """Helpers from the setup cell, other answers and cells of one's own; not what was tried out around them."""
+    """Brings helpers from the setup cell, from other answers and from own cells, but not the code tried around them."""
     book = released(NORM)
     layer = (
         "EPS = []\nEPS.append(0)\ndef mean_square(x, /):\n"
@@ -335,7 +335,7 @@ def test_a_file_saved_anew_is_judged_anew_and_no_other(folder, monkeypatch):
 
 
 def test_beside_the_running_notebook(tmp_path, monkeypatch):
-    """The folder beside the running notebook, as Jupyter says it or as the kernel's own folder; or one flat folder."""
+    """Looks beside the running notebook (as Jupyter names it, else the kernel's folder), or in one flat folder."""
     monkeypatch.delenv("ANATOMY_NOTEBOOKS", raising=False)
     with_rms(tmp_path / "mine", RIGHT)
     here = tmp_path / "mine" / "11-assembly"
@@ -356,7 +356,7 @@ def test_beside_the_running_notebook(tmp_path, monkeypatch):
 
 # ---- torch's own -------------------------------------------------------------------------------------------
 
-# torch's LayerNorm on a CPU loses digits where numbers near 10,000 differ by little; the exercise asks for better.
+# torch's LayerNorm on a CPU loses digits if numbers near 10,000 differ little; the exercise asks for more precision.
 LESS_EXACT = {LAYER: {"offset"}}
 
 
@@ -384,7 +384,7 @@ def test_torchs_own_gives_what_the_exercise_asks_for(taught):
     "again", map(exercises.get, ["assembly.parts", "assembly.wirings", "assembly.t5_parts"]), ids=lambda e: e.id
 )
 def test_a_part_that_is_asked_for_again_belongs_to_the_exercise_that_asked_first(again):
-    """Widgets of units 02 to 08 go by it: whose check speaks of a learner's rms_norm?"""
+    """Widgets of units 02 to 08 need to know which check judges a learner's rms_norm."""
     first = {t: records.exercise_of(t) for t in again.targets}
     assert again.id not in first.values() and all(t in exercises.get(i).targets for t, i in first.items())
 

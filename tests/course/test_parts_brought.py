@@ -1,4 +1,4 @@
-"""``parts.bring``: the code that it makes stands by itself, and nothing else of the cell is lost."""
+"""``parts.bring``: its code runs by itself, and nothing else in the cell is lost."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ CALL = f'parts.bring("{RMS}", "{HALF}")'
 
 
 class Cell:
-    """One cell of a notebook whose program replaces cells, or does not."""
+    """One cell of a notebook, in a program that can or cannot replace a cell's text."""
 
     def __init__(self, shell, monkeypatch):
         self.shell, self.source, self.shown, self.replaces = shell, "", [], True
@@ -74,7 +74,7 @@ def test_the_call_gives_way_to_code_that_stands_by_itself(folder, cell):  # noqa
     cell.run()
     assert cell.error is None and cell.shown == [] and callable(cell.shell.user_ns["apply_rope_half"])
     assert {p: p.read_bytes() for p in folder.rglob("*.ipynb")} == before
-    plain = "import sys; sys.modules['anatomy'] = None\n" + code  # nothing of the course is needed
+    plain = "import sys; sys.modules['anatomy'] = None\n" + code  # runs without the course
     subprocess.run([sys.executable, "-c", plain], check=True, cwd=ROOT / "docs")
 
 
@@ -192,7 +192,7 @@ def test_what_is_wrong_is_not_brought(folder, cell):  # noqa: F811
 
 
 def test_two_cells_of_a_notebook_keep_out_of_each_others_way(folder, cell):  # noqa: F811
-    """Helpers of one name, brought into two cells; the second is brought when the first has run."""
+    """Two cells bring helpers of the same name; the second does so after the first has run."""
     helped = "def root(x):\n    return x.rsqrt()\n" + RIGHT.replace(" * (", " * root(", 1).replace(".rsqrt()", "", 1)
     with_rms(folder, helped.replace("root(x.square", "root((x.square").replace("+ eps)", "+ eps))"))
     other = "def root(x):\n    return x / 2\n"

@@ -1,7 +1,7 @@
-"""The learner's side on systems that this machine is not: Windows, and Python 3.12 to 3.14.
+"""The learner's package on other systems than this one: Windows, and Python 3.12 to 3.14.
 
-Windows is imitated: modules and functions of POSIX alone are hidden, once the libraries that hold their own ways for
-each system are imported. What only a real Windows shows (its paths, files that are open) is not seen here.
+Windows is imitated: modules and functions that only POSIX has are hidden, after the import of libraries that handle
+each system themselves. What only a real Windows shows (its paths, open files) is not tested here.
 """
 
 import ast
@@ -118,10 +118,10 @@ def written(path: str) -> None:
     print(distutils, reload, ByteString, fcntl, curses, setuptools, get_child_watcher, pwd, pattern)
 """
 FOUND = {
-    *((line, "TID251") for line in (2, 3, 5, 6, 7, 8, 9, 15, 21, 24)),  # what Windows or a newer Python has not
-    (17, "B012"),  # Python 3.14 warns of these
-    (23, "PLW1514"),  # an encoding that the system chooses
-    (25, "W605"),  # an escape that is none
+    *((line, "TID251") for line in (2, 3, 5, 6, 7, 8, 9, 15, 21, 24)),  # missing on Windows or in a newer Python
+    (17, "B012"),  # Python 3.14 warns about these
+    (23, "PLW1514"),  # the system's default encoding
+    (25, "W605"),  # an invalid escape
 }
 
 
@@ -131,18 +131,18 @@ def test_the_linter_finds_what_newer_pythons_or_windows_lack():
 
 
 def trouble(tree):
-    """What the linter doesn't see, in a module: calls that depend on the system's encoding or on its shell."""
+    """Yields calls in a module that depend on the system's encoding or shell and that the linter doesn't find."""
     for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
         given = {k.arg for k in call.keywords}
         of_text = getattr(call.func, "attr", "") in ("read_text", "write_text")
         if of_text and "metadata.distribution(" in ast.unparse(call.func):
-            of_text = False  # no path's method: it always reads UTF-8
+            of_text = False  # not a method of Path: it always reads UTF-8
         if "shell" in given or of_text and "encoding" not in given:
             yield f"{call.lineno}: {ast.unparse(call)}"
 
 
 def test_text_is_read_and_written_as_utf_8_and_no_shell_is_asked():
-    """Windows has another encoding of its own, and would spoil a letter beyond ASCII."""
+    """Windows has a different default encoding, which would spoil letters outside ASCII."""
     files = sorted((ROOT / "course" / "anatomy").rglob("*.py"))
     found = {}
     with warnings.catch_warnings():
@@ -176,7 +176,7 @@ def test_a_learner_on_windows_is_not_shown_a_line_of_torch():
 
 
 def test_here_the_line_is_the_learners_too(tmp_path):
-    """An error that torch raises far inside, from an answer that lies in a file of its own."""
+    """An error from deep inside torch, for an answer in its own file."""
     path = tmp_path / "answer.py"
     path.write_text("import torch\n\ndef average(values, weights):\n    return torch.nn.functional.pad(values, (1,))\n")
     space = {}
@@ -185,7 +185,7 @@ def test_here_the_line_is_the_learners_too(tmp_path):
 
 
 def test_notebooks_names_fit_windows_paths():
-    """At most 260 letters in all, none that Windows forbids, and no two names that differ in case alone."""
+    """Paths leave room below Windows' 260 characters, have none that it forbids, and no two differ only in case."""
     names = [p.relative_to(ROOT).as_posix() for folder in ("course", "assets") for p in (ROOT / folder).rglob("*")]
     names = [n for n in names if "__pycache__" not in n and ".egg-info" not in n]
     assert not [n for n in names if len(n) > 110 or set(n) & set('<>:"|?*\\')]

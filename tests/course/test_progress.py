@@ -45,7 +45,7 @@ def test_an_older_file_that_counted_on_says_the_tries_of_the_pass():
     assert read("progress")[FIRST]["tries"] == 3 and tried(FIRST)["tries"] == 3
 
 
-# ---- what is shown ---------------------------------------------------------------------------------------
+# ---- display ---------------------------------------------------------------------------------------------
 
 
 def test_the_whole_course_in_one_call():
@@ -160,12 +160,12 @@ def test_durations_in_words():
 # ---- extensions ------------------------------------------------------------------------------------------
 @pytest.fixture
 def extensions(small_course):
-    """Unit 06 with two extensions, one between its core exercises and one below them; a core unit after it."""
+    """Unit 06 with two extensions, one between its core exercises and one after them; then a unit without any."""
     add_extensions(small_course)
 
 
 def below(exercise, points=1.0):
-    """What a learner reads below the pass of an exercise: (HTML, text)."""
+    """What a learner reads after passing an exercise: (HTML, text)."""
     entry = note(Verdict(exercise, True, points, points))
     return after_check.after(Verdict(exercise, True, points, points), entry)
 

@@ -1,4 +1,4 @@
-"""Predictions and recap questions: what is kept, when, and what a page is told before and after."""
+"""Predictions and recap questions: what is stored, when, and what a page receives before and after an answer."""
 
 import json
 
@@ -13,7 +13,7 @@ from .units_folder import ROPE, write
 
 @pytest.fixture(autouse=True)
 def small_course(tmp_path, monkeypatch):
-    """Two small units, and a session in which nothing was asked yet."""
+    """Two small units, and a session in which no question was asked yet."""
     monkeypatch.setenv("ANATOMY_ASSETS", str(write(tmp_path / "assets")))
     monkeypatch.delenv("ANATOMY_RUN_ALL", raising=False)
     for memory in (predictions._asked, predictions._options, predictions._waiting):
@@ -26,7 +26,7 @@ def memory_name(memory):
 
 @pytest.fixture
 def shell(monkeypatch):
-    """A display publisher that keeps what was displayed, as a notebook's would; the list of (data, is it an update)."""
+    """Records what IPython displays; yields the list of (data, whether it is an update)."""
     sent = []
     shell = InteractiveShell.instance()
     monkeypatch.setattr(
@@ -39,7 +39,7 @@ def shell(monkeypatch):
 
 
 def commit(control, value, key=None):
-    """What the page does when the button is pressed."""
+    """Does what the page does when the button is pressed."""
     control.commit = {"key": key or control.items[0]["key"], "value": value, "n": control.commit.get("n", 0) + 1}
     return control.states[control.commit["key"]]
 
@@ -296,7 +296,7 @@ def test_an_error_while_keeping_is_shown_and_odd_messages_are_ignored():
 
 
 def test_the_same_commit_twice_is_answered_twice():
-    """The page waits for a number of its own; an equal state would not reach it."""
+    """The page waits for its commit's own number; a state equal to the previous one would not be sent."""
     control = anatomy.predict("rope.p1")
     assert [commit(control, "gone?")["n"] for _ in range(2)] == [1, 2]
 

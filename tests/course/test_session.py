@@ -1,4 +1,4 @@
-"""The verdict is about the code on the screen: stale definitions, edited cells, names that do not exist yet."""
+"""The verdict is about the code on the screen: stale definitions, edited cells, names that are not defined yet."""
 
 import json
 import os
@@ -23,7 +23,7 @@ CHECK = f'check("{ID}", weighted_average)'
 
 
 class Notebook:
-    """Cells run by IPython as a kernel runs them; what they show is kept."""
+    """Runs cells in IPython as a kernel does, and records what they show."""
 
     def __init__(self, shell, monkeypatch):
         self.shell, self.shown, self.bars = shell, [], []
@@ -35,7 +35,7 @@ class Notebook:
         return result.error_before_exec or result.error_in_exec
 
     def check(self, source=CHECK):
-        """(error, text shown, red bar) of a check cell."""
+        """Runs a check cell; returns (error, text shown, red bar)."""
         del self.shown[:], self.bars[:]
         error = self.run(source, "check-start-weighted_average")
         return error, "\n".join(d["text/plain"] for d in self.shown), "\n".join(self.bars)
@@ -85,7 +85,7 @@ def test_a_cell_that_failed_leaves_nothing_to_judge(notebook, broken, line, says
 
 
 def test_what_stands_above_the_line_that_failed_did_run(notebook):
-    """A print below the answer that fails is no reason to judge nothing."""
+    """An answer is judged even if a line after it in its cell fails."""
     notebook.run(WRONG, SOLVE)
     notebook.run(RIGHT + "\nweighted_average(1, 2)", SOLVE)
     assert notebook.check()[0] is None
@@ -145,7 +145,7 @@ def test_other_name_errors_keep_their_traceback(notebook):
 
 @pytest.fixture
 def saved(notebook, tmp_path, monkeypatch):
-    """Saves the notebook with this source in its answer cell, as JupyterLab would, a second after now."""
+    """Saves the notebook with this source in its answer cell, as JupyterLab would, dated one second from now."""
     path = tmp_path / "00-start-here.ipynb"
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
 
@@ -205,7 +205,7 @@ def test_methods_and_bases_are_followed():
 
 
 def test_a_claim_is_decided_when_its_cells_have_run(notebook):
-    """As in unit 00: one cell stands between the claim and its verdict."""
+    """As in unit 00, one cell is between the claim and its verdict."""
     session.current.listeners.append(claims.Tracker().ran)
     (claim,) = units.load("00-start-here")["claims"]
     assert "must sum to 1" in claim["claim"]

@@ -13,7 +13,7 @@ from benchmarks.instant_check import seconds
 
 @pytest.mark.parametrize("unit", exercises.units())
 def test_a_typical_check_takes_less_than_200_ms(unit):
-    """Of processor time: wall time would measure what else the machine is doing."""
+    """Measures processor time, since wall time depends on what else the machine is doing."""
     times = [seconds(e, e.reference, time.process_time) for e in exercises.of_unit(unit)]
     assert statistics.median(times) < 0.2, times
 
@@ -33,6 +33,6 @@ print([name for name in ("sympy", "torch.fx.experimental.symbolic_shapes") if na
 
 
 def test_a_first_check_with_gradients_loads_no_algebra():
-    """Tensors given to ``backward`` would bring 485 modules: a second of a learner's first check."""
+    """Passing tensors to ``backward`` would import 485 modules, which adds a second to a learner's first check."""
     done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr

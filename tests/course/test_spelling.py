@@ -1,4 +1,4 @@
-"""What a verdict prints can be pasted: for every case of the course the text gives the expected outcome."""
+"""A verdict's code can be pasted: for every case of the course, running it gives the expected outcome."""
 
 import math
 

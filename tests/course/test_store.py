@@ -1,4 +1,4 @@
-"""What the course remembers of a learner, whatever happens to the disk or to another notebook."""
+"""A learner's stored progress survives trouble with the disk and with other notebooks."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_reading_a_damaged_file_keeps_it_too_and_names_never_collide(monkeypatch
     for text in ("{one", "{two"):
         put("progress", text)
         assert read("progress") == {}
-    assert aside("progress") == [b"{two", b"{one"]  # …-1000-1 before …-1000
+    assert aside("progress") == [b"{two", b"{one"]  # …-1000-1 sorts before …-1000
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_full_disk_costs_nothing_once_there_is_room(monkeypatch, capsys):
 
 
 def busy(times, done=os.replace):
-    """``os.replace`` as Windows has it while somebody reads the file: refused so many times."""
+    """``os.replace`` as on Windows while another process reads the file: refused the first ``times`` times."""
     calls = []
 
     def refuse(*paths):
@@ -255,7 +255,7 @@ def test_notebooks_that_save_at_once_lose_nothing_of_one_another():
 
 
 def test_a_kernel_killed_while_saving_leaves_a_whole_file():
-    """What a process has reported as saved is there, and the next one goes on at once."""
+    """Everything that a process reported as saved is there, and the next process can save at once."""
     reported = 0
     for moment in range(8):
         run = hammer("one", 100_000)

@@ -1,4 +1,4 @@
-"""What comes from outside is printable, short and inert wherever a reader meets it."""
+"""Text from outside is printable, short and inert wherever it is shown."""
 
 from html.parser import HTMLParser
 
@@ -14,7 +14,7 @@ TEX = [
 
 
 class Pieces(HTMLParser):
-    """The pieces of text of a page: what MathJax and KaTeX look for delimiters in, one by one."""
+    """The text pieces of a page; MathJax and KaTeX look for delimiters in each piece separately."""
 
     def __init__(self, page):
         super().__init__()

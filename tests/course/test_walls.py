@@ -13,11 +13,11 @@ from anatomy import evaluate
 from autograder import ROOT, exercises
 from tests.imports import Imports
 
-# Each room imports only rooms that stand before it; the learner's package has rooms of its own.
+# Each room imports only rooms listed before it; the learner's package has its own rooms.
 LEARNERS = """system program judge progress figures notebook models language experiments atlas drawings widgets app
     parts""".split()
 GRADING = "base source intake judging book pages workers nbgrader".split()
-TOP = ("__init__", "__main__", "cost", "elsewhere", "moved", "plots", "toys")  # what notebooks and systems ask for
+TOP = ("__init__", "__main__", "cost", "elsewhere", "moved", "plots", "toys")  # imported by notebooks and systems
 ORDER = """anatomy sandbox judge reference exercises settings notebooks messages mutation recording grading classes
     languages build authoring course_table site course_uses""".split()
 RELEASED = sorted((ROOT / "course").glob("*/*.ipynb"))
@@ -33,7 +33,7 @@ def text_of(cell):
 
 
 def solution_lines(path):
-    """Lines inside solution regions of a source notebook that are long enough to be telling."""
+    """Lines inside solution regions of a source notebook that are long enough to identify them."""
     lines = set()
     for cell in code_cells(path):
         for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", text_of(cell), re.S):
@@ -43,19 +43,19 @@ def solution_lines(path):
 
 @pytest.fixture(scope="module")
 def stated():
-    """File → files that it imports by a statement; what learners and staff have, without their tests."""
+    """dict file → files that its import statements name, for the learners' and the staff's code without tests."""
     read = Imports(ROOT)
     return {path: read.stated(path) for path in read.files if path.startswith(("autograder/", "course/"))}
 
 
 def within(folder, path):
-    """``judge`` of ``course/anatomy/judge/naming.py`` in ``course/anatomy/``, "" of a file of the top."""
+    """A file's room in ``folder``: ``judge`` for ``course/anatomy/judge/naming.py``, "" for a file at the top."""
     inner = path.removeprefix(folder)
     return inner.split("/")[0] if "/" in inner else ""
 
 
 def room_of(path):
-    """``judge`` of ``autograder/judge/spec.py``; None of ``autograder/__init__.py``."""
+    """``judge`` for ``autograder/judge/spec.py``; None for ``autograder/__init__.py``."""
     if path.startswith("course/"):
         return "anatomy"
     name = path.split("/")[1].removesuffix(".py")
@@ -80,7 +80,7 @@ def test_rooms_of_a_package_import_one_way(stated, folder, order):
 
 
 def test_files_of_the_top_only_say_where_something_is(stated):
-    """What notebooks ask for; rooms name nothing in them but the version."""
+    """Notebooks import them; rooms import only ``__init__`` from the top, for the version."""
     top = {p for p in stated if p.startswith("course/anatomy/") and not within("course/anatomy/", p)}
     assert {Path(p).stem for p in top} == {*TOP}
     named = {b for a in stated if a.startswith("course/anatomy/") and a not in top for b in stated[a] & top}
@@ -111,7 +111,7 @@ def test_learner_code_imports_nothing_from_the_staff():
 
 
 def test_learner_package_runs_where_the_staff_wing_does_not_exist(tmp_path):
-    """Imported from a copy of course/ and assets/ alone, with everything else out of reach."""
+    """Imports it from a copy of only course/ and assets/, with everything else out of reach."""
     subprocess.run(["cp", "-r", str(ROOT / "course"), str(ROOT / "assets"), str(tmp_path)], check=True)
     code = (
         "import sys; sys.path = [p for p in sys.path if 'site-packages' in p or 'lib/python' in p]; "
@@ -138,7 +138,7 @@ def test_released_notebooks_hold_no_solution(path):
         return
     answers = {text_of(c) for c in code_cells(source) if "BEGIN SOLUTION" in text_of(c)}
     released = [text_of(c) for c in code_cells(path)]
-    # A line that the source shows outside its solution regions too (in prose or a worked example) is no secret.
+    # A line that the source also shows outside its solution regions (in prose or a worked example) is no secret.
     shown = "\n".join(
         re.sub(r"### BEGIN SOLUTION\n.*?### END SOLUTION", "", text_of(c), flags=re.S)
         for c in json.loads(source.read_text())["cells"]
@@ -156,7 +156,7 @@ def test_committed_notebooks_have_no_outputs_and_no_widget_state(path):
 
 
 def namesakes():
-    """(file, exercise, name): what the package defines under a name that an exercise asks for."""
+    """Yields (file, exercise, name) for each definition of the package whose name an exercise asks for."""
     asked = {(t, e.id) for e in exercises.all_exercises() for t in e.targets}
     assert {"apply_rope", "scaled_dot_product_attention"} <= {t for t, _ in asked}
     for path in sorted((ROOT / "course" / "anatomy").rglob("*.py")):
@@ -165,7 +165,7 @@ def namesakes():
 
 
 def test_nothing_that_learners_write_stands_in_the_learner_wing():
-    """``train`` and ``merge`` are words of many things: what bears the name of an answer must not do as one."""
+    """Names like ``train`` and ``merge`` are common: code with an answer's name must not pass as the answer."""
     for path, exercise, name in namesakes():
         parts = path.relative_to(ROOT / "course").with_suffix("").parts
         module = importlib.import_module(".".join(p for p in parts if p != "__init__"))
@@ -177,6 +177,6 @@ def test_nothing_that_learners_write_stands_in_the_learner_wing():
 
 
 def test_an_answer_in_the_learner_wing_would_be_found():
-    """The check above on a function that does solve its exercise."""
+    """Runs the check above on a function that does solve its exercise."""
     spec = exercises.get("rope.apply_rope")
     assert evaluate("rope.apply_rope", spec.reference).passed

@@ -1,4 +1,4 @@
-"""The wheel on a fresh machine: built, installed outside the repository with none of the checkout in sight, used."""
+"""The wheel on a fresh machine: built, installed outside the repository without access to the checkout, and used."""
 
 import json
 import os
@@ -25,14 +25,14 @@ from .. import learner
 from .learners_folder import answers, cell_of, own_cell
 from .toy import texts
 
-pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
+pytestmark = pytest.mark.xdist_group("wheel")  # so that it is built once
 FIRST = "00-start-here"
 RIGHT = "lambda values, weights: weights @ values / weights.sum()"
 WRONG = "lambda values, weights: weights @ values"
 
 
 class Machine:
-    """A home, a folder to stand in, and an environment that holds the wheel and the libraries of the learner's lock."""
+    """A home, a working folder, and an environment with the wheel and the libraries of the learner's lock file."""
 
     def __init__(self, folder, built, libraries):
         self.folder, self.home, self.here = folder, folder / "home", folder / "somewhere"
@@ -70,13 +70,13 @@ class Machine:
         return self.here / "transformer-anatomy" / unit / f"{unit}.ipynb"
 
     def begin(self):
-        """The copies that `anatomy lab` makes, for a test that runs alone."""
+        """Makes the copies that `anatomy lab` makes, for tests that run alone."""
         if not self.notebook().exists():
             shutil.copytree(self.packages / "anatomy/_data/notebooks", self.here / "transformer-anatomy")
 
     @contextmanager
     def lab(self, *words):
-        """`anatomy lab` until the block ends; yields its address once it answers."""
+        """Runs `anatomy lab` until the block ends; yields its address once it answers."""
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             port = s.getsockname()[1]
@@ -201,7 +201,7 @@ def test_a_check_a_widget_and_progress(machine):
         "from anatomy.language import shipped\nprint(shipped.folder())"
     )
     assert said.startswith(str(machine.packages / "anatomy")) and str(ROOT) not in said
-    assert "Divide" in said or "divide" in said, said  # the wrong answer is told its mistake
+    assert "Divide" in said or "divide" in said, said  # the wrong answer's mistake is named
     assert (machine.here / "rope.html").stat().st_size > 50_000
     assert "passed on try" in machine.anatomy("progress", FIRST)
     assert (machine.home / ".local/share/transformer-anatomy/progress.json").is_file()
@@ -235,7 +235,7 @@ def test_words_of_the_wheel_are_no_checkouts(machine):
 
 
 def newer(contents):
-    """The next release: another version, and other words in the first notebook."""
+    """The next release: a different version, and different words in the first notebook."""
     changed, name = dict(contents), f"anatomy/_data/notebooks/{FIRST}/{FIRST}.ipynb"
     book = parse(contents[name])
     book["cells"][0]["source"] = "# A new beginning"
@@ -270,7 +270,7 @@ def test_a_newer_wheel_and_update_bring_the_text_and_keep_every_answer(machine, 
 
 
 def test_a_package_without_its_notebooks_says_so(machine):
-    """As `pip install ./course` makes one: nothing is written anywhere."""
+    """As installed by `pip install ./course`; the commands write nothing."""
     released = machine.packages / "anatomy/_data/notebooks"
     released.rename(machine.folder / "aside")
     try:
@@ -282,7 +282,7 @@ def test_a_package_without_its_notebooks_says_so(machine):
 
 
 def test_what_a_wheel_needs_is_what_is_locked(built):
-    """Every package that learners have by name, none of a certain build, and no floor above what is tested."""
+    """It requires every package of the learner's list, none in a certain build, and no version above the tested one."""
     project = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text())["project"]
     floors = dict(re.fullmatch(r"([a-z]+)>=([\d.]+)", line).groups() for line in project["dependencies"])
     pins = dict(re.findall(r"^([a-z0-9-]+)==([\d.]+)$", (ROOT / "requirements.lock").read_text(), re.M))

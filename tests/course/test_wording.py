@@ -1,4 +1,4 @@
-"""One thing, one name, spelled the American way, in all that a person reads: ``docs/terms.toml``."""
+"""Everything that a person reads uses one name for each thing, in American spelling: ``docs/terms.toml``."""
 
 import tomllib
 

@@ -1,4 +1,4 @@
-"""A learner's folder: made once, never written over, brought to a new release with everything in it."""
+"""A learner's folder: made once, never overwritten, updated to a new release with everything in it."""
 
 import errno
 import io
@@ -82,7 +82,7 @@ def test_start_says_that_a_newer_release_is_there_and_leaves_the_copy(root, said
 
 
 def test_answers_in_the_released_notebook_become_the_working_copy(root, said):
-    """What happened to the learner whom all this is for: answers in course/, then make lab again."""
+    """The accident that this module exists for: a learner wrote answers in course/, then ran make lab again."""
     edited = write_answers(release(root)).read_bytes()
     assert workspace.start(at(root), said.append) == 0
     assert work(root).read_bytes() == edited == release(root).read_bytes()
@@ -129,7 +129,7 @@ def test_update_brings_the_release_and_keeps_the_answers(root, said):
 def test_update_from_a_newer_package(packed, root, tmp_path, said):
     workspace.start(at(root), said.append)
     write_answers(work(root))
-    edited = write_answers(release(root, OTHER)).read_bytes()  # beside an empty working copy
+    edited = write_answers(release(root, OTHER)).read_bytes()  # next to an unchanged working copy
     new = course(tmp_path / "new" / "transformer-anatomy", SECOND)
     (new / "course" / "02-added").mkdir()
     (new / "course" / "02-added" / "02-added.ipynb").write_bytes(to_bytes(book(text("x"), unit="02-added")))
@@ -240,7 +240,7 @@ def git(folder, *words):
 
 @pytest.fixture
 def clone(root, tmp_path):
-    """A learner's clone, one release behind."""
+    """A learner's clone that is one release behind."""
     (root / ".gitignore").write_text("/work/\n")
     for words in (["init"], ["add", "."], ["commit", "-m", "first"], ["clone", ".", str(tmp_path / "clone")]):
         git(root, *words)

@@ -1,4 +1,4 @@
-"""The written question of each unit: made by the build, without a trace of its answer in what learners get."""
+"""The written question of each unit: the build makes it, and learners get no trace of its answer."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def test_nothing_that_learners_get_holds_the_answer_or_the_rubric(unit):
 
 
 def config(**grading):
-    """nbgrader_config.py, with settings of ``c.Grading`` on top."""
+    """nbgrader_config.py, with these settings of ``c.Grading`` added."""
     made = PyFileConfigLoader("nbgrader_config.py", str(ROOT)).load_config()
     made.Grading.update(grading)
     return made

@@ -1,4 +1,4 @@
-"""A course of a few cells, for the tests of what happens to learners' notebooks."""
+"""A course of a few cells, for tests of what happens to learners' notebooks."""
 
 import copy
 import json
@@ -80,7 +80,7 @@ ANSWER, OWN, GONE = "def f1():\n    return 'answered'", "my own cell", "def f2()
 
 
 def other(made):
-    """The same cells as the notebook of the second unit."""
+    """The second unit's notebook, with the same cells."""
     return book(*made["cells"], unit=OTHER)
 
 
@@ -98,7 +98,7 @@ def course(root, made=FIRST):
 
 
 def write_answers(path):
-    """What a learner does: an answer, a cell of their own, and an answer to an exercise that the next release drops."""
+    """Adds an answer, a learner's own cell, and an answer to an exercise that the next release drops."""
     made = parse(path.read_bytes())
     edit(made, "solve-x-1", ANSWER)
     edit(made, "solve-x-2", GONE)
@@ -109,11 +109,11 @@ def write_answers(path):
 
 
 def zipped(root, folder):
-    """The course under ``root`` as a student package; returns the zip's path."""
+    """Zips the course under ``root`` as a student package; returns the zip's path."""
     name = shutil.make_archive(str(folder / "package"), "zip", root.parent, root.name)
     return folder / name
 
 
 def texts(path):
-    """Sources of a notebook file. Fails where it is not a whole one."""
+    """Sources of a notebook file's cells. Fails for an incomplete file."""
     return [text_of(c) for c in parse(path.read_bytes())["cells"]]

@@ -1,4 +1,4 @@
-"""A small course of two units, so that tests of questions and progress don't depend on the course's own words."""
+"""A small course of two units, so that tests of questions and progress don't depend on the real course's texts."""
 
 import json
 
@@ -6,7 +6,7 @@ from anatomy.judge.verdict import Verdict
 from anatomy.progress.standing import note
 from anatomy.system.store import home
 
-FIRST, SECOND, THIRD = "start.average", "rope.turn", "rope.rope"  # its exercises
+FIRST, SECOND, THIRD = "start.average", "rope.turn", "rope.rope"  # the course's exercises
 
 ROPE = {
     "unit": "06-rope",
@@ -114,7 +114,7 @@ def write(folder):
 
 
 def tried(exercise, passed=False, score=None):
-    """One try of an exercise, as a check notes it; returns the exercise's entry."""
+    """Notes one try of an exercise, as a check does; returns the exercise's entry."""
     return note(Verdict(exercise, passed, (1.0 if passed else 0.0) if score is None else score, 1.0))
 
 

@@ -1,4 +1,4 @@
-"""docs/instructors.md: each command in it runs, in its order, in a copy of the repository, and does what it says."""
+"""docs/instructors.md: its commands run in order in a copy of the repository, and each does what the guide says."""
 
 import csv
 import os
@@ -22,7 +22,7 @@ from .warm import Warm
 PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
 COMMANDS = [line for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S) for line in block.splitlines()]
 SETTINGS = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
-# Run elsewhere, where there is an exchange, a hub or a second machine.
+# Commands that other tests run, since they need an exchange, a hub or a second machine.
 ELSEWHERE = {
     "nbgrader release_feedback 01-attention": "tests/grading/test_exchange.py",
     ".venv/bin/dask scheduler": "tests/grading/test_cluster.py",
@@ -46,14 +46,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("guide")]
 
 
 class Office:
-    """The instructor's machine: a copy of the repository, with a class that is about to hand in."""
+    """The instructor's machine: a copy of the repository, with a class that is about to submit."""
 
     def __init__(self, folder):
         self.clone = Clone(folder)
         tools = folder / ".venv" / "bin"
         own = os.pathsep.join([str(folder), str(folder / "course")])
         inherited = os.environ.get("PYTHONPATH", "")
-        # Not what this very run was given on its command line.
+        # Without the variables that `make test` itself was called with.
         inner = {k: v for k, v in os.environ.items() if k not in ("ARGS", "UNIT", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
         self.environment = inner | {
             "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
@@ -75,7 +75,7 @@ class Office:
         return self.clone / name
 
     def run(self, command):
-        """(exit status, what it printed). `make` takes the environment for made, as it is."""
+        """Runs a command; returns (exit status, its output). `make` treats the environment as up to date."""
         script = 'make() { command make -o .venv/.ready -o .venv/.ready-staff WORKERS=1 "$@"; }\n' + command
         done = finished(["bash", "-c", script], cwd=self.clone.folder, env=self.environment, text=True)
         return done.returncode, done.stdout + done.stderr
@@ -91,7 +91,7 @@ class Office:
         return (self / f"feedback/{student}/{unit}/{unit}.html").read_text()
 
 
-# What is true after each command, in the guide's order: the command's start → a check of (office, printed text).
+# Checks after each command, in the guide's order: (the command's start, a check of the office and the printed text).
 def released(office, said):
     names = zipfile.ZipFile(office / "dist/transformer-anatomy-student.zip").namelist()
     return any(n.endswith(f"{START}.ipynb") for n in names) and not any("solutions/" in n for n in names)
@@ -144,7 +144,7 @@ def test_each_command_of_the_guide_does_what_it_says(tmp_path, sandbox_here):
         for command, (begins, holds) in zip(COMMANDS, AFTER, strict=True):
             assert command.startswith(begins)
             status, said = office.run(command)
-            # Grading ends with 1 where something has no result: here the file that is none has zero points, no more.
+            # Grading exits with 1 if a submission has no result; here the invalid file only gets zero points.
             assert status == 0, f"{command}\n{said}"
             assert "Traceback" not in said and holds(office, said), f"{command}\n{said}"
 

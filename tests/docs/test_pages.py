@@ -1,4 +1,4 @@
-"""The site's pages: every link leads somewhere, and every term and paper is what the texts say."""
+"""The site's pages: every link has a target, and every term and paper agrees with the texts."""
 
 import html
 import posixpath
@@ -23,18 +23,18 @@ IN_A_NAME = re.compile(r"^(.*?)(?: et al\.?| and .*)?$")
 
 @cache
 def pages():
-    """{path: text} of all of them."""
+    """{path: text} of all pages."""
     return {path: text for module in MODULES for path, text in module.pages().items()}
 
 
 def anchors(text):
-    """Ids that a page's headings and its own marks have."""
+    """Ids of a page's headings and explicit marks."""
     marked = re.findall(r"^\(([\w-]+)\)=$", text, re.M)
     return {*marked, *(links.anchor(h) for h in re.findall(r"^#+ (.+)$", text, re.M))}
 
 
 def problem(here, target):
-    """Why a link of a page leads nowhere, or None."""
+    """Message about a page's link without a target, or None."""
     if target.startswith("https://"):
         return None
     path, _, place = target.partition("#")
@@ -104,7 +104,7 @@ def test_every_paper_that_is_cited_is_listed_and_no_other():
 
 
 def test_names_and_years_are_those_of_the_texts():
-    """A citation "Shaw et al. 2018" and the list's entry of that address agree."""
+    """A citation "Shaw et al. 2018" agrees with the list's entry for its link."""
     seen = 0
     for key, found in cited.citations().items():
         for citation in found:
@@ -120,7 +120,7 @@ def test_a_year_is_that_of_the_number():
     for key, known in cited.papers().items():
         if links.ARXIV.fullmatch(key):
             year = 2000 + int(key[:2])
-            # A number is given when a paper is announced, which on the last days of December is the next year.
+            # A paper gets its number when it is announced; for the last days of December, that is in the next year.
             assert known["year"] in ((year, year - 1) if key[2:4] == "01" else (year,)), (key, known)
 
 
@@ -195,7 +195,7 @@ def test_contributors_page_has_no_link_out_of_the_site():
 
 
 def test_what_learners_get_links_to_what_they_have():
-    """The two pages of the student package, in the package: there is no docs/ in it."""
+    """Links of the package's two pages have targets in the package, which contains no docs/."""
     from autograder.build.package import contents
 
     given = contents()

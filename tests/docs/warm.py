@@ -1,7 +1,7 @@
-"""A ``python`` that has imported what is slow already, for a test that types many commands: each is still a process.
+"""A ``python`` with slow imports already done, for a test that runs many commands, each still in its own process.
 
-``Warm(folder)`` writes the program, which takes the place of Python's own. It hands its arguments, folder, environment
-and streams to a server, this file, which forks for it. Nothing of the project is imported before the fork.
+``Warm(folder)`` writes a program to use instead of Python. It sends its arguments, folder, environment and streams to
+a server (this file), which forks for it. Nothing of the project is imported before the fork.
 """
 
 import gc
@@ -51,7 +51,7 @@ class Warm:
 
 
 def serve(address: str) -> None:
-    """Answers until it is ended; returns in each fork, which has become the process that was asked for."""
+    """Serves requests until killed; returns only in the forks, after ``become`` has run the requested module."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(address)
         server.listen()
@@ -71,7 +71,7 @@ def serve(address: str) -> None:
 
 
 def become(arguments: list[str], folder: str, environment: dict[str, str], streams: list[int]) -> None:
-    """Takes over what belongs to a process, and runs ``-m module …`` in it."""
+    """Takes over the client's streams, folder and environment, and runs ``-m module …``."""
     for own, stream in enumerate(streams):
         os.dup2(stream, own)
         os.close(stream)

@@ -1,6 +1,6 @@
-"""Colab and Kaggle imitated: a cell run in a process of its own, with their variables, Google's module and their pip.
+"""Imitates Colab and Kaggle: a cell runs in its own process, with their variables, Google's module and their pip.
 
-pip records what it is asked for. The course cannot be imported before pip was asked for its wheel, as there.
+pip records its arguments. As there, the course cannot be imported until pip has been asked for its wheel.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder import ROOT
 
 COLAB = {"COLAB_RELEASE_TAG": "release-colab_20260901", "COLAB_GPU": ""}
-KAGGLE = {"KAGGLE_KERNEL_RUN_TYPE": "Interactive", **COLAB}  # its image is made from Colab's
+KAGGLE = {"KAGGLE_KERNEL_RUN_TYPE": "Interactive", **COLAB}  # its image is based on Colab's
 GOOGLE = {
     "drive.py": """
 import os, pathlib
@@ -26,7 +26,7 @@ def mount(place):
     "output.py": "def enable_custom_widget_manager(): print('WIDGETS')\n",
     "__init__.py": "",
 }
-# Fails like pip without a network; with one, a wheel brings the course.
+# Fails like pip without a network; with a network, requesting the wheel makes the course importable.
 PIP = """
 import json, os, sys
 with open(os.environ["PIP_LOG"], "a") as log:
@@ -37,7 +37,7 @@ if os.environ.get("OFFLINE"):
 if any("transformer" in argument for argument in sys.argv):
     os.symlink(os.environ["COURSE"], os.path.join(os.environ["SITE"], "anatomy"))
 """
-# What the checkout's own environment brings is out of reach, as on a machine where nobody installed the course.
+# Hides the course of the checkout's environment, as on a machine where it is not installed.
 START = """
 import sys
 sys.path[:] = [p for p in sys.path if not p.endswith("/course")]
@@ -47,7 +47,7 @@ sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in repr(f)]
 
 @dataclass
 class Ran:
-    """What a cell did. pip: the arguments of each call."""
+    """The result of a cell. pip: the arguments of each call."""
 
     status: int
     out: str
@@ -56,7 +56,7 @@ class Ran:
 
 
 class Host:
-    """One machine under ``folder``. drive: where its Drive is mounted; home: where progress lies by default."""
+    """A machine under ``folder``. drive: where its Drive is mounted; home: the default location of progress."""
 
     def __init__(self, folder: Path, installed: bool = False) -> None:
         self.folder, self.drive, self.home = folder, folder / "drive", folder / "home"
@@ -77,7 +77,7 @@ class Host:
             (self.site / "anatomy").symlink_to(ROOT / "course" / "anatomy")
 
     def run(self, code: str, before: str = "", after: str = "", **env: str) -> Ran:
-        """Runs a cell's code between two other pieces."""
+        """Runs a cell's code, with other code before and after it."""
         program = "\n".join([START, before, code, after])
         known = {k: v for k, v in os.environ.items() if not k.startswith(("ANATOMY", "JUPYTER", "VSCODE", "PYTHON"))}
         known |= {
@@ -103,7 +103,7 @@ class Host:
 
     @property
     def mounts(self) -> str:
-        """Code that puts the Drive under this folder; it runs as soon as the course is there."""
+        """Code that moves the Drive below this folder as soon as the course is importable."""
         return (
             "import importlib.abc, sys\n"
             "class Mounted(importlib.abc.MetaPathFinder):\n"

@@ -1,4 +1,4 @@
-"""One setting for the course's public address: what follows from it, with it and without it."""
+"""The single setting for the course's public address: what depends on it, with it and without it."""
 
 import json
 import re
@@ -23,7 +23,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def setting(folder, text):
-    """A repository with that setting."""
+    """A repository with that setting; returns its address."""
     (folder / "course" / "anatomy").mkdir(parents=True, exist_ok=True)
     (folder / "pyproject.toml").write_text(text)
     (folder / "course" / "anatomy" / "__init__.py").write_text('__version__ = "1.2.3"  # of this release')
@@ -128,6 +128,6 @@ def test_pages_and_citation_agree_with_it():
 
 
 def test_it_stands_in_one_place():
-    """No other file names the repository: whoever moves it changes one line, and builds."""
+    """No other file names the repository: to move it, change one line and build."""
     text = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["transformer-anatomy"]
     assert set(text) == {"repository", "branch"}

@@ -1,4 +1,4 @@
-"""The first cell in notebooks that learners have: it comes with an update, and what they changed in it is kept."""
+"""The first cell in learners' existing notebooks: an update adds it, and keeps what learners changed in it."""
 
 import copy
 import json
@@ -31,7 +31,7 @@ def edited(book, old, new):
 
 
 def released(version):
-    """A release of another version: the same notebook, another first cell."""
+    """A release of another version: the same notebook with a different first cell."""
     book = copy.deepcopy(RELEASE)
     book["cells"][place(book)]["source"] = first_cell(UNIT, Address("ada", "anatomy", "main", version)).source
     return sign(book, UNIT)
@@ -104,7 +104,7 @@ def test_grading_runs_neither_it_nor_what_was_made_of_it(old, new):
 
 @pytest.mark.parametrize("version", [None, "8.0.0"])
 def test_grading_knows_it_where_a_program_lost_ids_and_marks(version):
-    """As Colab saves a notebook; the learner switched, or has the cell of another release."""
+    """As Colab saves a notebook; the learner has changed a switch, or has another release's cell."""
     work = edited(released(version) if version else RELEASE, "= True  # @param", "= False  # @param")
     next(c for c in work["cells"] if c["id"].startswith("solve-"))["source"] = ANSWER
     for cell in work["cells"]:

@@ -1,4 +1,4 @@
-"""The first cell: nothing at home, everything on Colab and Kaggle, and never a word to pip about torch."""
+"""The first cell: does nothing at home, everything on Colab and Kaggle, and never asks pip for torch."""
 
 import ast
 import json
@@ -128,7 +128,7 @@ def test_without_a_public_address_the_course_comes_from_a_file_and_never_from_an
 
 
 def test_the_course_in_a_folder_of_ones_own_is_used_where_pip_has_nothing(tmp_path):
-    """As docs/students.md has it for the zip: the learner's own first cell has made it importable."""
+    """As docs/students.md describes for the zip: the learner's own first cell has made it importable."""
     host = Host(tmp_path, installed=True)
     ran = host.run(BY_HAND, before=host.mounts, **COLAB, OFFLINE="1", ANATOMY_HOME=str(tmp_path / "mine"))
     assert ran.status == 0 and "is ready" in ran.out, ran.error
@@ -145,7 +145,7 @@ def test_kaggle_keeps_progress_in_its_working_folder(tmp_path):
 
 
 def test_another_version_is_named_with_what_to_do(tmp_path):
-    """Loaded and replaced on the disk: a restart. Otherwise notebook and package do not belong together."""
+    """If it is loaded but was replaced on disk: restart. Otherwise notebook and package do not match."""
     host = Host(tmp_path)
     newer = CELL.replace(f'"{PUBLIC.version}"', '"9.9.9"')
     ran = host.run(newer, before=host.mounts, **COLAB)

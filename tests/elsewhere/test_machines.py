@@ -1,4 +1,4 @@
-"""Binder's and the dev container's files: what they name is what the course is locked to, and what they run works."""
+"""Binder's and the dev container's files: they name the versions that the course is locked to, and their steps work."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def test_binder_has_the_locked_python_and_torch():
 
 
 def test_binders_steps_install_the_lock_and_make_the_copies(tmp_path):
-    """With pip replaced by a note of what it was asked for; the rest runs."""
+    """Replaces pip with a recorder of its arguments; the rest runs."""
     for name in ("course", "assets", "requirements.lock", ".binder"):
         (tmp_path / name).symlink_to(ROOT / name)
     python = tmp_path / "bin" / "python"
@@ -72,14 +72,14 @@ def test_the_dev_container_is_made_as_at_home():
 
 
 def test_progress_in_a_container_outlives_its_rebuilding():
-    """It lies in the folder that is mounted, and git ignores it."""
+    """It is in the mounted folder, and git ignores it."""
     container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     home = container["containerEnv"]["ANATOMY_HOME"]
     assert home.startswith("${containerWorkspaceFolder}/work/") and "\n/work/\n" in (ROOT / ".gitignore").read_text()
 
 
 def test_no_host_of_packages_is_named():
-    """Where torch comes from is a variable's business, as in the workflow that tests."""
+    """A variable decides where torch comes from, as in the workflow that tests."""
     for name in (".binder/environment.yml", ".binder/postBuild", ".binder/start", ".devcontainer/devcontainer.json"):
         assert not re.search(r"https?://|pypi|index-url +http", (ROOT / name).read_text(), re.I), name
     assert shutil.which("bash"), "both scripts need it"

@@ -1,4 +1,4 @@
-"""What the course installs on a lent machine: all that it imports, nothing that is there, and never torch."""
+"""What the course installs on a hosted machine: all that it imports, nothing that is already there, and never torch."""
 
 import ast
 import importlib.metadata
@@ -14,8 +14,8 @@ from autograder import ROOT
 from autograder.build.lock import LEARNER, closure
 from autograder.notebooks.first_cell import PACKAGES
 
-THEIRS = ("torch", "ipykernel", "ipywidgets", "matplotlib")  # what Colab and Kaggle have, with all that these need
-# An extra of course/pyproject.toml, and what opens JupyterLab at home.
+THEIRS = ("torch", "ipykernel", "ipywidgets", "matplotlib")  # on Colab and Kaggle, with their dependencies
+# An extra of course/pyproject.toml, and the package that opens JupyterLab at home.
 OPTIONAL = {"transformers", "jupyterlab_server"}
 
 
@@ -40,9 +40,9 @@ def test_what_the_package_imports_is_brought_or_theirs():
 
 
 def test_what_those_need_in_turn_stands_there_too():
-    """pip is told to look at nothing else: --no-deps."""
+    """pip runs with --no-deps, so it installs nothing else."""
     brought = {named(p) for p in hosted.NEEDED.values()}
-    roots = brought - {named(t) for t in THEIRS} - {"huggingface-hub"}  # only for a model that a learner downloads
+    roots = brought - {named(t) for t in THEIRS} - {"huggingface-hub"}  # only for models that a learner downloads
     assert set(closure(sorted(roots - {"tokenizers"}))) <= brought | set(closure(THEIRS))
     assert {named(p) for p in hosted.NEEDED.values()} <= set(closure(LEARNER)), "not in requirements.lock"
 
@@ -59,7 +59,7 @@ def test_the_first_cell_brings_what_importing_the_package_needs():
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A Kaggle session; what pip is asked for is noted, and it succeeds or not."""
+    """A Kaggle session; records pip's arguments, and lets it succeed or fail."""
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
     asked = SimpleNamespace(lines=[], status=0)
 

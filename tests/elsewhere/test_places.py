@@ -1,4 +1,4 @@
-"""Which place it is, by what each sets; what is said there, and where its links lead."""
+"""How a host is recognized by its variables, what is shown there, and where its links lead."""
 
 import html
 import re
@@ -26,7 +26,7 @@ ADDRESS = {"repository": "https://github.com/ada/anatomy", "branch": "main", "ve
 
 @pytest.fixture
 def at(monkeypatch, tmp_path):
-    """Puts this process elsewhere."""
+    """Lets this process run on another host."""
 
     def move(place, repository=ADDRESS["repository"]):
         for name in KNOWN:
@@ -91,7 +91,7 @@ def test_where_a_notebook_stands_alone_links_lead_to_the_public_one(at, place, s
 
 @pytest.mark.parametrize("place", ["colab", "kaggle"])
 def test_no_dead_link_where_nothing_can_be_reached(at, place):
-    """Cells of one's own copy, and all other units where the course has no public address."""
+    """No links to cells of one's own copy, nor to other units where the course has no public address."""
     at(place)
     assert units.link("06-rope", "x", here="06-rope") == units.link("06-rope", here="06-rope") == ""
     assert units.link("06-rope", "x") == "" != units.link("06-rope")

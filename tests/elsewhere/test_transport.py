@@ -1,4 +1,4 @@
-"""Widgets on the way to other front ends: messages with buffers, JSON alone, no widget manager at all."""
+"""How widgets reach other front ends: messages with buffers, only JSON, no widget manager at all."""
 
 import ast
 import base64
@@ -19,7 +19,7 @@ def widget():
 
 
 def test_tables_arrive_through_jupyters_own_messages(widget):
-    """What a kernel sends when the widget is made, packed, signed, unpacked and put together again."""
+    """The message that a kernel sends when the widget is created, packed, signed, unpacked and reassembled."""
     state, paths, buffers = _remove_buffers(widget.get_state())
     assert len(paths) == len(widget.tables) and all(path[0] == "tables" for path in paths)
     session = Session(key=b"secret")
@@ -34,7 +34,7 @@ def test_tables_arrive_through_jupyters_own_messages(widget):
 
 
 def test_all_but_the_tables_is_plain_json(widget):
-    """So a front end that keeps buffers apart has nothing else to convert: no bytes, no NaN, one level deep."""
+    """So a front end that separates buffers has nothing else to convert: no bytes, no NaN, one level deep."""
     state, paths, _ = _remove_buffers(widget.get_state())
     assert json.loads(json.dumps(state, allow_nan=False)).keys() == state.keys()
     assert sorted(paths) == sorted(["tables", name] for name in widget.tables)
@@ -55,7 +55,7 @@ def test_where_no_widget_manager_is_a_question_can_be_read(monkeypatch, tmp_path
 
 
 def test_nothing_of_ours_asks_for_a_widget_of_ipywidgets():
-    """Colab has ipywidgets 7, and shows some of its widgets badly when custom ones are on: all controls are ours."""
+    """Colab has ipywidgets 7, and shows some of its widgets badly next to custom ones: all controls are our own."""
     for path in sorted((ROOT / "course").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import | ast.ImportFrom):

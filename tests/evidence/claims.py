@@ -1,8 +1,8 @@
-"""The claims of the source notes that were found wrong or loose, and where the course tries each.
+"""The claims of the source notes that were found wrong or imprecise, and where the course tries each.
 
 Number in the list of claims → (unit, words that its claim on trial contains, kinds of evidence of which its verdict
-needs at least one). A claim about a named model is decided by that model's own configuration, or by its paper alone
-where no configuration can tell.
+needs at least one). A claim about a named model is decided by that model's own configuration, or by its paper if no
+configuration can tell.
 """
 
 EXACT, RECORDED, MEASURED, MODELS, CITED = "exact", "recorded", "measured", "models", "cited"

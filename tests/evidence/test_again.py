@@ -1,4 +1,4 @@
-"""Every recorded number of the texts once more: computed from the raw recording by who had not seen the first way."""
+"""Every recorded number of the texts, computed a second time from the raw recording, independently of the first."""
 
 import re
 from collections import defaultdict

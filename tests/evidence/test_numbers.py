@@ -1,4 +1,4 @@
-"""Numbers in texts come from recordings: filled in by the build, never typed."""
+"""Numbers from recordings are filled into texts by the build, never typed."""
 
 import json
 import re
@@ -22,9 +22,9 @@ def source(unit):
 
 
 def texts(unit):
-    """Markdown of a unit as the author wrote it, without addresses.
+    """Markdown cells of a unit as the author wrote them, without links and code.
 
-    Tuples (first words, text, what it rests on, whether it tells of recordings at all).
+    Yields (first words, text, the cell's evidence, whether it uses recordings at all).
     """
     for cell in read_cells(source_path(unit))[0]:
         if not cell.code:
@@ -36,13 +36,13 @@ def texts(unit):
 
 
 def significant(token):
-    """How many digits of a number tell something: 0.31 has two, 300 one, 4,946 four."""
+    """Number of significant digits: 0.31 has two, 300 one, 4,946 four."""
     digits = token.replace(",", "").lstrip("0.")
     return len((digits if "." in token else digits.rstrip("0")).replace(".", ""))
 
 
 def told_by(token, value):
-    """Whether a recorded number, rounded like ``token``, is the one that was typed."""
+    """Whether a recorded number, rounded to the decimals of ``token``, equals it."""
     places = len(token.partition(".")[2])
     if isinstance(value, int) and places or not isinstance(value, (int, float)):
         return False  # a count is never typed with decimals
@@ -56,7 +56,7 @@ def test_no_number_is_typed_that_a_recording_holds(unit):
     typed = []
     for begins, text, _, tells in texts(unit):
         for token in NUMBER.findall(text):
-            # Short numbers agree by chance; sizes of models, which are round, even more often.
+            # Short numbers agree by chance; sizes of models are round, so they do even more often.
             digits, enough = significant(token), 2 if tells and "." in token else 3
             held = [
                 fact
@@ -112,7 +112,7 @@ def test_an_uncertainty_is_not_rounded_to_nothing(facts):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_text_tells_a_range_of_one_number(unit):
-    """Typed by hand, or joined by words that the build does not know."""
+    """Ranges may be typed by hand, or joined by words that the build does not know."""
     book = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
     for text in ("".join(c["source"]) for c in book["cells"] if c["cell_type"] == "markdown"):
         assert not re.search(r"(?<![\d.−-])(\d+\.?\d*%?)(?: to |–)\1(?![\d.%])|± 0\.?0*(?![\d.])", text), text
@@ -134,14 +134,14 @@ def test_what_cannot_be_filled_in_is_one_sentence(facts, text, says):
 
 
 def test_a_negative_number_has_no_word():
-    """It would count from the end of the words."""
+    """As an index it would count from the end of the list of words."""
     assert numbers.shown(2, "word", "here") == "two" and numbers.shown(0, "Word", "here") == "None"
     with pytest.raises(TextError, match="cannot be shown"):
         numbers.shown(-1, "word", "here")
 
 
 def test_another_recording_changes_the_sentence_or_fails_by_name(monkeypatch):
-    """Had z-loss ended like QK-norm, the text would say so; a recording without what is told is refused."""
+    """If z-loss had ended like QK-norm, the text would say so; a recording without the needed data is refused."""
     data, text = recorded("loss_spike"), "{{loss_spike.elsewhere.held}} of {{loss_spike.elsewhere.runs}}"
     assert numbers.fill(text) == "0 of 16"
     good = {r["seed"]: r for r in data["rows"] if r["remedy"] == "QK-norm"}

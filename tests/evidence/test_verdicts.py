@@ -1,4 +1,4 @@
-"""Every verdict of the course with what it rests on: ``pytest tests/evidence -v`` lists them all."""
+"""Every verdict of the course and its evidence: ``pytest tests/evidence -v`` lists them all."""
 
 import json
 import re
@@ -20,7 +20,7 @@ UNITS = exercises.units()
 
 
 def told(unit, verdict):
-    """A line that a list of tests can show."""
+    """The verdict as one line, for a test id."""
     parts = " + ".join(" ".join(str(v) for v in part.values()) for part in verdict["evidence"])
     return f"{unit[:2]} | {verdict['says']} | {parts}"
 
@@ -32,7 +32,7 @@ ALL = [
 
 @pytest.mark.parametrize("unit, verdict", ALL)
 def test_verdict(unit, verdict):
-    """Its recordings have the seeds and the control that it claims; what it cites stands in it."""
+    """Its recordings have the seeds and the control that it claims; its text contains what it cites."""
     book = json.loads((ROOT / "course" / unit / f"{unit}.ipynb").read_text(encoding="utf-8"))
     text = "".join(next(c for c in book["cells"] if c["id"] == verdict["cell"])["source"])
     assert text.endswith(evidence.line(verdict["evidence"]))
@@ -50,7 +50,7 @@ def test_verdict(unit, verdict):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_what_computes_a_verdict_trains_nothing(unit):
-    """An author who calls a verdict exact has no training in the cells that decide it."""
+    """A verdict called exact has no training in the cells that decide it."""
     cells, _ = read_cells(source_path(unit))
     since, trained = [], []
     for cell in cells:
@@ -60,7 +60,8 @@ def test_what_computes_a_verdict_trains_nothing(unit):
             since = []
         if (cell.evidence or "").split(" + ")[0] == "exact":
             assert since or "|" in cell.source, f"nothing is computed before: {cell.source[:60]}"
-            # One step of an optimizer shows what it computes; a loop of them is a training. What counts one is none.
+            # One step of an optimizer shows what it computes; only a loop of steps is a training. Functions named
+            # training_flops or training_days don't train.
             loops = r"\btrain(?!ing_(?:flops|days)\()\w*\(|in range\(.*\.step\(\)"
             trained += [s for s in since if re.search(loops, s, re.S)]
     assert not trained, trained
@@ -87,7 +88,7 @@ def test_claim_is_tried(number):
 
 @pytest.fixture
 def experiments(monkeypatch):
-    """Recordings that a verdict may not rest on, and one that it may."""
+    """Recordings that a verdict may not use as evidence, and one that it may."""
 
     class Script:
         controls = staticmethod(lambda data: {"rate": 2, "depth": 1})

@@ -1,4 +1,4 @@
-"""The model answers to the written questions say what is so: their numbers are computed here, with the references."""
+"""The model answers to the written questions are right: their numbers are computed here, with the references."""
 
 import math
 
@@ -15,7 +15,7 @@ UNITS = {unit[:2]: unit for unit in exercises.units()}
 
 
 def answer(number):
-    """The model answer of a unit and its rubric, in one line each."""
+    """The model answer of a unit and its rubric, joined in one line."""
     unit = UNITS[number]
     book = nbformat.read(ROOT / "solutions" / unit / f"{unit}.ipynb", as_version=4)
     (cell,) = [c for c in book.cells if written.is_written(c)]
@@ -48,7 +48,7 @@ def test_00_the_two_averages_agree_where_the_weights_sum_to_the_number_of_words(
 
 @pytest.mark.unit("01-attention")
 def test_01_scores_of_a_fresh_model_are_narrow_and_grow_with_the_root():
-    """Queries and keys of BERT's start and of PyTorch's, heads of 64 of 768 numbers."""
+    """Queries and keys of BERT's and of PyTorch's initialization, with heads of 64 from 768 numbers."""
     x = torch.randn(400, 768, generator=gen())
     for w in (
         torch.empty(768, 128).normal_(0, 0.02, generator=gen(1)),

@@ -1,4 +1,4 @@
-"""All that is asked of one exercise is asked in one process and in a row, of one set of drawn records."""
+"""All tests of one exercise run in a row in one process, on one set of drawn records."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from ..grading.conftest import define, staff_session  # noqa: F401
 from .drawn import Drawn
 
 HERE = Path(__file__).parent
-_latest: dict[str, Drawn] = {}  # of one exercise: the next one's tests come after all of this one's
+_latest: dict[str, Drawn] = {}  # only the latest exercise: its tests all run before the next one's
 
 
 @pytest.fixture
 def drawn(exercise):
-    """Drawn, the same one for all tests of an exercise."""
+    """The ``Drawn`` that all tests of an exercise share."""
     if exercise.id not in _latest:
         _latest.clear()
         _latest[exercise.id] = Drawn(exercise)
@@ -25,13 +25,13 @@ def _is_of_exercise(item):
 
 
 def pytest_itemcollected(item):
-    """With ``--dist loadgroup`` the tests of an exercise go to one worker, in a row."""
+    """Sends the tests of an exercise to one worker, in a row, with ``--dist loadgroup``."""
     if _is_of_exercise(item):
         item.add_marker(pytest.mark.xdist_group(item.callspec.params["exercise"].id))
 
 
 def pytest_collection_modifyitems(items):
-    """The same without workers: by exercise, and not by file."""
+    """Does the same without workers: orders tests by exercise instead of by file."""
     mine = [i for i, item in enumerate(items) if item.path.parent == HERE and _is_of_exercise(item)]
     order = {id(items[i]): n for n, i in enumerate(mine)}
     first: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What is drawn of one exercise, once for all that is asked of it: examples, and the cases of ten submissions."""
+"""Records drawn from one exercise, once for all its tests: examples, and the cases of ten submissions."""
 
 import html
 import re
@@ -14,7 +14,7 @@ from autograder.judge.spec import Exercise, Implementation
 
 
 class Drawn:
-    """Records of one exercise, each drawn when it is first asked for. Nobody changes them."""
+    """Records of one exercise, each drawn on first use. Don't change them."""
 
     def __init__(self, exercise: Exercise) -> None:
         self.exercise = exercise
@@ -22,27 +22,27 @@ class Drawn:
 
     @cached_property
     def recorded(self) -> ExerciseRecord:
-        """The examples as a learner has them, with what the known mistakes give."""
+        """The examples as a learner has them, with the known mistakes' results."""
         return records.load(self.exercise.id)
 
     @cached_property
     def public(self) -> ExerciseRecord:
-        """The examples, drawn now."""
+        """The examples, drawn again."""
         return draw_record(self.exercise, with_mutants=False)
 
     @cached_property
     def graded(self) -> ExerciseRecord:
-        """What one student's submission is judged on."""
+        """The cases that judge one student's submission."""
         return draw_record(self.exercise, self._key("ada"), with_mutants=False, graded=True)
 
     @property
     def asks_for_more_in_grading(self) -> bool:
-        """Is a case so large in grading that known mistakes cannot afford it?"""
+        """Whether a case is so large in grading that known mistakes cannot run on it."""
         return any(c.is_large for c in self.graded.cases)
 
     @cached_property
     def with_mistakes(self) -> ExerciseRecord:
-        """Another student's cases at the examples' sizes, with what each known mistake gives there."""
+        """Another student's cases at the examples' sizes, with each known mistake's results."""
         return draw_record(self.exercise, self._key("grace"))
 
     def fresh(self, student: int) -> ExerciseRecord:
@@ -54,7 +54,7 @@ class Drawn:
 
     @property
     def students(self) -> list[ExerciseRecord]:
-        """Those of all eight."""
+        """Cases of all eight students."""
         return [self.fresh(i) for i in range(len(KEYS))]
 
     def _key(self, name):
@@ -62,16 +62,16 @@ class Drawn:
 
 
 def right_answers(exercise: Exercise) -> dict[str, Implementation]:
-    """dict Python text, of the exercise ``E`` → the reference or an alternative."""
+    """dict Python text (for the exercise ``E``) → the reference or an alternative."""
     texts = {f"E.alternatives[{i}]": right for i, right in enumerate(exercise.alternatives)}
     return {"E.reference": exercise.reference} | texts
 
 
 def read(page: str) -> str:
-    """What a page says, with code between backticks as messages have it."""
+    """A page's text, with code between backticks as in messages."""
     return html.unescape(re.sub("</?code>", "`", page))
 
 
 def outcomes(record: ExerciseRecord, functions: runner.Functions) -> Outcomes:
-    """What functions give in all cases of a record."""
+    """Outcomes of functions in all cases of a record."""
     return [runner.run_program(c.program, c.tensors, functions, record.forbidden) for c in record.cases]

@@ -1,4 +1,4 @@
-"""What a learner gets who pastes the text of a verdict into a cell."""
+"""Runs the text of a verdict as if a learner had pasted it into a cell."""
 
 import ast
 

@@ -1,5 +1,5 @@
-"""Nothing that a text asks for goes unjudged: every argument takes several values, alone and in pairs, floats come in
-more than one precision, and where a result is trained through, a gradient is asked for.
+"""Cases judge everything that a text asks for: every argument takes several values, alone and in pairs, floats come in
+more than one precision, and results that gradients flow through have their gradients checked.
 
 What holds for good reasons is listed with its reason in the spec (``unasked``); a reason that is no longer needed fails
 too.
@@ -37,13 +37,13 @@ def unasked(exercise: Exercise, kind: re.Pattern[str]) -> set[str]:
 
 @pytest.fixture
 def cases(drawn):
-    """All cases that end without an error, of the examples and of two submissions."""
+    """All cases of the examples and of two submissions that expect no error."""
     records = [drawn.public, drawn.with_mistakes, drawn.fresh(0)]
     return [c for record in records for c in record.cases if not expects_error(c)]
 
 
 def calls(exercise: Exercise, case: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(what is called, dict parameter → its tree, DEFAULT where left out) for each step of a case."""
+    """Yields (name of the callable, dict parameter → its tree, DEFAULT if omitted) for each step of a case."""
     functions = exercise.functions(exercise.reference)
     for step in case.program["steps"]:
         name = step.get("new") or step.get("call")
@@ -78,7 +78,7 @@ def as_text(exercise: Exercise, name: str, parameter: str, tree: Any) -> str:
 
 
 def test_every_plain_argument_takes_several_values(exercise, cases):
-    """A number, flag or name that is the same in all cases may stand as a constant in an answer."""
+    """If a number, flag or name is the same in all cases, an answer with a constant instead would pass."""
     values, count = defaultdict(set), defaultdict(int)
     for case in cases:
         for name, given in calls(exercise, case):
@@ -92,7 +92,7 @@ def test_every_plain_argument_takes_several_values(exercise, cases):
 
 
 def test_optional_arguments_meet(exercise, cases):
-    """An answer may drop the one wherever the other is given."""
+    """Otherwise an answer that ignores one argument when the other is given would pass."""
     optional: dict[str, set[str]] = defaultdict(set)
     together = defaultdict(set)
     for case in cases:
@@ -115,7 +115,7 @@ def test_optional_arguments_meet(exercise, cases):
 
 
 def test_floats_come_in_more_than_one_precision(exercise, cases):
-    """An answer that computes in float32 whatever comes in would pass."""
+    """Otherwise an answer that always computes in float32 would pass."""
     seen = {t.dtype for case in cases for t in case.tensors.values() if t.dtype in FLOATS}
     one = len(seen) == 1
     assert one == bool(unasked(exercise, PRECISION)), f"float inputs come as {seen}"
@@ -140,7 +140,7 @@ def test_where_the_reference_carries_a_gradient_one_is_asked_for(exercise, cases
 
 
 class _Carrying(runner.Execution):
-    """A program whose inputs want gradients, and whose gradients nobody computes."""
+    """Runs a program whose inputs require gradients, without computing them."""
 
     def __init__(self, program, tensors, functions):
         super().__init__(
@@ -159,14 +159,14 @@ def _function_of(steps, step):
 
 
 def test_an_optional_argument_changes_something_for_everyone_or_for_nobody(exercise, drawn):
-    """By luck of the draw a window may hide nothing: an answer that ignores the argument would pass."""
+    """By chance, a drawn window may hide nothing; then an answer that ignores the argument would pass."""
     idle = [set(without_effect(exercise, record)) for record in [drawn.public, *drawn.students]]
     by_luck = set.union(*idle) - set.intersection(*idle)
     assert not by_luck, f"without effect for some students: {sorted(by_luck)}"
 
 
 def without_effect(exercise: Exercise, record: ExerciseRecord) -> Iterator[str]:
-    """Each case with an optional argument that it gives and that changes nothing of the reference's results."""
+    """Yields each case and its optional argument that does not change the reference's results."""
     for case in record.cases:
         for name, parameter, changed in without_one_argument(exercise, case):
             results = runner.run_program(changed, case.tensors, exercise.functions(exercise.reference))
@@ -175,7 +175,7 @@ def without_effect(exercise: Exercise, record: ExerciseRecord) -> Iterator[str]:
 
 
 def without_one_argument(exercise: Exercise, case: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(what is called, an optional argument that it gives, the program in which that argument is left out)."""
+    """Yields (name of the callable, an optional argument that the case passes, the program without that argument)."""
     steps = case.program["steps"]
     functions = exercise.functions(exercise.reference)
     for i, step in enumerate(steps):

@@ -1,4 +1,4 @@
-"""Whoever knows the recorded answers by heart, or gives the inputs back, earns nothing: the recordings are public."""
+"""Answers that repeat the recorded outcomes, or return their inputs, earn nothing: the recordings are public."""
 
 from dataclasses import replace
 from functools import partial
@@ -48,7 +48,7 @@ def test_an_input_given_back_earns_nothing_where_the_answer_is_not_known_by_hear
 
 
 def _without_an_idea(number):
-    """name → answer that takes an argument as it is, of as many as there are, or refuses everything."""
+    """Yields (name, answer): answers that return one of ``number`` arguments or its zeros, or refuse everything."""
 
     def refuse(*args, **kwargs):
         raise ValueError("no")
@@ -74,7 +74,7 @@ def test_a_drawn_answer_is_another_one_for_everybody(drawn):
 
 
 def test_what_can_be_known_is_said_in_words():
-    """As the author of an exercise reads it."""
+    """Checks the messages that the author of an exercise reads."""
     whole = exercises.get("attention.softmax")
     fixed = [c for c in whole.cases if c.name in ("two rows", "shifted")]
     said = [says for _, says in by_heart.problems(*by_heart.drawn(replace(whole, cases=fixed)))]

@@ -1,4 +1,4 @@
-"""What single changes of a right answer give is recorded of the present code, and whoever makes one is told it."""
+"""The recorded results of single changes to right answers are up to date, and an answer with such a change is told."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ from autograder.mutation.subjects import subjects
 from autograder.mutation.trial import OutOfTime
 from autograder.recording import edits as recorder
 
-TRIED = 12  # of an exercise's changes, one of which is made again
+TRIED = 12  # changes per exercise, one of which is made again
 
 
 def test_the_recorded_changes_are_those_of_the_present_code(exercise, drawn):
@@ -40,7 +40,7 @@ def test_whoever_makes_a_change_is_told_it(exercise, drawn):
 
 
 def _made_again(exercise, record):
-    """(subject, mutant, its prints) of the solution's changes that fail without a name, of every seventh of them."""
+    """Yields (subject, mutant, its prints) for every seventh change of the solution, if it fails without a name."""
     solution = subjects(exercise)[0]
     for mutant in itertools.islice(solution.mutants(), 0, 7 * TRIED, 7):
         with contextlib.suppress(OutOfTime, Exception, SystemExit):

@@ -1,4 +1,4 @@
-"""What a generic message says of an exercise's cases and arguments is true of them."""
+"""Generic messages about an exercise's cases and arguments are true."""
 
 import itertools
 import random
@@ -11,7 +11,7 @@ from autograder.messages import CHANGES, changed, verdict_on
 
 
 def test_an_example_that_passes_is_one_of_the_same_function(exercise, drawn):
-    """No case of another function, and none that only asks for an error, is held against a wrong number."""
+    """A message about a wrong number cites no case of another function, and none that only expects an error."""
     functions = exercise.functions(exercise.reference)
     for target in exercise.targets:
         wrong = [changed(f, CHANGES["wrong last column"]) if n == target else f for n, f in functions.items()]
@@ -25,7 +25,7 @@ def test_an_example_that_passes_is_one_of_the_same_function(exercise, drawn):
 
 
 def test_the_reference_depends_on_every_argument(exercise, drawn, monkeypatch):
-    """Else a learner would be told that an argument is ignored which may be ignored."""
+    """Otherwise a learner would be blamed for ignoring an argument that may be ignored."""
     monkeypatch.setattr(probing, "SECONDS", 60)
     record, functions = drawn.recorded, exercise.functions(exercise.reference)
     for group in {functions_of(c) for c in record.cases}:
@@ -34,12 +34,12 @@ def test_the_reference_depends_on_every_argument(exercise, drawn, monkeypatch):
         assert probing.ignored(record, functions, passed) == []
 
 
-PAIRS = 4  # of an exercise's known mistakes
+PAIRS = 4  # pairs of known mistakes tested per exercise
 NEITHER = {"raises": ["RuntimeError", "what two mistakes give together", "a line"]}
 
 
 def test_of_two_mistakes_at_once_no_third_one_is_named(exercise, drawn):
-    """In a case where one of them changes nothing the other one is seen; where both do, anything may come out."""
+    """Cases that only one mistake changes show that mistake; cases that both change may give anything."""
     record = drawn.recorded
     wrong = {name: problems for name in record.mistakes if (problems := _problems(record, name))}
     pairs = list(itertools.combinations(sorted(wrong), 2))
@@ -56,14 +56,14 @@ def test_of_two_mistakes_at_once_no_third_one_is_named(exercise, drawn):
 
 
 def _problems(record, name):
-    """For each case whether a known mistake goes wrong in it; None where it was not tried in all."""
+    """For each case, whether a known mistake fails it; None if the mistake was not tried in all cases."""
     if any(name not in c.outcomes for c in record.cases):
         return None
     return [p is not None for p in judging.problems_of(record, [c.outcomes[name] for c in record.cases], Memory())]
 
 
 def _gives_the_same(record, told, name, wrong):
-    """Does the mistake that is told give, in a case where the made one goes wrong, what that one gives?"""
+    """Whether the named mistake has the result of the one made, in a case that the one made fails."""
     return told == name or any(
         fingerprint_match.of_outcomes(
             c, c.outcomes[told], c.outcomes[name], {"ValueError"}, Memory(), range(len(steps))

@@ -1,6 +1,6 @@
 """The grade matrix: for every exercise, the reference and its alternatives pass, the stub and every mistake fail, and
-each failure names its mistake. Each wrong answer runs once on the examples and once on fresh inputs; the verdicts of
-the check and of grading are both made from that. In ``test_trusted.py`` answers come from another process."""
+each failure names its mistake. Each wrong answer runs once on the examples and once on fresh inputs; both the check's
+verdict and grading's come from these runs. In ``test_trusted.py`` answers come from another process."""
 
 import torch
 from anatomy import evaluate
@@ -18,7 +18,7 @@ def as_tuple(implementation):
 
 
 def test_right_answers_get_full_marks(exercise, drawn):
-    """In the check, and on a student's inputs; ``test_trusted.py`` takes another student's."""
+    """Tests the check and one student's inputs; ``test_trusted.py`` uses another student's."""
     assert exercise.alternatives, "needs at least one correct solution written differently"
     for text, right in right_answers(exercise).items():
         verdict = evaluate(exercise.id, *as_tuple(right))
@@ -33,7 +33,7 @@ def stub(*args, **kwargs):
 
 
 def test_an_answer_that_nobody_wrote_gets_nothing(exercise):
-    """In the check; ``test_trusted.py`` tries more of these in grading."""
+    """Tests the check; ``test_trusted.py`` tries more of these in grading."""
     verdict = evaluate(exercise.id, *(stub,) * len(exercise.targets))
     assert not verdict.passed and verdict.score == 0
     assert verdict.mistakes[0].name == "generic.not_written"
@@ -43,7 +43,7 @@ def test_an_answer_that_nobody_wrote_gets_nothing(exercise):
 
 
 def test_every_mistake_fails_and_is_named(exercise, drawn):
-    """On the examples as the check words it, and on fresh inputs as grading does: a mistake that only the public
+    """Runs on the examples with the check's wording and on fresh inputs with grading's: a mistake that only the public
     numbers expose would slip through."""
     assert len(exercise.mutants) >= 3, "needs at least three mistakes that learners really make"
     wrong = []

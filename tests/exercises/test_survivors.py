@@ -1,4 +1,4 @@
-"""No small mistake in a right answer passes its cases, but for those that were read and are none."""
+"""No small change of a right answer passes its cases, except changes that were reviewed and are no mistakes."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_every_survivor_is_explained(exercise, request):
     known = {key: entry for key, entry in known.items() if wanted(key)}
     (tally,) = processes.tallies([exercise], workers=1, wanted=wanted, known=known)
     assert not tally.problems, "\n".join(tally.problems)
-    assert share > 1 or tally.killed > tally.mutants / 2 > 5  # of a few that are tried, few may be killed
+    assert share > 1 or tally.killed > tally.mutants / 2 > 5  # if few are tried, few may be killed
     review = explained.reviewed(tally, known)
     said = [f"{s.key} {s.place} {s.what}" for s in review.unexplained]
     said += [f"{e.key} fails now, or is gone: {e.mutant}" for e in review.stale]

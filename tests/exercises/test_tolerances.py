@@ -1,4 +1,4 @@
-"""How far an answer may be off: measured against the same run in float64, of functions and of modules."""
+"""How far an answer may be off, measured against the same run in float64, for functions and modules."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ MODULES = ("attention.multi_head", "placement.block", "cache.latent", "assembly.
 
 @pytest.mark.parametrize("module", map(exercises.get, MODULES), ids=lambda e: e.id)
 def test_a_module_has_a_twin_in_float64(module, monkeypatch):
-    """One made in float32 cannot take float64 inputs: its run gives nothing, and the smallest tolerance is left, which
-    one right answer in forty missed."""
+    """A module made in float32 cannot take float64 inputs: its run would give nothing and leave the smallest tolerance,
+    which one right answer in forty missed."""
     runs = []
     real = drawing._run
 
@@ -36,7 +36,7 @@ def test_a_module_has_a_twin_in_float64(module, monkeypatch):
     assert torch.get_default_dtype() is torch.float32
 
 
-# What changes with the dtype on purpose, and why.
+# Results that depend on the dtype on purpose, with the reason.
 CHANGES = {
     ("position.learned", "drawn"): "numbers drawn at random; they are judged by their law",
     ("sparse.gradient_reach", "float64, float32"): "the text says that the answer depends on the dtype",
@@ -44,13 +44,13 @@ CHANGES = {
 
 
 def jumps(exercise, records):
-    """{case: largest difference} where the expected answer is another one in float64, by more than rounding."""
+    """{case: largest difference} for cases whose expected answer differs in float64 by more than rounding."""
     found = {}
     for record in records:
         for case in record.cases:
             _, here = case.outcomes["expected"]
             wide = {} if case.is_large else drawing.twin(exercise, case.program, case.tensors)
-            # Gradients that are zero but for rounding are measured by what stands beside them.
+            # Gradients that are zero except for rounding are compared to the largest result beside them.
             largest = max(map(_largest, here.values()), default=0.0)
             for name, t in here.items():
                 if name in wide and wide[name].shape == t.shape and t.dtype.itemsize != 2:
@@ -65,12 +65,12 @@ def _largest(t):
     return t[t.isfinite()].abs().max().item() if t.isfinite().any() else 0.0
 
 
-# A result is wrong by this factor everywhere; half precision allows 32 steps of the largest entry, 64 of its own.
+# Factor by which every entry of a result is wrong; half precision allows 32 steps of the largest entry, 64 of its own.
 OFF = {torch.float16: 1.35, torch.bfloat16: 2.0}
 
 
 def test_what_is_off_by_two_percent_is_wrong(exercise, drawn):
-    """No tolerance of a case is so wide, whoever set it."""
+    """No case has such a wide tolerance, whether it was set by hand or measured."""
     passing = []
     for case in drawn.public.cases:
         outcome, right = case.outcomes["expected"]
@@ -83,7 +83,7 @@ def test_what_is_off_by_two_percent_is_wrong(exercise, drawn):
 
 
 def test_no_right_answer_hangs_on_a_rounding(exercise, drawn):
-    """A tie, or a sum that meets its bound, decides by its last digit: whoever adds in another order is wrong there."""
+    """A tie, or a sum that equals its bound, depends on the last digit, so adding in a different order would fail."""
     found = jumps(exercise, [drawn.public, *drawn.students[1:4]])
     assert not {case: gap for case, gap in found.items() if (exercise.id, case) not in CHANGES}
 

@@ -1,4 +1,4 @@
-"""The grade matrix through the trusted path: fresh inputs, answers from another process, words from the examples."""
+"""The grade matrix on the trusted path: fresh inputs, answers from another process, wording from the examples."""
 
 from autograder.judge.trusted import judge_drawn
 
@@ -14,7 +14,7 @@ def test_right_answers_get_full_marks(exercise, drawn, define):
 
 
 def test_mistakes_of_another_process_fail_and_are_named(exercise, drawn, define):
-    """The first; and all of an exercise that asks for more in grading than this process could bear."""
+    """Tests the first mistake, or all mistakes of an exercise that is too large in grading for this process."""
     wrong = []
     for i, mistake in [*enumerate(exercise.mutants)][: None if drawn.asks_for_more_in_grading else 1]:
         verdict = judge_drawn(exercise, drawn.graded, define(exercise, f"E.mutants[{i}].fn"))

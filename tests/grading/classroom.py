@@ -28,8 +28,8 @@ ANSWERS = {
 
 
 def notebook(source=None, unit=START, tries=None):
-    """Bytes of a submission: the released notebook, with an answer in unit 00 if given, and the output of a check
-    that was the learner's number ``tries``."""
+    """Bytes of a submission: the released notebook, optionally with an answer in unit 00, and with the output of a
+    check that says it was the learner's attempt number ``tries``."""
     book = released(unit)
     if source is not None:
         find(book, SOLVE)["source"] = source
@@ -63,7 +63,7 @@ def command(*arguments):
 
 
 def settings(**more):
-    """What the environment of all grading has beyond this process's: a fixed secret, one thread, no color."""
+    """The environment variables that all grading has in addition to this process's: a fixed secret, one thread."""
     return {"OMP_NUM_THREADS": "1", "ANATOMY_SECRET": "of the tests", **more}
 
 
@@ -73,14 +73,14 @@ def environment(**more):
 
 
 def started(root, *arguments, **more):
-    """``make grade`` in ``root`` as an instructor's machine starts it; returns the finished process with its texts."""
+    """Runs ``make grade`` in ``root`` in a new process; returns the finished process with its output as text."""
     return finished(command(*arguments), cwd=root, env=environment(**more), text=True)
 
 
 def called(root, function, *arguments, encoding="utf-8", **more):
-    """What ``started`` returns, of a command's function, called in this process on a console with that encoding.
+    """Like ``started``, but calls a command's function in this process, on a console with that encoding.
 
-    To start a process costs ten times what grading a small class does.
+    Starting a process takes ten times as long as grading a small class.
     """
     streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2)]
     with (
@@ -95,7 +95,7 @@ def called(root, function, *arguments, encoding="utf-8", **more):
 
 
 def grade(root, *arguments, **more):
-    """``make grade`` in ``root``, in this process."""
+    """Runs ``make grade`` in ``root``, in this process."""
     return called(root, main, "submitted", *arguments, **more)
 
 
@@ -106,18 +106,18 @@ def grades(root, table="grades.csv"):
 
 
 def query(root, sql, *values):
-    """Rows of a query on the SQLite gradebook."""
+    """Rows of an SQL query on the SQLite gradebook."""
     with sqlite3.connect(root / "gradebook.db") as db:
         return db.execute(sql, values).fetchall()
 
 
 def times_graded(root):
-    """dict student → how often the submission of unit 00 was stored."""
+    """dict student → how many times the submission of unit 00 was stored."""
     return dict(query(root, "SELECT student_id, times FROM anatomy_graded"))
 
 
 def consistent(root):
-    """Is the gradebook whole: every stored submission has all its scores, equal to the verdicts?"""
+    """Checks that each stored submission has all its scores and that they equal the verdicts."""
     assert query(root, "PRAGMA integrity_check") == [("ok",)]
     rows = query(root, "SELECT student_id, unit, result FROM anatomy_graded")
     for student, unit, result in rows:

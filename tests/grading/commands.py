@@ -1,4 +1,4 @@
-"""A process for somebody who runs nbgrader's commands one after the other."""
+"""A process that runs nbgrader's commands one after the other."""
 
 import subprocess
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 from ..waiting import patiently
 from . import stock
 
-SECONDS = 280  # for one command; each takes a small part of them
+SECONDS = 280  # for one command; each takes a small part of this
 
 
 class Commands:
-    """A process in which somebody runs nbgrader's commands. A context manager."""
+    """A process that runs nbgrader's commands, possibly as another user. A context manager."""
 
     def __init__(self, folder, environment, become=lambda line: line):
         self.folder, self.environment, self.become = folder, environment, become
@@ -35,7 +35,7 @@ class Commands:
         self.process.communicate()
 
     def run(self, command, check=True):
-        """Runs ``nbgrader command``; returns what it said, and fails where it ended badly, or not at all."""
+        """Runs ``nbgrader command``; returns its output, and fails if the command fails or never ends."""
         before = self.log.stat().st_size
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()

@@ -7,7 +7,7 @@ from autograder import ROOT
 
 @pytest.fixture(scope="session")
 def staff_session():
-    """A session without a sandbox whose process can import the specs: for implementations that the project wrote."""
+    """A session without a sandbox whose process can import the specs: for implementations written by the project."""
     from autograder.sandbox import Limits, LocalSession
 
     with LocalSession(Limits(wall_seconds=3600), python_path=[str(ROOT / "course"), str(ROOT)]) as session:
@@ -32,7 +32,7 @@ def define(staff_session):
 
 
 class InThisProcess:
-    """Answers as a session does, without a process of its own: for one more of many answers that the project wrote."""
+    """Answers like a session, but without a separate process: faster for the project's many own implementations."""
 
     def __init__(self, functions):
         self.functions = functions
@@ -49,7 +49,7 @@ class InThisProcess:
 
 @pytest.fixture(scope="session")
 def sandbox():
-    """Opens sandboxed sessions, all from one zygote. Where there is no sandbox the test is skipped, with the reason."""
+    """Opens sandboxed sessions, all from one zygote. Without a sandbox, skips the test and gives the reason."""
     from autograder.grading.judging import sessions
     from autograder.sandbox import sandbox_available
 
@@ -60,7 +60,7 @@ def sandbox():
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Short time limits, so that a submission that hangs costs seconds. Honest ones take a fraction of one."""
+    """Short time limits, so that a submission that hangs costs seconds. Honest ones take a fraction of a second."""
     from autograder.grading.judging import execution
     from autograder.judge import trusted
 
@@ -75,7 +75,7 @@ def impatient(monkeypatch):
 
 @pytest.fixture(scope="session")
 def term(tmp_path_factory, sandbox):
-    """The class that was graded once in this run, to be read."""
+    """The class that is graded once per test run. Read only."""
     from .term import once
 
     return once(tmp_path_factory)

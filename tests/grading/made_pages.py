@@ -1,4 +1,4 @@
-"""A class report and a feedback page with everything on them that can stand there, made without grading anything."""
+"""A class report and a feedback page with everything that they can contain, made without grading anything."""
 
 from anatomy.judge.verdict import CaseResult, Mistake, Verdict
 from anatomy.program.units import grade_id
@@ -61,7 +61,7 @@ def submission(student="ada", wrong=()):
 
 
 def feedback_page():
-    """HTML of a student's page: passed and failed exercises, comments, points of a person, lateness."""
+    """HTML of a student's page: passed and failed exercises, comments, an instructor's points, lateness."""
     graded = submission(wrong=(0, 2))
     failed = next(v for v in graded.verdicts if not v.passed)
     failed.mistakes[0].message += f" Your code raised NameError: {'a_long_name_' * 12}."
@@ -79,7 +79,7 @@ def feedback_page():
 
 
 def report_page(folder):
-    """HTML of a class report over three students, its gradebook in ``folder``."""
+    """HTML of a class report on three students; its gradebook is in ``folder``."""
     with GradebookWriter(f"sqlite:///{folder}/gradebook.db", "transformer-anatomy") as writer:
         for i, (student, wrong) in enumerate({"ada": (), "bob": (0, 2), "eve-with-a-rather-long-name": (0,)}.items()):
             writer.write(submission(student, wrong), f"{i:064x}", "v")

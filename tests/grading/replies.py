@@ -1,7 +1,7 @@
-"""Replies as a hostile or unlucky process may send them, as hypothesis strategies.
+"""Replies that a hostile or faulty process may send, as hypothesis strategies.
 
-A reply is drawn as plain data (``Drawn``) and becomes bytes by ``packed``. Some hold anything that JSON and tensors can
-say, others come close to a right answer: those reach the parts of the judge that look for what is wrong.
+A reply is drawn as plain data (``Drawn``); ``packed`` turns it into bytes. Some contain anything that JSON and tensors
+can express, others are close to a right answer: these reach the parts of the judge that look for mistakes.
 """
 
 import json
@@ -49,11 +49,11 @@ HOSTILE = (
     *("<script>alert(1)</script>", "](javascript:x)", "nan", "__class__", "(at: x)", "size mismatch for a: shape "),
 )
 OPERATORS = ("Add", "Mul", "Pow", "cos", "sin", "tan", "exp", "log", "conjugate", "re", "im", "Abs")
-LARGEST = 8 << 20  # characters of JSON, estimated: more are not even written
+LARGEST = 8 << 20  # characters of JSON, estimated: larger replies are not even written
 
 
 def pick(values):
-    """One of the values. (st.sampled_from writes them all into its error messages; some are megabytes.)"""
+    """Draws one of the values. (st.sampled_from writes all of them into its error messages; some are megabytes.)"""
     return st.integers(0, len(values) - 1).map(values.__getitem__)
 
 
@@ -66,7 +66,7 @@ ZERO = ["Mul", number(0), number(16)]
 
 
 def record(name: str) -> ExerciseRecord:
-    """An exercise's public record with its known mistakes, cut to its first and its last case: judged fast."""
+    """An exercise's public record with its known mistakes, cut to its first and last case so that judging is fast."""
     spec = next(e for e in exercises.all_exercises() if e.id == name)
     drawn = draw_record(spec)
     return replace(drawn, cases=[drawn.cases[0], drawn.cases[-1]])
@@ -74,10 +74,10 @@ def record(name: str) -> ExerciseRecord:
 
 @dataclass
 class Drawn:
-    """A reply before it is bytes.
+    """A reply before it is packed into bytes.
 
-    outcomes: what stands in its list. tensors: for each case name → (dtype, shape, one byte or all of them).
-    broken: how its form as a whole is spoiled, or 0.
+    outcomes: the entries of its list. tensors: for each case name → (dtype, shape, one byte or all of them).
+    broken: the way in which the format of the whole reply is damaged, or 0.
     """
 
     exercise: str
@@ -91,7 +91,7 @@ class Drawn:
 
 
 def packed(drawn: Drawn) -> bytes:
-    """The bytes of a reply. Raises OverflowError where they would be more than a grader reads."""
+    """The bytes of a reply. Raises OverflowError if they are more than a grader reads."""
     header, body, at = {}, [], 0
     for i, tensors in enumerate(drawn.tensors):
         for name, (dtype, shape, fill) in tensors.items():
@@ -113,7 +113,7 @@ def packed(drawn: Drawn) -> bytes:
 
 
 def size(value, known=None):
-    """About how long a value is as JSON; parts that it holds many times are counted each time, but looked at once."""
+    """Estimated length of a value as JSON; shared parts are counted each time but visited only once."""
     known = {} if known is None else known
     if isinstance(value, str):
         return 3 + 6 * len(value)
@@ -255,7 +255,7 @@ outcomes = st.one_of(
     ),
     pick([None, 3, "passed", {}, {"results": 3}, {"results": [1, 2]}, {"results": [], "missing": {"a": 1}}]),
 )
-# What is done to the floats of an answer; all but the first leave nothing of it right.
+# Changes to the floats of an answer; each but the first makes all of it wrong.
 CHANGES = {
     "none at all": lambda t: t,
     "scaled": lambda t: t * 3 + 1,
@@ -275,7 +275,7 @@ CHANGES = {
 
 
 def close(record: ExerciseRecord, change: str, source: str) -> Drawn:
-    """The reply of a right answer (or of a known mistake: ``source``) whose tensors are changed."""
+    """The reply of a right answer (or of the known mistake ``source``) with its tensors changed."""
     listed, all_tensors = [], []
     for case in record.cases:
         outcome, found = case.outcomes.get(source, case.outcomes["expected"])
@@ -290,7 +290,7 @@ def _sent(t):
 
 
 def spoiled(record: ExerciseRecord, tree, where: int) -> Drawn:
-    """The reply of a right answer with one part of it (of its gradients, where it has any) replaced."""
+    """The reply of a right answer with one part of its value (or of its gradients) replaced by ``tree``."""
     right = close(record, "none at all", "expected")
     for outcome in right.outcomes:
         result = outcome["results"][-1]
@@ -302,7 +302,7 @@ def spoiled(record: ExerciseRecord, tree, where: int) -> Drawn:
 def _with(value, tree, where):
     kind = next(iter(value)) if isinstance(value, dict) else ""
     if kind not in ("list", "tuple", "dict") or not value[kind] or where % 5 == 0:
-        return {"tuple": [tree]}  # not the tree itself, which may be right by chance
+        return {"tuple": [tree]}  # not the tree itself, which may happen to be right
     parts = list(value[kind])
     i = where % len(parts)
     parts[i] = [parts[i][0], {"list": [tree]}] if kind == "dict" else {"tuple": [tree]}
@@ -310,7 +310,7 @@ def _with(value, tree, where):
 
 
 def replies(records: dict[str, ExerciseRecord]) -> st.SearchStrategy[Drawn]:
-    """Replies to the programs of the records."""
+    """Replies to the programs of these records."""
 
     def anything(name, several, one, sent, broken):
         count = len(records[name].cases)

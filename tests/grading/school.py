@@ -1,4 +1,4 @@
-"""A course in a folder with all commands of an instructor, ours and nbgrader's, and all places where points stand."""
+"""A course in a folder with all commands of an instructor, ours and nbgrader's, and all places that show points."""
 
 import csv
 import re
@@ -31,7 +31,7 @@ c.Exchange.root = "exchange"
 
 
 class School:
-    """A course in a folder, with the commands that an instructor has, in this process."""
+    """A course in a folder, with the instructor's commands, run in this process."""
 
     def __init__(self, root, more=""):
         self.root = course(root)
@@ -50,7 +50,7 @@ class School:
         place.config.Exchange.root = str(self.root / "exchange")
         return NbGraderAPI(place.directory, config=place.config)
 
-    # What an instructor does.
+    # Actions of an instructor.
     def grade(self, *options):
         assert main(["submitted", "--workers", "1", *options]) == 0
 
@@ -71,7 +71,7 @@ class School:
             writer.gradebook.update_or_create_assignment(START, duedate=when)
 
     def says(self, student, comment=None, **values):
-        """What is written in the formgrader: a comment, manual_score, extra_credit."""
+        """Writes a comment, manual_score or extra_credit, as the formgrader does."""
         with self.writer() as writer:
             book = writer.gradebook
             for name, value in values.items():
@@ -80,7 +80,7 @@ class School:
                 book.find_comment(SOLVE, START, START, student).manual_comment = comment
             book.db.commit()
 
-    # What there is to see.
+    # What the course shows.
     def exported(self):
         """student → score in ``nbgrader export``."""
         with self.writer() as writer:

@@ -1,4 +1,4 @@
-"""The course's own solutions as submissions in this process: less some answers, or with other ones."""
+"""The course's own solutions as submissions in this process, with some answers missing or replaced."""
 
 import ast
 import contextlib
@@ -31,7 +31,7 @@ def book(unit):
 
 
 class Notebook(InThisProcess):
-    """A unit's own solution with other answers to some exercises. In the state before it at each question."""
+    """A unit's own solution with other answers to some exercises. Its state is reset before each question."""
 
     def __init__(self, unit, answers):
         solves = {grade_id(e, "solve"): source for e, source in answers.items()}
@@ -39,13 +39,13 @@ class Notebook(InThisProcess):
         for cell in book(unit)["cells"]:
             source, name = "".join(cell["source"]), cell["metadata"].get("nbgrader", {}).get("grade_id", "")
             if name.startswith("solve-") or "setup" in cell["metadata"].get("tags", []):
-                # As in a kernel: what an answer leaves out breaks a later cell where that needs it at once.
+                # As in a kernel, a name that an answer lacks breaks a later cell only if that cell needs it at once.
                 with contextlib.suppress(NameError) if solves else contextlib.nullcontext():
                     exec(solves.get(name, source), names)
             elif cell["cell_type"] == "code":  # the course's own: helpers are needed, plots are not
                 for node in ast.parse(source).body:
                     if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef):
-                        with contextlib.suppress(NameError):  # a default that a plot made
+                        with contextlib.suppress(NameError):  # a default value that a plot defined
                             exec(compile(ast.Module([node], []), "notebook", "exec"), names)
         super().__init__(names)
         self.before, self.questions = dict(names), 0
@@ -58,14 +58,14 @@ class Notebook(InThisProcess):
 
 
 def own_verdicts(unit, answers, only=None):
-    """(exercises, their verdicts without follow-through, the session they come from). only: ids, to save time."""
+    """(exercises, their verdicts without follow-through, the session that gave them). only: ids, to save time."""
     exercises = [e for e in master(unit).exercises if only is None or e.id in only]
     session = Notebook(unit, answers)
     return exercises, judge_exercises(exercises, session, KEY), session
 
 
 def followed(unit, answers, only=None):
-    """dict exercise → Followed, for the unit's solution with other answers; exercise → points before."""
+    """Follow-through of the unit's solution with other answers: {exercise: Followed}, {exercise: points before}."""
     exercises, verdicts, session = own_verdicts(unit, answers, only)
     found = follow_through(exercises, verdicts, session, KEY, Work())
     return found, {v.exercise: v.score for v in verdicts}

@@ -1,6 +1,6 @@
-"""nbgrader's own commands, many in one process: to import nbgrader takes longer than what they do.
+"""nbgrader's own commands, many in one process: importing nbgrader takes longer than the commands do.
 
-As a program it reads lines, runs a command for each, and answers with its exit status.
+As a program, it reads lines, runs each as a command, and answers with the exit status.
 """
 
 import contextlib
@@ -14,17 +14,17 @@ from sqlalchemy.exc import SAWarning
 
 
 def run(arguments):
-    """Runs ``nbgrader …`` in this process, as its command line does; returns the exit status."""
+    """Runs ``nbgrader …`` in this process, as nbgrader's command line does; returns the exit status."""
     app = NbGraderApp.instance()
-    Validator.stream = sys.stdout  # it keeps the one that was there when it was imported
+    Validator.stream = sys.stdout  # it keeps the stream that existed when it was imported
     try:
-        with warnings.catch_warnings(category=SAWarning, action="ignore"):  # of what nbgrader itself does
+        with warnings.catch_warnings(category=SAWarning, action="ignore"):  # warnings about nbgrader's own code
             NbGraderApp.launch_instance(list(arguments))
         return 0
     except SystemExit as error:
         return error.code or 0
     finally:
-        while app:  # each is the only one of its class, and would keep its options
+        while app:  # each is a singleton of its class, and would keep its options
             type(app).clear_instance()
             app = getattr(app, "subapp", None)
 

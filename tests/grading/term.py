@@ -1,6 +1,6 @@
-"""One class, graded once in a run of the tests: with ``make grade`` as a machine starts it, and with stock nbgrader.
+"""A class that is graded once per test run: with ``make grade`` as its own process, and with stock nbgrader.
 
-Whoever reads it reads the one folder; whoever changes something takes a copy.
+Tests that only read use this one folder; tests that change something take a copy.
 """
 
 import json
@@ -22,17 +22,20 @@ SCRIPT = "def weighted_average(values, weights):\n    raise ValueError('<script>
 
 
 class Term:
-    """made, nbgraders: folders of the class that ``make grade`` graded, and of a smaller one that nbgrader did. done:
-    the finished ``make grade``. said: what nbgrader's commands logged, in their order."""
+    """A graded class.
+
+    made, nbgraders: folders of the class graded by ``make grade``, and of a smaller one graded by nbgrader. done: the
+    finished ``make grade``. said: the logs of nbgrader's commands, in order.
+    """
 
     def __init__(self, folder):
         self.folder, self.made, self.nbgraders = folder, folder / "made", folder / "nbgraders"
         self._kept = folder / "said.json"
 
     def begin(self):
-        """Grades the class, if nobody has."""
+        """Grades the class, unless another worker already has."""
         if not self._kept.exists():
-            for root in (self.made, self.nbgraders):  # left by one who was ended
+            for root in (self.made, self.nbgraders):  # left by a run that was killed
                 shutil.rmtree(root, ignore_errors=True)
             done, said = _with_make(self.made), _with_nbgrader(self.nbgraders)
             unfinished = self._kept.with_suffix(".new")
@@ -44,7 +47,7 @@ class Term:
 
 
 def once(tmp_path_factory):
-    """The term of this run, whichever worker is the first to need it."""
+    """The term of this run; the first worker that needs it grades it."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -53,7 +56,7 @@ def once(tmp_path_factory):
 
 
 def copy(root, to):
-    """A copy of a graded class, to be changed."""
+    """A copy of a graded class, for tests that change it."""
     return shutil.copytree(root, to / root.name, symlinks=True)
 
 
@@ -62,7 +65,7 @@ def solved(unit):
 
 
 def _with_make(root):
-    """Honest, wrong, broken and hostile submissions, and files that are none."""
+    """Honest, wrong, broken and hostile submissions, and files that are not submissions."""
     course(root)
     for name, source in ANSWERS.items():
         submit(root, name, notebook(source, tries={"right": 4, "mutant": 8}.get(name)))
@@ -83,7 +86,7 @@ def _with_make(root):
 
 
 def _with_nbgrader(root):
-    """generate_assignment, autograde, generate_feedback and export, each once."""
+    """Runs generate_assignment, autograde, generate_feedback and export, each once."""
     course(root)
     for unit in UNITS:
         shutil.copytree(ROOT / "solutions" / unit, root / "solutions" / unit)
@@ -98,7 +101,7 @@ def _with_nbgrader(root):
 
 
 def nbgrader(root, *arguments):
-    """A command of nbgrader's, in this process; it ends well."""
+    """Runs an nbgrader command in this process; it must succeed."""
     done = called(root, stock.run, *arguments)
     assert done.returncode == 0, done.stderr
     return done

@@ -1,4 +1,4 @@
-"""What an answer may call is read from its source: evasions are seen, right answers are not held."""
+"""The calls that an answer can make are read from its source: evasions are found, right answers are not held."""
 
 import ast
 import functools
@@ -24,7 +24,7 @@ BANNED = {e.id: e for e in exercises.all_exercises() if e.forbidden}
 
 
 def read(exercise, answer, *own):
-    """Calls of the solved notebook of an exercise's unit with another answer, and cells of the student's own."""
+    """Calls of the solved notebook of the exercise's unit, with another answer and with cells of the student's own."""
     cells = [
         (name, mark, answer if mark.get("exercise") == exercise else source)
         for name, mark, source in solved(BANNED[exercise].unit)
@@ -34,7 +34,7 @@ def read(exercise, answer, *own):
 
 @functools.cache
 def solved(unit):
-    """(id, mark, source) of the cells of a solved notebook that are run."""
+    """(id, mark, source) of the cells of a solved notebook that run."""
     book = rebuild((ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes(), unit).notebook
     marked = [(c.id, dict(c.metadata[MARK]), c.source) for c in book.cells if c.cell_type == "code"]
     return [(name, mark, source) for name, mark, source in marked if mark["role"] in ("setup", "answer")]
@@ -85,7 +85,7 @@ BOUND, CHECK = "softmax = torch.softmax\n", "check"
 
 
 def at_the_end(*sources):
-    """Cells of a notebook, one of which is the check, and the findings on what they mean when all have run."""
+    """A notebook with the setup cell and these; the source CHECK makes a cell the check instead of an answer."""
     cells = [(f"c{i}", {"role": "check" if s == CHECK else "answer"}, s) for i, s in enumerate([SETUP, *sources])]
     return notebook_with(cells)
 
@@ -144,7 +144,7 @@ SETUP = "import math\nimport torch\nfrom torch import nn, Tensor\nimport torch.n
 
 
 def implementations():
-    """(exercise, its functions' module as a learner could have written it) of references and alternatives."""
+    """Parameters (exercise, function) of the references and alternatives, for exercises with forbidden built-ins."""
     for e in BANNED.values():
         for number, one in enumerate([e.reference, *e.alternatives]):
             for f in one if isinstance(one, tuple) else (one,):
@@ -169,7 +169,7 @@ def test_references_and_alternatives_are_not_held(spec, function):
             kept.append(ast.unparse(statement))
     ours = rf"\b(?:{ours})\.(\w+)"
     source = re.sub(ours, r"\1", "\n".join(kept))
-    if f"def {name}(" not in source and f"class {name}(" not in source:  # a lambda, or made by a function
+    if f"def {name}(" not in source and f"class {name}(" not in source:  # a lambda, or returned by another function
         line = inspect.getsource(function).strip().rstrip(",")
         line = line[line.index("lambda") :] if "lambda" in line else line
         name, source = (

@@ -1,5 +1,5 @@
-"""The cheat suite: no submission wins without solving, none leaves a trace, none harms the one that comes after it,
-none keeps the grader busy for long."""
+"""The cheat suite: no submission passes without solving the exercise, leaves traces, harms the next one, or keeps the
+grader busy for long."""
 
 import dataclasses
 import hashlib
@@ -25,9 +25,9 @@ from .cheats import CHEATS, ENTRIES, START
 from .classroom import notebook
 
 KEY = student_key("course secret", "eve", START)
-GRADERS_SECONDS = 20.0  # of the grader's own processor time for one cheat; an honest submission takes 0.1
-LIVE = re.compile(r"<script|\$\\href|<[^>]* on\w+=", re.IGNORECASE)  # what a page must not hold
-HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]")  # nor anything that is read
+GRADERS_SECONDS = 20.0  # processor time of the grader's own process for one cheat; an honest submission takes 0.1
+LIVE = re.compile(r"<script|\$\\href|<[^>]* on\w+=", re.IGNORECASE)  # must not be on a page
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]")  # nor in anything that people read
 TRACES = [
     ROOT / ".unpickled",
     ROOT / ".left-behind",
@@ -37,7 +37,7 @@ TRACES = [
 
 @pytest.fixture(scope="module")
 def listener():
-    """A port of this machine; ``hits`` counts who reached it."""
+    """A port of this machine; ``hits`` counts the connections to it."""
     hits, server = [], socket.create_server(("127.0.0.1", 0))
 
     def accept():
@@ -54,7 +54,7 @@ def listener():
 
 @pytest.fixture(scope="module")
 def treasure(tmp_path_factory):
-    """A gradebook, a secret and another student's submission, where a cheat could find them."""
+    """A gradebook, a secret and another student's submission, in places where a cheat could find them."""
     root = tmp_path_factory.mktemp("course")
     (root / ".secret").write_text("top secret")
     (root / "gradebook.db").write_bytes(b"SQLite format 3\x00")
@@ -74,7 +74,7 @@ def plain(verdicts):
 
 @pytest.fixture(scope="module")
 def before(sandbox):
-    """The honest neighbor's result before any cheat ran."""
+    """The honest neighbor's result before any cheat has run."""
     return plain(contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox).verdicts)
 
 
@@ -85,7 +85,7 @@ def test_there_are_enough_of_them():
 
 
 def spent():
-    """Seconds of processor time of this process and of the children that it has waited for; sessions are others'."""
+    """Processor seconds of this process and of the children it has waited for; sessions are not its children."""
     return sum(os.times()[:4])
 
 
@@ -126,7 +126,7 @@ def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, liste
     ids=lambda c: c.name.replace(" ", "-"),
 )
 def test_the_forbidden_built_ins_would_pass_if_they_were_allowed(cheat, sandbox):
-    """So that the suite does not pass because its cheats are broken."""
+    """Otherwise the suite could pass because its cheats are broken."""
     from autograder.grading.intake.rebuild import rebuild
 
     exercise = master(cheat.unit).answers[cheat.solve]
@@ -176,7 +176,7 @@ def test_inputs_that_a_submission_brought_home_are_worth_nothing_in_the_next_one
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")
 def test_no_process_of_a_submission_is_left(sandbox, impatient):
-    """Also not of one that forks away from its session: whatever loses its parent becomes the zygote's child."""
+    """Nor of one that is forked away from its session: orphans become children of the zygote."""
     cheat = next(c for c in CHEATS if c.name == "leaves a process behind")
     contained.grade(of_bytes(cheat.data, START, "eve", KEY), sandbox)
     zygote = sessions._zygote.pid

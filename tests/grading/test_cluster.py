@@ -1,4 +1,4 @@
-"""Many machines: workers behind a scheduler that vanish, come back, or die of one submission."""
+"""Grading on many machines: workers of a scheduler that vanish, come back, or die of one submission."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ pytestmark = [
 
 @pytest.fixture
 def machines(monkeypatch):
-    """A scheduler with one worker of one thread, in this process; what it is told to grade stands in the name."""
+    """A scheduler with one worker of one thread, in this process; the student's name says what a job does."""
 
     def evaluate(job):
         if "dies" in job["student"]:
@@ -38,7 +38,7 @@ def machines(monkeypatch):
     monkeypatch.setattr(cluster, "_nursery", None)
     monkeypatch.setattr(cluster, "_idle", [])
     here = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    quick = dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # a closed scheduler is waited for at the end
+    quick = dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # at the end, a closed scheduler is awaited
     with quick, LocalCluster(**here, silence_logs=100) as found:
         yield found
         if cluster._nursery is not None:
@@ -47,7 +47,7 @@ def machines(monkeypatch):
 
 @pytest.fixture
 def hands(machines):
-    """(the Cluster, what it said)."""
+    """(the Cluster, the list of its messages)."""
     said = []
     with cluster.Cluster(machines.scheduler_address, said.append) as found:
         yield found, said
@@ -98,7 +98,7 @@ def test_it_goes_on_where_a_worker_comes_back(machines, hands):
 
 
 def test_silence_is_loss(machines, hands, monkeypatch):
-    """A machine that was unplugged closes no connection."""
+    """An unplugged machine does not close its connection."""
     monkeypatch.setattr(cluster, "SILENCE_SECONDS", 0.0)
     assert hands[0]._count() == 0
     monkeypatch.setattr(cluster, "SILENCE_SECONDS", 10.0)

@@ -1,4 +1,4 @@
-"""Finding submissions among whatever can lie in a folder: each odd entry costs itself alone, and has a line."""
+"""Finding submissions among any kind of file: each odd entry costs only its own student, and is reported in a line."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ from .cheats.base import ATTENTION, START
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the folders of this test need POSIX")
 
 BOOK = b'{"cells": []}'
-GBK = b"\xc0\xee\xc4\xc8"  # a name as an archive from a Chinese Windows has it
+GBK = b"\xc0\xee\xc4\xc8"  # a name as an archive from a Chinese Windows contains it
 
 
 def put(root, *parts, data=BOOK):
@@ -33,7 +33,7 @@ def put(root, *parts, data=BOOK):
 
 
 def lines(root, units=None):
-    """{(student, unit): slug, or None for what can be graded}, with all sentences checked to be fit for a reader."""
+    """{(student, unit): slug, or None if it can be graded}; checks that all sentences are readable."""
     found = collect.find(root, units)
     for s in found:
         for slug, sentence in [*([s.problem] if s.problem else []), *s.notes]:
@@ -57,7 +57,7 @@ def listen(path):
         server.bind(path.name)
 
 
-# In the place of the notebook → the slug that it gets.
+# Entries instead of the notebook → the slug that each gets.
 INSTEAD = {
     "pipe": (os.mkfifo, "not_a_file"),
     "socket": (listen, "not_a_file"),
@@ -69,12 +69,12 @@ INSTEAD = {
     "link to another's": (lambda p: p.symlink_to(p.parent.parent.parent / "ada" / START / p.name), "not_a_file"),
     "folder": (lambda p: p.mkdir(), "is_a_folder"),
     "sparse giant": (lambda p: (p.touch(), os.truncate(p, 50 << 30)), "too_large"),
-    "empty file": (lambda p: p.touch(), None),  # rebuild says what is wrong with it
+    "empty file": (lambda p: p.touch(), None),  # rebuild reports what is wrong with it
     "nothing": (lambda p: None, "missing"),
     "another notebook": (lambda p: p.with_name("notes.ipynb").write_bytes(BOOK), "missing"),
     "archive": (lambda p: p.with_suffix(".zip").write_bytes(b"PK"), "missing"),
 }
-# In the place of the unit's folder.
+# Entries instead of the unit's folder.
 FOLDERS = {
     "linked unit": (lambda p: p.symlink_to(p.parent.parent / "ada" / START), "not_a_file"),
     "unit linked to itself": (lambda p: p.symlink_to(p), "not_a_file"),
@@ -87,7 +87,7 @@ FOLDERS = {
 
 @pytest.fixture
 def odd(tmp_path):
-    """A folder with one honest student and one for each odd thing."""
+    """A folder with one honest student and one student for each odd entry."""
     root = tmp_path / "submitted"
     put(root, "ada", START)
     for name, (make, _) in INSTEAD.items():
@@ -158,7 +158,7 @@ NO_NAMES = {
 def _can(tmp_path, name):
     try:
         os.makedirs(os.path.join(os.fsencode(tmp_path), name))
-    except OSError:  # macOS takes nothing that is not UTF-8
+    except OSError:  # macOS only accepts UTF-8
         pytest.skip("this file system has no such names")
 
 

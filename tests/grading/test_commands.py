@@ -1,4 +1,4 @@
-"""What an instructor's commands say of mistakes that are easily made: a wrong folder, setting, secret, time or key."""
+"""How an instructor's commands report common mistakes: a wrong folder, setting, secret, time or key."""
 
 import os
 
@@ -39,10 +39,10 @@ def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, san
     submit(here, "ada", notebook(ANSWERS["right"]))
     assert main(GRADE) == 0
     page = here / "feedback" / "ada" / START / f"{START}.html"
-    page.unlink()  # so that there is something to write
+    page.unlink()  # so that there is a page to write
     for folder in ("autograded", "feedback"):
         (here / folder / "ada" / START / "submission_secret.txt").unlink()
-    (here / ".secret").chmod(0o640)  # the group is others, too
+    (here / ".secret").chmod(0o640)  # the group counts as others
     capsys.readouterr()
     monkeypatch.setattr(sessions, "ready", lambda zygote: pytest.fail("sandboxes were made ready first"))
     for command in (lambda: publishing.main([]), lambda: main(GRADE), one_secret.main):
@@ -56,7 +56,7 @@ def test_a_secret_that_others_can_read_is_the_same_sentence_everywhere(here, san
 def test_a_broken_secret_is_a_sentence_for_every_command(here, content, said):
     (here / ".secret").write_bytes(content)
     (here / ".secret").chmod(0o600)
-    with pytest.raises(GradebookError, match=said):  # which each of them prints
+    with pytest.raises(GradebookError, match=said):  # each command prints it
         course_secret(here)
 
 
@@ -121,7 +121,7 @@ def test_a_time_that_cannot_be_read_is_said_to_the_instructor(here, sandbox, sta
     submit(here, "ada", notebook(ANSWERS["right"]), timestamp=stamp)
     submit(here, "bob", notebook(ANSWERS["right"]), timestamp="2026-12-01 12:00:00 UTC")
     sentence = f"The time of submission is not known, so nothing is taken off for lateness: timestamp.txt {why}."
-    for _ in range(2):  # what is up to date too: it can still be mended
+    for _ in range(2):  # also reported when the submission is up to date: it can still be corrected
         assert main(GRADE) == 0
         lines = capsys.readouterr().err.splitlines()
         assert lines.count(f"ada/{START}: {sentence}") == 1 and not [n for n in lines if n.startswith("bob/")]

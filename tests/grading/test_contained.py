@@ -1,7 +1,7 @@
-"""The judge is disposable too: what hangs, crashes or fills it costs one exercise or one part, never the class.
+"""The judge's process is disposable too: a hang, crash or full memory costs one exercise or one part, never the class.
 
-Known bombs are defused by bounded printers (``test_fuzz.py``). Here the judge is given mistakes of its own, so that the
-limits are tried by what nobody has thought of.
+Bounded printers defuse the known bombs (``test_fuzz.py``). Here the judge itself gets bugs, so that the limits are
+tested against problems that nobody has foreseen.
 """
 
 import ctypes
@@ -44,7 +44,7 @@ def crash(*args, **kwargs):
 
 @pytest.fixture
 def strict(monkeypatch):
-    """Small limits, so that a loss costs the test a second."""
+    """Small limits, so that a lost process costs the test one second."""
     monkeypatch.setattr(contained, "BUDGET", Budget(step_seconds=1.0))
 
 

@@ -1,4 +1,4 @@
-"""When a unit is due, what lateness costs, and a copy of all that a course can't make again."""
+"""When a unit is due, what lateness costs, and a backup of everything that a course can't make again."""
 
 import os
 import sqlite3
@@ -74,7 +74,7 @@ def test_a_student_has_no_earlier_date(here):
 
 
 def own_dates(writer):
-    """dict student → the date of their own, None where they have the unit's."""
+    """dict student → their own due date, None where they have the unit's."""
     there = writer.gradebook.find_assignment(START).submissions
     return {s.student_id: s.duedate if s.extension is not None else None for s in there}
 
@@ -105,7 +105,7 @@ def test_an_extension_from_no_date_is_none(here):
         writer.gradebook.update_or_create_student("ada")
         due.set_due(writer, START, datetime(2026, 12, 1))
         due.set_due(writer, START, datetime(2026, 12, 2), "ada")
-        writer.gradebook.find_assignment(START).duedate = None  # as the formgrader can leave it
+        writer.gradebook.find_assignment(START).duedate = None  # a state in which the formgrader can leave it
         writer.gradebook.db.commit()
         assert "had no date to count from" in due.set_due(writer, START, datetime(2026, 12, 5))[1]
         assert own_dates(writer) == {"ada": None}
@@ -153,7 +153,7 @@ def test_a_backup_has_what_cannot_be_made_again(here, capsys):
     (here.root / "submitted" / "leak").symlink_to("/etc/passwd")
     os.mkfifo(here.root / "submitted" / "pipe")
     with sqlite3.connect(here.root / "gradebook.db") as open_elsewhere:
-        open_elsewhere.execute("BEGIN")  # somebody reads
+        open_elsewhere.execute("BEGIN")  # another process reads
         assert backup.main(["saved/all.zip"]) == 0
     path = here.root / "saved" / "all.zip"
     assert oct(path.stat().st_mode & 0o777) == "0o600" and [p.name for p in path.parent.iterdir()] == ["all.zip"]

@@ -1,6 +1,6 @@
-"""nbgrader's exchange from release to the page that a student opens, with stock commands and ``make grade`` between.
+"""nbgrader's exchange, from the release to the page that a student opens, with stock commands and ``make grade``.
 
-Where the tests run as root the student is another user of the machine, as in a class.
+If the tests run as root, the student is another user of the machine, as in a real class.
 """
 
 import json
@@ -25,7 +25,7 @@ COURSE = "transformer-anatomy"
 
 
 class Place(Commands):
-    """A folder of somebody's, who runs nbgrader's commands in it."""
+    """The folder of a teacher or student, with a process that runs nbgrader's commands in it."""
 
     def __init__(self, folder, user=None):
         own = environment(JUPYTER_DATA_DIR=str(folder / "data"), HOME=str(folder))
@@ -46,7 +46,7 @@ class Place(Commands):
 
 @pytest.fixture(scope="module")
 def school(sandbox):
-    """(teacher, student): places of the two, with one exchange between them."""
+    """(teacher, student): their two places, with one exchange between them."""
     folder = Path(tempfile.mkdtemp(prefix="anatomy-exchange-", dir="/tmp"))  # pytest's own is closed to other users
     try:
         folder.chmod(0o755)
@@ -82,7 +82,7 @@ def handed_in(teacher, student):
 
 @pytest.fixture(scope="module")
 def walked(school):
-    """What was said on the way from the release to the student's page: dict step → text."""
+    """The messages on the way from the release to the student's page: dict step → text."""
     teacher, student = school
     said = {}
     teacher.run(f"release_assignment {START}")
@@ -112,7 +112,7 @@ def test_from_release_to_the_page_that_the_student_reads(school, walked):
 
 
 def test_handing_in_again_after_feedback(school, walked):
-    """The later one counts, it has a page of its own, and the earlier page stays."""
+    """The later submission counts and has its own page; the earlier page stays."""
     teacher, student = school
     student.answer(ANSWERS["right"])
     student.run(f"submit {START}")
@@ -126,7 +126,7 @@ def test_handing_in_again_after_feedback(school, walked):
     assert " 1 graded now" in done.stdout, done.stdout + done.stderr
     assert sum(float(r["score"]) for r in grades(teacher.folder)) == 1
     teacher.run(f"release_feedback {START}")
-    teacher.run(f"release_feedback {START}")  # twice does no harm
+    teacher.run(f"release_feedback {START}")  # releasing twice does no harm
     student.run(f"fetch_feedback {START}")
     first_page, second = student.pages()
     assert "This is the weighted sum" in first_page and "This is the weighted sum" not in second
@@ -159,7 +159,7 @@ def test_a_second_release_reaches_who_has_not_fetched_yet(school, walked):
     assert "add --force" in teacher.run(f"release_assignment {START}", check=False)
     teacher.run(f"release_assignment {START} --force")
     written = (student.folder / START / f"{START}.ipynb").read_bytes()
-    student.run(f"fetch_assignment {START}", check=False)  # an answer is never written over
+    student.run(f"fetch_assignment {START}", check=False)  # an answer is never overwritten
     assert (student.folder / START / f"{START}.ipynb").read_bytes() == written
     shutil.move(student.folder / START, student.folder / "earlier")
     student.run(f"fetch_assignment {START}")
@@ -169,7 +169,7 @@ def test_a_second_release_reaches_who_has_not_fetched_yet(school, walked):
 
 
 def test_odd_entries_stop_nobody_and_lead_nowhere(school, walked):
-    """What stock follows, waits for, believes or stops at."""
+    """Entries that stock nbgrader follows, waits for, believes or stops at."""
     teacher, student = school
     secret = teacher.folder / ".secret"
     secret.write_text("of the course\n")
@@ -191,7 +191,7 @@ def test_odd_entries_stop_nobody_and_lead_nowhere(school, walked):
     entry("eve", "no time at all").mkdir()
     (inbound(teacher) / f"short+{START}+").mkdir()
     (inbound(teacher) / f"file+{START}+2031-01-01 00:00:00 UTC").write_text("")
-    forged = entry(student.name)  # the newest in the student's name, and not the student's
+    forged = entry(student.name)  # the newest in the student's name, but not owned by the student
     forged.mkdir()
     if student.user is None:
         shutil.rmtree(forged)
@@ -203,7 +203,7 @@ def test_odd_entries_stop_nobody_and_lead_nowhere(school, walked):
         assert f"belongs to {pwd.getpwuid(os.geteuid()).pw_name}" in said
         assert {p.name for p in submitted.iterdir()} == {student.name}
     assert (handed_in(teacher, student) / "timestamp.txt").read_text() == before
-    # The same where students share an account: names are believed, links and pipes are not.
+    # The same if students share an account: names are believed, links and pipes are not.
     if student.user:
         shutil.rmtree(forged)
     with open(teacher.folder / "nbgrader_config.py", "a", encoding="utf-8") as file:

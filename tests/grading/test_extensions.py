@@ -1,4 +1,4 @@
-"""Extensions count extra: in the gradebook, the tables, the pages and the report, and beside what instructors write."""
+"""Extensions count extra in the gradebook, tables, pages and report, and leave an instructor's own points intact."""
 
 import copy
 import dataclasses
@@ -36,7 +36,7 @@ OTHERS = sum(e.points for e in SPECS if e is not BEYOND)
 
 @pytest.fixture
 def extension(monkeypatch):
-    """extension(True) makes the second exercise of unit 01 an extension for the grader and the others its core."""
+    """extension(True) makes the second exercise of unit 01 an extension for the grader; the others remain its core."""
 
     def choose(beyond):
         plain = masters.master(ATTENTION)
@@ -55,12 +55,12 @@ def extension(monkeypatch):
 
 @pytest.fixture
 def open_book(tmp_path):
-    """open_book() opens the writer anew, as every run of the grader does."""
+    """open_book() opens the writer anew, as each run of the grader does."""
     return lambda: GradebookWriter(f"sqlite:///{tmp_path}/gradebook.db", "transformer-anatomy")
 
 
 def graded(student="ada", share=1.0):
-    """A submission with everything right but the second exercise, which got that share of its points."""
+    """A submission in which all is right except the second exercise, which got that share of its points."""
     points = {e.id: e.points * (share if e is BEYOND else 1.0) for e in SPECS}
     return GradedNotebook(
         student, ATTENTION, [Verdict(e.id, points[e.id] == e.points, points[e.id], e.points) for e in SPECS]
@@ -68,13 +68,13 @@ def graded(student="ada", share=1.0):
 
 
 class Pages(dict):
-    """student → page, as what the writer shows; nothing is kept of the attempts."""
+    """student → page shown by the writer; keeps no attempts."""
 
     def keep(self, digest, notebook):
-        """No file."""
+        """Keeps no file."""
 
     def kept(self, digest):
-        """No file."""
+        """Returns no file."""
 
     def show(self, graded, standing, attempts):
         self[graded.student] = feedback.page(graded, standing, attempts)
@@ -82,14 +82,14 @@ class Pages(dict):
 
 
 def store(open_book, *submissions, shelf=None):
-    """Stores each as another file."""
+    """Stores each submission as a new file."""
     with open_book() as writer:
         for submission in submissions:
             writer.write(submission, f"{next(FILES):064x}", "v", shelf=shelf)
 
 
 def stands(open_book, student="ada"):
-    """(score, maximum) of the submission, (auto score, extra credit, another look) of the second exercise."""
+    """(score, maximum) of the submission, (auto score, extra credit, needs manual grade) of the second exercise."""
     with open_book() as writer:
         whole = writer.gradebook.find_submission(ATTENTION, student)
         cell = writer.gradebook.find_grade(grade_id(BEYOND.id), ATTENTION, ATTENTION, student)
@@ -97,7 +97,7 @@ def stands(open_book, student="ada"):
 
 
 def instruct(open_book, student="ada", exercise=BEYOND, **what):
-    """What an instructor writes in the formgrader."""
+    """Writes values as an instructor does in the formgrader."""
     with open_book() as writer:
         cell = writer.gradebook.find_grade(grade_id(exercise.id), ATTENTION, ATTENTION, student)
         for name, value in what.items():
@@ -112,15 +112,15 @@ def instruct(open_book, student="ada", exercise=BEYOND, **what):
     "extra, manual, earned, before, want, remembered, look",
     [
         (None, None, 2.0, None, 2.0, [2.0, 0.0], False),  # graded for the first time
-        (2.0, None, 0.5, [2.0, 0.0], 0.5, [0.5, 0.0], False),  # again: nobody touched it
-        (0.25, None, 2.0, None, 2.25, [2.25, 0.25], False),  # was core, with extra credit of an instructor's
+        (2.0, None, 0.5, [2.0, 0.0], 0.5, [0.5, 0.0], False),  # graded again: no one has changed it
+        (0.25, None, 2.0, None, 2.25, [2.25, 0.25], False),  # was core, with an instructor's extra credit
         (2.25, None, 1.0, [2.25, 0.25], 1.25, [1.25, 0.25], False),  # which stays on top
         (1.0, None, 2.0, [2.0, 0.0], 1.0, [2.0, 0.0], True),  # an instructor's number
-        (0.0, None, 2.0, [2.0, 0.0], 0.0, [2.0, 0.0], True),  # even none at all
+        (0.0, None, 2.0, [2.0, 0.0], 0.0, [2.0, 0.0], True),  # even if it is zero
         (None, None, 2.0, [1.0, 0.25], 2.0, [2.0, 0.0], False),  # the box was emptied
         (2.0, 0.0, 0.5, [2.0, 0.0], 2.0, [2.0, 0.0], True),  # a manual score
         (None, 1.5, 2.0, None, None, None, True),  # a manual score from when it was core: not counted twice
-        (0.5, None, None, None, 0.5, None, False),  # core, as ever
+        (0.5, None, None, None, 0.5, None, False),  # still core
         (2.0, None, None, [2.0, 0.0], None, None, False),  # core again
         (2.25, None, None, [2.25, 0.25], 0.25, None, False),
         (1.0, None, None, [2.0, 0.0], 1.0, None, True),
@@ -172,7 +172,7 @@ def test_an_exercise_becomes_an_extension_when_submissions_are_there(extension, 
     extension(True)
     store(open_book, graded())
     assert stands(open_book) == ((full, OTHERS), (0, BEYOND.points, False))
-    # Not graded again yet: the total is the same, and what the tables say is what the gradebook says.
+    # Not graded again yet: the total is unchanged, and the tables agree with the gradebook.
     assert stands(open_book, "bob")[0] == (OTHERS + BEYOND.points / 2 + 0.25, OTHERS)
     with open_book() as writer:
         for result in writer.results():

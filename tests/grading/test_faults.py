@@ -1,4 +1,4 @@
-"""The fault suite: whatever dies, fills up or is damaged, every submission ends in one result or in a clear message."""
+"""The fault suite: whatever dies, fills up or is damaged, each submission ends in one result or in a clear message."""
 
 import contextlib
 import dataclasses
@@ -48,7 +48,7 @@ def small_class(root, size):
 
 
 def scripted(sandbox):
-    """A stand-in for the workers: results that were computed before, so that a test is about the writing alone."""
+    """Replaces the workers: returns results computed before, so that a test only covers the writing."""
     done = {k: example(k, sandbox) for k in ("right", "mutant", "partly")}
 
     def results(hands, submissions, make):
@@ -60,7 +60,7 @@ def scripted(sandbox):
 
 
 def run_here(root, **options):
-    """grade_all in this process."""
+    """Runs grade_all in this process."""
     place = load_course(root)
     with GradebookWriter(place.db_url, "transformer-anatomy", place.config) as writer:
         return engine.grade_all(
@@ -75,7 +75,7 @@ def run_here(root, **options):
 @linux
 @pytest.mark.parametrize("moment", range(10))
 def test_killed_while_it_writes_and_resumed(moment, tmp_path, sandbox, monkeypatch):
-    """SIGKILL before the n-th statement to the database, ten different n; the same writer then goes on."""
+    """SIGKILL before the n-th statement to the database, for ten values of n; then the same writer is run again."""
     root = small_class(course(tmp_path / "killed"), 6)
     monkeypatch.setattr(engine, "_results", scripted(sandbox))
     monkeypatch.setattr(engine, "_cluster", lambda *a: contextlib.nullcontext())
@@ -91,7 +91,7 @@ def test_killed_while_it_writes_and_resumed(moment, tmp_path, sandbox, monkeypat
             sa.event.listen(sa.engine.Engine, "before_cursor_execute", maybe_die)
             run_here(root)
         finally:
-            os._exit(7)  # it was not killed
+            os._exit(7)  # the kill did not happen
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     before = consistent(root) if _has_table(root) else 0
     summary, graded = run_here(root)
@@ -110,7 +110,7 @@ def _has_table(root):
 @linux
 @pytest.mark.slow
 def test_the_whole_grader_killed_again_and_again(tmp_path, sandbox):
-    """The real command, killed after 0, 4 and 9 results; nothing of it stays alive, nothing is graded twice."""
+    """The real command, killed after 0, 4 and 9 results: no process survives, nothing is graded twice."""
     root = small_class(course(tmp_path / "again"), 12)
     stored = lambda: len(times_graded(root)) if _has_table(root) else 0
     for target in (0, 4, 9):
@@ -155,7 +155,7 @@ def test_an_interrupt_keeps_what_is_finished(how, tmp_path, sandbox):
 
 
 def test_an_interrupt_that_python_dropped_comes_after_the_next_result(monkeypatch):
-    """It does where the exception is raised in the callback of a weak reference."""
+    """Python drops an interrupt that is raised in the callback of a weak reference."""
 
     class Thing:
         pass
@@ -171,13 +171,13 @@ def test_an_interrupt_that_python_dropped_comes_after_the_next_result(monkeypatc
     assert dropped() is None and lost == [KeyboardInterrupt]
     with pytest.raises(KeyboardInterrupt):
         progress(1, 3)
-    progress(3, 3)  # all is graded: nothing is left to interrupt
+    progress(3, 3)  # everything is graded: nothing is left to interrupt
     assert told == [0, 1, 3]
 
 
 @linux
 def test_full_disk(tmp_path, sandbox):
-    """A file system of 600 kB: a clear message; with more room the rest is graded, nothing is lost or half written."""
+    """On a file system of 600 kB: a clear message; with more space the rest is graded, nothing is lost or half done."""
     root = tmp_path / "full"
     root.mkdir()
     source = small_class(course(tmp_path / "source"), 12)

@@ -1,4 +1,4 @@
-"""The student's page: comments as they were meant, the written answer as it was typed, no points lost by waiting."""
+"""The student's page: comments as they were meant, the written answer as typed, and no points lost by waiting."""
 
 import pytest
 from anatomy.judge.verdict import Verdict
@@ -63,6 +63,6 @@ def test_an_answer_that_nobody_has_read_has_lost_no_points():
     assert "for up to 3 points more" in shown.text and "– of 3" in shown.text
     shown = page(points={CHECK: 1.0, NAME: 2.0}, most=most, decided=frozenset({NAME}))
     assert shown.h1.text == f"{START}: 3 of 4 points" and "2 of 3" in shown.text
-    # Its points stand while a changed answer is looked at again.
+    # Its points stay while an instructor reviews a changed answer.
     shown = page(points={CHECK: 1.0, NAME: 2.0}, most=most, decided=frozenset({NAME}), waiting=frozenset({NAME}))
     assert shown.h1.text == f"{START}: 3 of 4 points"

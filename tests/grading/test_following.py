@@ -1,7 +1,7 @@
-"""Follow-through: points for own work on top of a broken answer, and nothing for anybody who asks for more.
+"""Follow-through: points for a student's own work on top of a broken answer, and no points for attempts to get more.
 
-Most tests run the course's own solutions, less some answers, in this process: what is asked and what comes back is the
-same. The whole way through a sandbox and the disposable child is tried once for each kind of slip.
+Most tests run the course's own solutions, with some answers missing, in this process: the questions and replies are the
+same. For each kind of slip, one test runs all of it, through a sandbox and the disposable child.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from .solved import DEPENDENT, FIRST, KEY, MISSING, UNWRITTEN, WRONG, followed, 
 
 
 class Told(Work):
-    """Remembers what it is told."""
+    """Remembers what it was told."""
 
     def __init__(self, **known):
         super().__init__(**known)
@@ -35,7 +35,7 @@ class Told(Work):
 
 
 # Whole models, put together from the learner's own layers: by functions that return modules, from classes that are
-# handed on. No table of calls holds those, so these keep their own score; the guide for instructors says so.
+# passed on. No table of calls records those, so these keep their own score; the guide for instructors says so.
 OF_OWN_LAYERS = {f"assembly.{name}" for name in ("decoder", "encoder", "experts", "cross_block", "encoder_decoder")}
 
 
@@ -81,7 +81,7 @@ def test_a_chain_gives_each_link_what_its_own_work_is_worth():
     )
     middle = found["attention.masked_softmax"].verdict
     assert 0 < middle.score < middle.max_score and not middle.passed and middle.mistakes
-    assert "course's own" not in middle.mistakes[0].message  # the words are about its own mistake
+    assert "course's own" not in middle.mistakes[0].message  # the message is about its own mistake
     assert found["attention.scaled_dot_product"].verdict.passed and found["attention.multi_head"].verdict.passed
 
 
@@ -173,7 +173,7 @@ def test_a_function_that_never_ends_is_a_slip_too(sandbox, monkeypatch):
 
 
 def test_what_is_stood_in_for_is_still_read(sandbox):
-    """A second name may lead to it: what such an exercise earns waits for a person."""
+    """A second name may refer to it: points that such an exercise earns wait for an instructor."""
     odd = "import os\ndef softmax(x, dim=-1):\n    os.system('ls')\n"
     graded = grade.grade(of_bytes(submission(odd), ATTENTION, "ada", KEY, follow=True), sandbox)
     assert {h.exercise for h in graded.held} == {"attention.scaled_dot_product", "attention.multi_head"}
@@ -196,7 +196,7 @@ def test_a_child_that_is_lost_in_it_costs_the_rest_of_it_alone(sandbox, monkeypa
     monkeypatch.setattr(following, "value_of", value)
     graded = contained.grade(of_bytes(submission(rename=True), ATTENTION, "ada", KEY, follow=True), sandbox)
     assert not graded.problem and graded.notebook is not None
-    assert set(graded.followed) == set(DEPENDENT[:2]) and graded.score == 16  # all but multi-head attention
+    assert set(graded.followed) == set(DEPENDENT[:2]) and graded.score == 16  # all except multi-head attention
     assert len([n for n in graded.notes if n.name == "follow_through"]) == 2
     monkeypatch.undo()
     again = contained.grade(of_bytes(submission(rename=True), ATTENTION, "ada", KEY, follow=True), sandbox)

@@ -1,4 +1,4 @@
-"""What follow-through does not give: to whoever asks for more, forges, floods or remembers."""
+"""Follow-through gives no points to code that asks for more, forges, floods or remembers."""
 
 import pytest
 import torch
@@ -40,7 +40,7 @@ def test_an_alias_of_an_answer_that_is_not_there_earns_nothing():
     unit, only = "06-rope", ("rope.apply_rope", "rope.apply_rope_complex")
     alias = "def apply_rope_complex(x, position_ids, base=10000.0):\n    return apply_rope(x, position_ids, base)\n"
     solved, before = followed(unit, {"rope.apply_rope_complex": alias}, only)
-    assert before["rope.apply_rope_complex"] > 0 and not solved  # it works where apply_rope does
+    assert before["rope.apply_rope_complex"] > 0 and not solved  # it works if apply_rope works
     found, before = followed(unit, {"rope.apply_rope": MISSING, "rope.apply_rope_complex": alias}, only)
     assert "rope.apply_rope_complex" not in found and before["rope.apply_rope_complex"] == 0
 
@@ -69,12 +69,12 @@ def masked_softmax(scores, mask):
 
 
 def test_a_recording_of_the_values_does_not_answer_the_exercise_that_they_are_of():
-    """The store survives every question, as a file in the sandbox would."""
+    """The store survives each question, like a file in the sandbox."""
     answers = {"attention.softmax": THIEF, "attention.masked_softmax": MISSING}
     exercises, verdicts, session = own_verdicts(ATTENTION, answers, FIRST)
     found = follow_through(exercises, verdicts, session, KEY, Work())
     told = session.before["_store"]["told"]
-    assert any(torch.equal(v, x.softmax(-1)) for x, v in told if v is not None)  # it did learn some
+    assert any(torch.equal(v, x.softmax(-1)) for x, v in told if v is not None)  # it did record some values
     assert verdicts[0].score == 0 and "attention.softmax" not in found
 
 
@@ -136,7 +136,7 @@ def test_a_forged_list_costs_the_points_of_right_code_and_harms_nobody_else(what
     answers = {"attention.softmax": MISSING, "attention.masked_softmax": FORGED.replace("{what}", what)}
     found, _ = followed(ATTENTION, answers, FIRST)
     assert "attention.masked_softmax" not in found
-    assert found["attention.scaled_dot_product"].verdict.passed  # later questions know nothing of it
+    assert found["attention.scaled_dot_product"].verdict.passed  # later questions are not affected
 
 
 FLOOD = """

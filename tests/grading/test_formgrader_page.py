@@ -1,4 +1,4 @@
-"""What the formgrader shows of a verdict: all that a student reads, and no markup as text."""
+"""What the formgrader shows of a verdict: everything that the student reads, and no markup shown as text."""
 
 import copy
 

@@ -1,8 +1,8 @@
-"""Everything after a reply is parsed: no reply stops the judge, slows it, fills its memory or misleads its reader.
+"""Everything after a reply is parsed: no reply stops the judge, slows it down, fills its memory or misleads readers.
 
-10,000 replies, the same in every run. More of them, or others:
-``FUZZ_REPLIES=100000 FUZZ_SEED=7 python -m pytest tests/grading/test_fuzz.py``. What fails is described in the message;
-a reply that hangs is ended by the kernel, in a forked process, and fails the test like any other.
+10,000 replies, the same in each run. To try more or different ones:
+``FUZZ_REPLIES=100000 FUZZ_SEED=7 python -m pytest tests/grading/test_fuzz.py``. The message describes the failing
+reply. Replies are judged in a forked process: the kernel ends one that hangs, and the test fails as for any other.
 """
 
 import gc
@@ -34,11 +34,11 @@ from .replies import TOWER, ZERO, Drawn, number
 REPLIES = int(os.environ.get("FUZZ_REPLIES", 10_000))
 SEED = int(os.environ.get("FUZZ_SEED", 13))
 SHARES = 5
-SECONDS = 1.0  # of processor time for one reply
-QUIET_SECONDS = 0.1  # what ``slowness`` takes where nothing else runs
+SECONDS = 1.0  # processor time for one reply
+QUIET_SECONDS = 0.1  # time of ``slowness`` when nothing else runs
 MEGABYTES = 100
 JSON, TEXT, PAGE = 40_000, 8_000, 64_000  # characters of a verdict in its three forms
-# Chosen apart from anatomy.system.texts: what is no character to look at, and what turns the direction of reading.
+# Chosen independently of anatomy.system.texts: invisible characters, and those that change the reading direction.
 MISLEADING = {
     c
     for c in map(chr, range(0x11_0000))
@@ -54,7 +54,7 @@ def records():
 
 
 def judged(record, data):
-    """The Verdict on a reply, None where it has no readable form; every promise on its words is asserted."""
+    """The Verdict on a reply, None if it has no readable form; asserts all promises about its texts."""
     try:
         outcomes = parse_reply(data, [c.program for c in record.cases])
     except MalformedReply as error:
@@ -72,14 +72,14 @@ def judged(record, data):
 
 
 def within_limits(record, data, slower=None):
-    """``judged``, with a limit on its time that nothing in it can outlive; slower: how many times as much is allowed.
+    """``judged`` with a time limit that nothing in it can escape; slower: by which factor the limit may be exceeded.
 
-    (A handler of Python's would not do: it never runs while one long operation does.)
+    (A Python signal handler would not do: it never runs during one long operation.)
     """
-    # On a busy machine the same work may take twice the time, but not each time. And CPython keeps frames in chunks of
-    # 16 KiB: a loop that calls across the end of one maps and unmaps memory at each call, until it runs elsewhere.
+    # On a busy machine the same work may take twice the time, but not every time. And CPython keeps frames in chunks of
+    # 16 KiB: a loop whose calls cross the end of a chunk maps and unmaps memory at each call, unless the depth changes.
     for deeper in (0, 40, 80):
-        signal.setitimer(signal.ITIMER_PROF, 20 * SECONDS)  # a hang; what is slow is found below
+        signal.setitimer(signal.ITIMER_PROF, 20 * SECONDS)  # for a hang; slow replies are found below
         began = time.process_time()
         found = below(deeper, lambda: judged(record, data))
         took = time.process_time() - began
@@ -90,12 +90,12 @@ def within_limits(record, data, slower=None):
 
 
 def below(frames, work):
-    """``work()``, called from so many frames further down the stack."""
+    """``work()``, called that many frames deeper in the stack."""
     return below(frames - 1, work) if frames else work()
 
 
 def slowness():
-    """How many times longer work takes at this moment than on a quiet machine, at least 1."""
+    """How many times as long work takes now as on a quiet machine, at least 1."""
 
     def work():
         began = time.process_time()
@@ -106,7 +106,7 @@ def slowness():
 
 
 def failure(work):
-    """How ``work(note)`` fails in a forked copy of this process, or "". note: says what it is about to do."""
+    """How ``work(note)`` fails in a forked copy of this process, or "". ``work`` calls note(text) before each step."""
     said = mmap.mmap(-1, 1 << 14)
 
     def note(text):
@@ -118,8 +118,8 @@ def failure(work):
         status = 1
         try:
             torch.set_num_threads(1)
-            gc.freeze()  # the many objects of earlier tests are not the judge's to look through
-            signal.alarm(900)  # for what waits without working
+            gc.freeze()  # spares the judge the garbage collection of earlier tests' many objects
+            signal.alarm(900)  # for a process that waits without using the processor
             resource.setrlimit(resource.RLIMIT_AS, (_mapped() + (1 << 30), resource.RLIM_INFINITY))
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             work(note)
@@ -147,7 +147,7 @@ def _mapped():
 
 
 def fuzz(records, count, which, note):
-    """Judges ``count`` replies, each as the answer to two exercises in turn; ``which`` decides what they are."""
+    """Judges ``count`` replies, each as the answer to two exercises in turn; ``which`` is the random seed."""
     tried = dict.fromkeys(("judged", "refused", "too large"), 0)
     following = dict(zip(records, [*list(records)[1:], *records], strict=False))
 
@@ -187,7 +187,7 @@ def test_right_answers_pass_in_the_same_form(records):
         assert judged(record, replies.packed(replies.close(record, "none at all", "expected"))).passed
 
 
-# ---- what was found once ---------------------------------------------------------------------------------------------
+# ---- regressions: found earlier --------------------------------------------------------------------------------------
 ALL = ("start.weighted_average", "rope.relative_rotation", "rope.squared_lengths", "norm.axes")
 SHORT = {"tensor": "o0"}
 FOUND = {
@@ -217,7 +217,7 @@ def test_what_was_found_once_is_judged_at_once(kind):
             record = whole(name)
             n = len(record.cases)
             for place in ({"value": FOUND[kind]}, {"value": {"tuple": [FOUND[kind]] * 2}}):
-                fits = max(1, min(n, 400_000 // replies.size(place)))  # as often as there is room for
+                fits = max(1, min(n, 400_000 // replies.size(place)))  # as many as there is room for
                 listed = [{"results": [place]}] * fits + [{"results": []}] * (n - fits)
                 note(f"{name} {kind}")
                 data = replies.packed(Drawn(name, listed, [{"o0": ("F32", [2], 63)}] * n))
@@ -265,7 +265,7 @@ def whole(name):
     return draw_record(next(e for e in exercises.all_exercises() if e.id == name))
 
 
-# ---- a fuzzer that finds nothing must be one that can find something -------------------------------------------------
+# ---- the fuzzer must find faults that are put in on purpose ----------------------------------------------------------
 def as_sympy_prints(tree):
     with sympy.evaluate(False):
         return str(symbolic.Expression(tree).to_sympy())
@@ -295,7 +295,7 @@ def cut(text, limit):
     return text[:limit]
 
 
-# What is made worse: (module, name, what stands there instead) each.
+# Faults put in on purpose: each a list of (module, name, replacement).
 UNBOUNDED = [(compare, "written", without_bounds), (compare, "_show", all_at_once), (verdict, "short", lambda t, n: t)]
 FAULTS = {
     "a printer that asks SymPy": [(symbolic, "text_of", as_sympy_prints)],

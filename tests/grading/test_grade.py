@@ -1,4 +1,4 @@
-"""One submission from bytes to verdicts: in which order cells count, and what a hang, a crash or a flood costs."""
+"""One submission from bytes to verdicts: the order in which cells count, and what a hang, a crash or a flood costs."""
 
 import json
 import math
@@ -48,7 +48,7 @@ def with_answer(source, *before, after=()):
 
 @pytest.mark.parametrize("unit", gradable_units())
 def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, sandbox, monkeypatch):
-    """In a third of the grader's time: a machine that is slower, or busy, must not cost a learner points."""
+    """In a third of the grader's time: a slower or busy machine must not cost a learner points."""
     whole = Budget()
     monkeypatch.setattr(contained, "BUDGET", Budget(whole.step_seconds / 3, whole.cpu_seconds // 3))
     key = student_key("secret", "ada", unit)
@@ -61,14 +61,14 @@ def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, san
     assert blank.score == 0
     first = {v.exercise: v.mistakes[0] for v in blank.verdicts}
     stubs = {name for name, mistake in first.items() if mistake.name == "generic.not_written"}
-    for mistake in (first[name] for name in first.keys() - stubs):  # an answer that calls one that is not written
+    for mistake in (first[name] for name in first.keys() - stubs):  # an answer that calls an unwritten one
         needed = re.search(r"uses your answer to ([a-z_]+\.[a-z0-9_]+), which is not written", mistake.message)
         assert mistake.name == "generic.needs_another" and needed and needed[1] in stubs, mistake
 
 
 @pytest.mark.parametrize("capability", ["default", "avx2"])
 def test_known_mistakes_are_read_and_not_run_on_every_processor(capability):
-    """To run those of a whole model takes longer than a child of the grader may."""
+    """Running the known mistakes of a whole model takes longer than a child of the grader may run."""
     script = (
         "from autograder import exercises\nfrom autograder.judge.examples import public_record\n"
         "for e in exercises.of_unit('11-assembly') + exercises.of_unit('09-sparse-attention'):\n"
@@ -90,7 +90,7 @@ def test_inputs_of_another_draw_are_not_taken_for_the_recorded_ones():
 
 
 def test_naming_a_mistake_on_fresh_inputs_has_an_end():
-    """Each of a whole model's known mistakes is a model to run: those that fit are tried, the others not at all."""
+    """Each of a whole model's known mistakes is a model to run: as many as fit are tried, the others are left out."""
     exercise = exercises.get("assembly.decoder")
     record = draw_record(exercise, b"ada", with_mutants=False, graded=True)
     began = time.process_time()
@@ -179,7 +179,7 @@ def test_an_exercise_that_ends_the_process_costs_that_exercise_alone(body, name,
     result = graded(book, sandbox, ATTENTION)
     zero = [v for v in result.verdicts if not v.passed]
     assert zero[0].exercise == "attention.softmax" and zero[0].mistakes[0].name == name
-    # Exercises whose own solution calls softmax go down with it; all the others keep their points.
+    # Exercises whose own solution calls softmax fail with it; all others keep their points.
     assert result.score >= result.max_score / 2
     assert "resources" in {s.technique for s in result.signs}
 
@@ -289,5 +289,5 @@ def test_a_wrong_answer_that_raises_where_it_should_is_no_sign_of_cheating(sandb
 def test_honest_sources_carry_no_signs():
     for path in sorted((ROOT / "solutions").glob("*/*.ipynb")):
         for cell in json.loads(path.read_text())["cells"]:
-            if cell["cell_type"] == "code" and cell["id"] != FIRST_CELL:  # that one is never run while grading
+            if cell["cell_type"] == "code" and cell["id"] != FIRST_CELL:  # the first cell never runs while grading
                 assert not signs_of("".join(cell["source"]), cell["id"]), path.name

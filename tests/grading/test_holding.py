@@ -1,4 +1,4 @@
-"""Points that wait for a person: what the student reads, what the gradebook, the report and the command show."""
+"""Points that wait for an instructor: what the student, the gradebook, the report and the command show."""
 
 import dataclasses
 import json
@@ -53,7 +53,7 @@ def graded(sandbox):
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    """An empty course, and its gradebook opened for writing: book()."""
+    """Sets up an empty course; book() opens its gradebook for writing."""
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
     monkeypatch.chdir(tmp_path)
     from autograder.grading.book.course import load_course

@@ -1,4 +1,4 @@
-"""A class in which half of the folder means harm: graded to the end, and the honest half has exactly what it earned."""
+"""A class in which half of the entries are hostile is graded to the end, and the honest half gets what it earned."""
 
 import csv
 import os
@@ -22,12 +22,12 @@ from .term import nbgrader
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("hostile-class")]
 
 SECRET = "top secret of the hostile class"
-SECONDS = 280  # of a core; the class takes a small part of them
+SECONDS = 280  # of a core; the class takes a small part of this
 SOLVED = {"01-attention": 3, "02-normalization": 2, "06-rope": 2, "08-kv-cache-and-gqa": 2, "10-stability": 1}
 
 
 def honest(root):
-    """25 submissions that mean well: solved, partly solved, wrong, broken, not begun; in six units."""
+    """Creates 25 submissions that mean well: solved, partly solved, wrong, broken or not begun, in six units."""
     for number in range(10):
         kind = ("right", "partly", "mutant", "broken", "right")[number % 5]
         submit(root, f"honest-{number:02}", notebook(ANSWERS[kind]), timestamp="2026-01-02 10:00:00 UTC")
@@ -44,7 +44,7 @@ def honest(root):
 
 
 def school(root):
-    """A course's folder with a secret beside the submissions."""
+    """A course's folder with a secret next to the submissions."""
     course(root)
     (root / ".secret").write_text(SECRET)
     assert honest(root) == sum(len(os.listdir(root / "submitted" / s)) for s in os.listdir(root / "submitted"))
@@ -53,7 +53,7 @@ def school(root):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory, sandbox):
-    """Rows of the honest half, graded in a class of its own."""
+    """Rows of the honest half, graded as a class on its own."""
     root = school(tmp_path_factory.mktemp("alone"))
     done = grade(root, "--workers", "2")
     assert done.returncode == 0, done.stderr
@@ -62,17 +62,17 @@ def alone(tmp_path_factory, sandbox):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory, sandbox):
-    """(root, finished process, what lay there before)."""
+    """(root, finished process, snapshot of the folder before)."""
     root = school(tmp_path_factory.mktemp("hostile"))
     build(root / "submitted")
     before = snapshot(root)
     yield root, finished(command("--workers", "2"), SECONDS, cwd=root, env=environment()), before
     for path in (root / "submitted" / "unreadable" / START, root / "submitted" / "unreadable-file" / START):
-        os.chmod(path, 0o700)  # so that it can be taken away
+        os.chmod(path, 0o700)  # so that it can be deleted
 
 
 def snapshot(root):
-    """dict path → (mode, size, time of the last change) of everything below the class's folder, links not followed."""
+    """dict path → (mode, size, time of the last change) of everything in the class's folder; does not follow links."""
     found = {}
     for folder, folders, files in os.walk(os.fsencode(root / "submitted")):
         for name in folders + files:
@@ -90,7 +90,7 @@ def test_the_class_is_graded_to_the_end(hostile):
 
 def test_the_honest_half_has_the_scores_that_it_has_alone(hostile, alone):
     root = hostile[0]
-    # In which units nothing was handed in depends on what others handed in.
+    # Which units count as not handed in depends on what other students handed in.
     alone = [row for row in alone if row["status"] != "missing"]
     names = {row["student"] for row in alone}
     assert len({(row["student"], row["unit"]) for row in alone}) == 25
@@ -108,7 +108,7 @@ def test_the_honest_half_has_the_scores_that_it_has_alone(hostile, alone):
 def test_an_entry_costs_itself_alone_and_is_named(entry, hostile):
     root, done, _ = hostile
     name = os.fsdecode(entry.student)
-    bare = name.replace("'", "")  # what a spreadsheet would run gets quotes in the table
+    bare = name.replace("'", "")  # the table quotes text that a spreadsheet would run as a formula
     mine = [row for row in grades(root) if row["student"].replace("'", "") == bare]
     score = sum(float(row["score"]) for row in mine)
     if entry.earns is None:
@@ -120,11 +120,11 @@ def test_an_entry_costs_itself_alone_and_is_named(entry, hostile):
 
 
 def said_of(entry, hostile):
-    """Is the entry named where the instructor looks: in the lines, the table or the student's page?"""
+    """True if a place where the instructor looks names the entry: the output, the table or the student's page."""
     root, done, _ = hostile
     name = os.fsdecode(entry.student)
     text = (done.stdout + done.stderr).decode()
-    if not name.isprintable() or len(name) > 100:  # it is shown in another spelling, and must not be there as it is
+    if not name.isprintable() or len(name) > 100:  # it must appear escaped, not as it is
         return any(row["mistake"] == "submission.name" for row in grades(root)) and name not in text
     page = root / "feedback" / name / START / f"{START}.html"
     noted = page.is_file() and any(
@@ -147,7 +147,7 @@ def test_what_is_shown_is_text(hostile):
 
 
 class Parts(HTMLParser):
-    """Tags and attributes of a page."""
+    """Collects the tags and attributes of a page."""
 
     def __init__(self):
         super().__init__()
@@ -232,7 +232,7 @@ def test_stock_autograde_comes_through_the_same_folder(tmp_path, sandbox):
 
 
 def test_the_entries_are_what_they_say(tmp_path):
-    """So that the class is not quiet because its entries were never made."""
+    """Otherwise the class could be quiet because its entries were never created."""
     (tmp_path / ".secret").write_text(SECRET)
     submit(tmp_path, "ada", notebook(ANSWERS["right"]))
     build(tmp_path / "submitted")

@@ -1,4 +1,4 @@
-"""Which file of a unit's folder is graded: the notebook of that unit, whatever somebody's browser has named it."""
+"""Which file of a unit's folder is graded: the notebook of that unit, whatever a browser has named it."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the folders of 
 MARKED = b'{"cells": [{"metadata": {"nbgrader": {"grade_id": "solve-start-weighted_average"}}}]}'
 OTHERS = b'{"cells": [{"grade_id": "solve-attention-softmax", "source": "def weighted_average("}]}'
 BARE = b'{"cells": [{"source": ["def weighted_average(values, weights):\\n"]}]}'
-# What lies in a unit's folder → the notebook that counts, or the problem; and what is said about it.
+# Files in a unit's folder → the notebook that counts, or the problem; and the message or note about it.
 BESIDE = {
     "a browser's copy": ({f"{START} (1).ipynb": MARKED}, f"{START} (1).ipynb", "misnamed"),
     "underscores": ({"00_start_here.ipynb": MARKED}, "00_start_here.ipynb", "misnamed"),

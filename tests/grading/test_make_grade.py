@@ -140,7 +140,7 @@ def test_the_class_report(term, tmp_path):
     table = (root / "report.csv").read_text().splitlines()
     assert table[0].startswith("unit,exercise,submissions,passed,mean_score")
     mine = [line for line in table if line.startswith(f"{START},start.weighted_average,9,") and ",6," in line]
-    # "partly" divides in most cases: what passes speaks against the mistake by name, so the factor is told.
+    # "partly" divides in most cases: the passed cases rule out the named mistake, so the page gives the factor instead.
     assert {"not_divided,1", "generic.factor,1"} <= {",".join(line.split(",")[-2:]) for line in mine}, table
 
 

@@ -1,4 +1,4 @@
-"""Which cell of a submission is which: copies, lost marks, merged and moved cells, and files made to wear it out."""
+"""Matching cells of a submission: copies, lost marks, merged and moved cells, and files designed to exhaust it."""
 
 import copy
 import json
@@ -26,7 +26,7 @@ def stub(name, unit=ATTENTION):
 
 
 def without_marks(book):
-    """As after another editor: no nbgrader marks, no ids, format 4.4."""
+    """Removes nbgrader marks and ids and sets format 4.4, as other editors do."""
     for cell in book["cells"]:
         cell["metadata"] = {"id": "Xy1"}
         cell.pop("id", None)
@@ -48,7 +48,7 @@ def extras(result):
 
 
 def running(result):
-    """Sources in the order in which they run, without the course's own."""
+    """Sources in the order in which they run, without the course's own cells."""
     return [
         c.source for c in result.notebook.cells if c.metadata[MARK]["role"] in ("answer", "extra") and c.source.strip()
     ]
@@ -59,7 +59,7 @@ def said(result, name):
 
 
 def with_copies(*sources):
-    """Unit 01 in which the answer cell of softmax stands once for each source, one after the other."""
+    """Unit 01 with one answer cell of softmax for each source, one after the other."""
     book = released(ATTENTION)
     first = find(book, SOLVE_SOFTMAX)
     place = book["cells"].index(first)
@@ -178,7 +178,7 @@ def test_letters_that_python_takes_for_the_same_are_the_same():
 
 
 def solved(unit):
-    """The unit with its references' own source in the answer cells: {exercise: source}, and the book."""
+    """({exercise: source}, book) of the unit with the references' source in the answer cells."""
     book, sources = released(unit), {}
     source_book = json.loads((__import__("autograder").ROOT / f"solutions/{unit}/{unit}.ipynb").read_text("utf-8"))
     for name, exercise in master(unit).answers.items():
@@ -217,7 +217,7 @@ def test_without_marks_drafts_are_not_taken_for_the_answer():
 
 
 def test_answers_written_at_the_end_run_in_their_order():
-    """A helper above them is theirs: nothing is moved past a cell that runs."""
+    """A helper above an answer belongs to it: no cell is moved past another cell that runs."""
     book = released(ATTENTION)
     own = ["k = 3", f"def decorated(f):\n    return f\n@decorated\n{GOOD}", "def masked_softmax(s, m):\n    return k\n"]
     book["cells"] += map(code_cell, own)

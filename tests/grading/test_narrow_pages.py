@@ -1,4 +1,4 @@
-"""The class report and the feedback page on a phone: nothing reaches beyond the page, and columns stay readable."""
+"""The class report and the feedback page on a phone: nothing is wider than the page, and columns stay readable."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.browser
 BEYOND = """() => [...document.querySelectorAll("body *")]
   .filter((e) => !e.closest("pre") && e.getBoundingClientRect().right > innerWidth + 1)
   .map((e) => `${e.tagName} ${e.textContent.slice(0, 40)}`)"""
-# Widths of the cells in the last column of the tables that give it the room, beside that of the table.
+# For tables whose last column takes the remaining width: the widths of its cells, and the width of the table.
 WIDE = """() => [...document.querySelectorAll("th.wide:last-child")].map((th) => {
   const cells = [...th.closest("table").querySelectorAll("tbody td:last-child")];
   return [th.closest("table").offsetWidth, Math.max(...cells.map((cell) => cell.offsetWidth))];

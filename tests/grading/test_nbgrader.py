@@ -84,7 +84,7 @@ def test_validate_names_the_mistake(term):
 
 
 class Server:
-    """A Jupyter server in the course's root, on a free port; ``ask`` speaks to it."""
+    """A Jupyter server in the course's root, on a free port; ``ask`` sends it requests."""
 
     def __init__(self, root):
         self.root = root

@@ -1,4 +1,4 @@
-"""What stock nbgrader reads and writes with this configuration, in a class of odd folders: the notebook alone."""
+"""What stock nbgrader reads and writes with this configuration in a class of odd folders: only the notebook."""
 
 import contextlib
 import json
@@ -35,12 +35,12 @@ PRINTS = f"print({LIVE!r})\nprint('\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07 \\u20
 
 
 def beside(root, student, data):
-    """Submits and returns the folder, for more to be laid beside the notebook."""
+    """Submits a notebook and returns the folder, so that more files can be put next to it."""
     return submit(root, student, data).parent
 
 
 def instead(root, student):
-    """The place of a notebook that is not there."""
+    """Path of a notebook that does not exist."""
     folder = root / "submitted" / student / START
     folder.mkdir(parents=True)
     return folder / f"{START}.ipynb"
@@ -48,7 +48,7 @@ def instead(root, student):
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory, sandbox):
-    """generate_assignment, autograde and generate_feedback, each once, on odd students and three ordinary ones."""
+    """Runs generate_assignment, autograde and generate_feedback once on odd students and three ordinary ones."""
     root = course(tmp_path_factory.mktemp("files"))
     shutil.copytree(ROOT / "solutions" / START, root / "solutions" / START)
     nbgrader(root, "generate_assignment", START)
@@ -77,11 +77,11 @@ def school(tmp_path_factory, sandbox):
     (root / "submitted" / "alias").symlink_to(root / "submitted" / "right")
     submit(root, "renamed", right, name="start (1).ipynb")
     submit(root, "bad\x1b[31mname", right)
-    with contextlib.suppress(OSError):  # macOS takes nothing that is not UTF-8
+    with contextlib.suppress(OSError):  # macOS only accepts UTF-8
         submit(root, os.fsdecode(b"\xc0\xee\xc4\xc8"), right)
     with Commands(root, environment(LC_ALL="C", PYTHONIOENCODING="ascii")) as teacher:
         said = teacher.run(f"autograde {START}")
-        for student in ("right", "printing"):  # as an earlier version left them there
+        for student in ("right", "printing"):  # as an earlier version left it there
             (root / "autograded" / student / START / "leak.txt").write_text(SECRET)
         teacher.run(f"generate_feedback {START}")
     return root, said
@@ -121,11 +121,11 @@ def test_names_that_are_none_are_left_out_with_a_legible_line(school):
 def test_nothing_but_the_notebook_is_copied(school):
     root, _ = school
     left = {str(p.relative_to(root)) for p in (root / "autograded").rglob("*") if p.is_file()}
-    left -= {f"autograded/{s}/{START}/leak.txt" for s in ("right", "printing")}  # laid there by this test
+    left -= {f"autograded/{s}/{START}/leak.txt" for s in ("right", "printing")}  # put there by this test
     assert {os.path.basename(p) for p in left} == {f"{START}.ipynb", "timestamp.txt", "submission_secret.txt"}
     pages = {str(p.relative_to(root)) for p in (root / "feedback").rglob("*") if p.is_file()}
     assert {os.path.basename(p) for p in pages} == {f"{START}.html", "timestamp.txt", "submission_secret.txt"}
-    for step in ("autograded", "feedback"):  # what nbgrader's exchange needs: the student's own, else one made here
+    for step in ("autograded", "feedback"):  # nbgrader's exchange needs these: the student's own, or one made here
         secrets = {p.parts[-3]: p.read_text() for p in (root / step).rglob("submission_secret.txt")}
         assert secrets.pop("right") == "0a" * 64
         assert all(len(s) == 128 and "0a" * 4 not in s for s in secrets.values())
@@ -216,7 +216,7 @@ def test_only_text_is_left_of_outputs():
 
 
 def test_a_socket_in_the_notebooks_place_is_no_notebook(tmp_path, sandbox):
-    """Once more without a class: the exporter's own part, which nbgrader calls with a path."""
+    """The same without a class: the exporter's own part, which nbgrader calls with a path."""
     from nbgrader.coursedir import CourseDirectory
 
     from autograder.grading.intake.opening import BadSubmission

@@ -1,4 +1,4 @@
-"""``make grade`` on a class of odd folders, in a console that knows ASCII alone: everything ends, in legible words."""
+"""``make grade`` on a class of odd folders, in an ASCII-only console: everything ends, with readable messages."""
 
 import contextlib
 import errno
@@ -32,7 +32,7 @@ LIVE = r"$\href{javascript:alert(1)}{x}$ \(x\) <svg onload=alert(1)> <base href=
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory, sandbox):
-    """Graded once; the honest nine have full marks coming."""
+    """Grades the class once; the nine honest students earn full marks."""
     root = course(tmp_path_factory.mktemp("odd"))
     for name in HONEST:
         submit(root, unicodedata.normalize("NFD", name), notebook(ANSWERS["right"]))
@@ -52,7 +52,7 @@ def school(tmp_path_factory, sandbox):
     (root / "submitted" / "linked" / START).symlink_to(root / "submitted" / "ada" / START)
     (root / "submitted" / "empty").mkdir()
     for name in ("\x1b[31mred", "a\u202eb", "a" * 101, os.fsdecode(b"\xc0\xee\xc4\xc8")):
-        with contextlib.suppress(OSError):  # macOS takes nothing that is not UTF-8
+        with contextlib.suppress(OSError):  # macOS only accepts UTF-8
             submit(root, name, notebook(ANSWERS["right"]))
     (root / "submitted" / "ada" / "\x1b[2J").mkdir()
     return root, started(root, "--workers", "2", **ASCII)
@@ -120,7 +120,7 @@ def test_pages_are_inert_and_say_what_is_odd(school):
 
 @pytest.fixture
 def written_here(tmp_path, sandbox, monkeypatch):
-    """A small class whose results are computed already: grading it is writing it."""
+    """A small class with precomputed results, so that grading only writes."""
     monkeypatch.setattr(engine, "_results", scripted(sandbox))
     monkeypatch.setattr(engine, "_cluster", lambda *a: contextlib.nullcontext())
     return small_class(course(tmp_path / "class"), 3)

@@ -1,4 +1,4 @@
-"""Odd files, graded: what was earned stays earned, and nothing is earned that was not."""
+"""Odd files, graded: students keep the points they earned and get no others."""
 
 import json
 
@@ -129,7 +129,7 @@ CLEAN = "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, True)).exp()\n    ret
     ],
 )
 def test_a_statement_that_is_passed_over_hides_no_forbidden_builtin(later, sandbox):
-    """What is read from the source and what runs must be the same function."""
+    """The function read from the source and the function that runs must be the same."""
     book = released(ATTENTION)
     find(book, SOLVE_SOFTMAX)["source"] = FORBIDDEN + later
     key = student_key("secret", "eve", ATTENTION)
@@ -188,7 +188,7 @@ def text_of(book):
 
 
 def page(cell):
-    """What nbconvert makes of a cell with this course's settings."""
+    """The page that nbconvert makes of a cell with this course's settings."""
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(cell.source)])
     html, _ = HTMLExporter(config=Config(HTMLExporter={"sanitize_html": True})).from_notebook_node(book)
     return BeautifulSoup(html, "html.parser").main
@@ -230,7 +230,7 @@ def test_long_lines_of_a_written_answer_can_be_read_and_long_ones_are_cut():
 
 @pytest.mark.parametrize("text", [None, "", "  \n"])
 def test_a_written_answer_that_is_none_is_as_it_was_given_out(text):
-    """nbgrader then knows that nothing was written, and asks nobody to read it."""
+    """nbgrader then knows that nothing was written and asks no one to grade it."""
     given = next(
         c for c in master(START).notebook.cells if (c.metadata.get("nbgrader") or {}).get("grade_id") == WRITTEN
     )
@@ -273,7 +273,7 @@ def test_an_answer_written_into_a_new_cell_below_is_found():
 
 @pytest.mark.parametrize("line", ["drive.mount('/content/drive')", "drive.flush_and_unmount()"])
 def test_what_colab_alone_has_holds_no_points(line, sandbox):
-    """It was passed over. What could make it something else is held for its own sake."""
+    """Lines that only Colab needs are skipped. Code that could change their meaning is held on its own account."""
 
     def held(*cells):
         book = json.loads((ROOT / "solutions" / ATTENTION / f"{ATTENTION}.ipynb").read_text())

@@ -1,4 +1,4 @@
-"""Graders of one gradebook have one secret, or are told so before anything is graded."""
+"""All graders of one gradebook share one secret; a different one is reported before anything is graded."""
 
 import threading
 

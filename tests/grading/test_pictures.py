@@ -1,4 +1,4 @@
-"""Pictures pasted into a written answer reach the graders and the student's page; nothing else does that way."""
+"""Pictures pasted into a written answer reach the graders and the student's page; nothing else gets through."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""Workers that die, hang, stop or do not start: each costs at most the submission that it was at."""
+"""Workers that die, hang, stop or fail to start: each costs at most the submission it was grading."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ def make(submission):
 
 @pytest.fixture
 def tried(tmp_path, monkeypatch):
-    """tried(student) → process ids of the workers that tried; what they do is in the student's name."""
+    """tried(student) → process ids of the workers that tried; the student's name says what they do."""
 
     def evaluate(job):
         name = job["student"]
@@ -40,7 +40,7 @@ def tried(tmp_path, monkeypatch):
         if "dies" in name and ("once" not in name or len((tmp_path / name).read_text().split()) == 1):
             os.kill(os.getpid(), signal.SIGKILL)
         if "hangs" in name:
-            sum(iter(lambda: 1, 0))  # inside a C function: no handler of Python's would run
+            sum(iter(lambda: 1, 0))  # inside a C function: Python's signal handlers do not run
         if "stops" in name:
             os.kill(os.getpid(), signal.SIGSTOP)
         if "waits" in name:
@@ -56,7 +56,7 @@ def tried(tmp_path, monkeypatch):
 
 
 def graded(*students, size=2):
-    """dict student → outcome, from a pool of its own."""
+    """dict student → outcome, from a new pool."""
     with pool.Pool(size) as workers:
         found = list(workers.results(hand_in(*students), make))
     assert len(found) == len(students), "each has one outcome"
@@ -127,7 +127,7 @@ def test_a_unit_is_prepared_once_for_all_workers(tried, tmp_path, monkeypatch):
     with pool.Pool(2, nursery) as workers:
         assert len(list(workers.results(hand_in("a", "b", "c"), make))) == 3
     assert (tmp_path / "prepared").read_text() == f"{START} {nursery._process.pid}\n"
-    nursery.expect(START)  # nobody is there any more: no error
+    nursery.expect(START)  # the process is gone: no error
 
 
 def test_workers_that_end_at_once_end_the_run_with_a_sentence(tried, monkeypatch):

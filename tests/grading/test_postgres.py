@@ -30,11 +30,11 @@ def programs():
 
 @pytest.fixture(scope="module")
 def server():
-    """URL of an empty database of a server that this test started and stops."""
+    """URL of an empty database on a server that this fixture starts and stops."""
     if programs() is None:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
     folder = Path(tempfile.mkdtemp(prefix="anatomy-postgres-", dir="/tmp"))
-    # The server refuses to run as root: then everything is done as the user that Debian's package made.
+    # The server refuses to run as root: then everything runs as the user that Debian's package created.
     become = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     if become:
         shutil.chown(folder, "postgres")
@@ -143,7 +143,7 @@ for _ in sys.stdin:
 
 
 def test_an_empty_gradebook_opened_by_many_at_the_same_moment(server):
-    """Each creates what is missing, here the course; none meets another's, and nothing is logged."""
+    """Each creates missing rows, here the course; no two collide, and nothing is logged."""
     emptied(server)
     GradebookWriter(server, "transformer-anatomy").close()
     many = 6
@@ -166,7 +166,7 @@ def test_an_empty_gradebook_opened_by_many_at_the_same_moment(server):
 
 
 def test_several_graders_at_once(server, tmp_path, sandbox):
-    """They start from an empty gradebook on the same folder: all end well, every score is stored exactly once."""
+    """They start with an empty gradebook and the same folder: all succeed, and each score is stored exactly once."""
     emptied(server)
     roots = [school(tmp_path / f"grader{i}", server) for i in range(3)]
     processes = [

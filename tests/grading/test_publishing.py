@@ -1,4 +1,4 @@
-"""One truth: gradebook, grades.csv, nbgrader's export and the students' pages say the same, in whatever order our
+"""One truth: gradebook, grades.csv, nbgrader's export and the students' pages agree, whatever the order in which our
 commands and nbgrader's own are used."""
 
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("publishing")  # the class is set up once
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory, sandbox):
-    """Three students: one too late, one in time, one whose answer is wrong. Released, as nbgrader wants it."""
+    """Three students: one late, one in time, one whose answer is wrong. Released, as nbgrader requires."""
     school = School(tmp_path_factory.mktemp("truth"))
     submit(school.root, "late", notebook(ANSWERS["right"]), timestamp="2024-01-02 00:00:00 UTC")
     submit(school.root, "fine", notebook(ANSWERS["partly"]), timestamp="2023-12-31 00:00:00 UTC")
@@ -98,7 +98,7 @@ def test_publishing_nothing_or_nobody_is_one_sentence(tmp_path, here, capsys, mo
 
 @pytest.mark.parametrize("number", range(4))
 def test_in_whatever_order_the_commands_are_used(number, here):
-    """Sequences of our commands, nbgrader's own and what instructors write; each has all of them."""
+    """Sequences of our commands, nbgrader's own and an instructor's edits; each sequence has all of them."""
     draw = random.Random(number)
 
     def instruct():
@@ -125,7 +125,7 @@ def test_in_whatever_order_the_commands_are_used(number, here):
 
 
 def test_stock_release_feedback_works_after_make_grade(here):
-    """It wants two files beside each page, also of those who handed in without the exchange."""
+    """It requires two files next to each page, even for students who handed in without the exchange."""
     here.grade()
     place = load_course(here.root)
     place.config.Exchange.root = str(here.root / "exchange")
@@ -175,14 +175,14 @@ def test_attempts_are_kept_and_the_policy_decides(policy, counts, points, tmp_pa
     assert remark[policy] in school.page("ada")
     school.grade()
     assert "1 were up to date" in capsys.readouterr().out, "the file was graded, whichever counts"
-    # The setting changes: no code of a student's runs again.
+    # The setting changes: no student code runs again.
     other = "best" if policy == "last" else "last"
     with open(school.root / "nbgrader_config.py", "a") as file:
         file.write(f"c.Grading.attempts = {other!r}\n")
     school.publish()
     assert school.exported() == school.table() == school.pages() == {"ada": 1.0 - points}
     assert remark[other] in school.page("ada") and query_rows(school)[0]["times"] == 3
-    # Stock autograde of a worse file keeps to the policy as well.
+    # Stock autograde of a worse file follows the policy as well.
     school.autograde()
     assert school.exported() == {"ada": 1.0 - points}
     shown = ANSWERS["right" if other == "best" else "mutant"].splitlines()[1].strip()
@@ -219,7 +219,7 @@ def test_a_gradebook_from_before_attempts_were_kept_goes_on(tmp_path, sandbox, m
     assert "An earlier submission, of 2024-01-01" in school.page("ada")
 
 
-# ---- what a person grades --------------------------------------------------------------------------------------
+# ---- manual grading --------------------------------------------------------------------------------------------
 
 
 def test_points_for_a_written_answer_reach_the_table_and_the_page(tmp_path, sandbox, monkeypatch, capsys):
@@ -264,7 +264,7 @@ def test_points_for_a_written_answer_reach_the_table_and_the_page(tmp_path, sand
     school.grade()
     stands = {(r["student"], r["exercise"]): r for r in grades(school.root)}
     assert stands["ada", name]["status"] == "waiting" and float(stands["ada", name]["score"]) == most - 0.5
-    # Without the setting the question is there, and asks nobody for anything.
+    # Without the setting the question is there, but no one has to grade it.
     with open(school.root / "nbgrader_config.py", "a") as file:
         file.write("c.Grading.written_answers = False\n")
     with school.writer() as writer:

@@ -1,4 +1,4 @@
-"""What is taken over from a submission, what is not, and one clear message for each way a file can be wrong."""
+"""What is copied from a submission, what is not, and one clear message for each way a file can be wrong."""
 
 import copy
 import json
@@ -316,7 +316,7 @@ def test_a_long_source_takes_time_in_proportion(cpu_of):
 
 @pytest.fixture
 def cpu_of():
-    """Seconds of this process's own time that a call takes."""
+    """Processor seconds of this process that a call takes."""
 
     def measure(call):
         began = time.process_time()

@@ -1,4 +1,4 @@
-"""Replies of a hostile process: each one is a failed answer with a sentence, none is an exception or a hang."""
+"""Replies of a hostile process: each is a failed answer with a sentence, never an exception or a hang."""
 
 import json
 import struct
@@ -22,7 +22,7 @@ KEY = student_key("secret", "ada", EXERCISE.unit)
 
 
 class Scripted:
-    """Answers every question with the same bytes, or raises; ``honest`` computes the real reply first."""
+    """Answers each question with the same bytes, or with ``answer(payload)``, or raises ``answer``."""
 
     def __init__(self, answer):
         self.answer, self.asked = answer, 0
@@ -53,7 +53,7 @@ def joined(replies):
 
 
 def forged(change):
-    """The right reply with its lists of outcomes changed by ``change(list)``."""
+    """The right reply with its lists of outcomes replaced by ``change(list)``."""
 
     def one(data):
         size = int.from_bytes(data[1:9], "little")
@@ -77,7 +77,7 @@ def judged(answer):
 
 def test_the_honest_reply_passes():
     assert judged(honest).passed
-    assert judged(forged(lambda outcomes: outcomes)).passed  # the forging itself breaks nothing
+    assert judged(forged(lambda outcomes: outcomes)).passed  # the change itself breaks nothing
 
 
 def deep(n):
@@ -194,7 +194,7 @@ def test_a_process_that_does_not_answer(error, name):
 
 
 def test_hidden_inputs_are_never_shown():
-    """A function that is right on the public cases and tells everything it sees on all others."""
+    """A function that is right on the public cases and reveals its inputs on all others."""
     public = {tuple(c.tensors["i0"].flatten().tolist()) for c in draw_record(EXERCISE, with_mutants=False).cases}
 
     def spy(values, weights):

@@ -1,4 +1,4 @@
-"""The rubric of a written question: on the formgrader's pages alone, as it stands now, and no matter for a score."""
+"""The rubric of a written question: only on the formgrader's pages, always up to date, without effect on scores."""
 
 import copy
 import json
@@ -47,7 +47,7 @@ def test_graders_see_the_rubric_below_the_answer():
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_the_formgrader_shows_the_answer_its_maximum_and_the_rubric(counts, tmp_path):
-    """The page as its server makes it, with nbgrader_config.py's settings."""
+    """The page as its server renders it, with nbgrader_config.py's settings."""
     config = PyFileConfigLoader("nbgrader_config.py", str(ROOT)).load_config()
     config.Grading.written_answers = counts
     config.HTMLExporter.update(template_name="formgrade", extra_template_basedirs=[handlers.template_path])
@@ -88,7 +88,7 @@ def test_marks_that_a_student_made_up_show_nothing():
 
 
 def test_a_rubric_can_change_while_a_class_is_graded(monkeypatch, tmp_path):
-    """Another model answer, rubric or number of points makes no computed score old; another question does."""
+    """Changing the model answer, rubric or points makes no computed score outdated; changing the question does."""
     path = tmp_path / "unit.ipynb"
     book = json.loads(source_notebook_path(UNIT).read_text())
     cells = {c["id"]: c for c in book["cells"]}

@@ -1,6 +1,6 @@
-"""docs/students.md: what it tells students to type works, in the unpacked student package and without a network.
+"""docs/students.md: the commands for students work, in the unpacked student package and without a network.
 
-What can't run here (PowerShell, conda, Colab's own part) is compared with what does.
+Parts that can't run here (PowerShell, conda, Colab's own part) are compared with those that do.
 """
 
 import json
@@ -28,12 +28,12 @@ PAGE = (ROOT / "docs" / "students.md").read_text(encoding="utf-8")
 
 
 def blocks(title):
-    """What is to be typed in a section, block by block."""
+    """The code blocks of a section."""
     section = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
     return re.findall(r"^```\w*\n(.*?)^```", section[1], re.M | re.S)
 
 
-# Each: once, daily, for a newer zip.
+# The blocks of each: once, daily, for a newer zip.
 POSIX, WINDOWS = blocks("Without `make`: macOS, Linux"), blocks("Windows")
 (CONDA,) = blocks("conda")
 COLAB_TOP, COLAB_START = blocks("Google Colab")
@@ -43,7 +43,7 @@ COLAB_TOP, COLAB_START = blocks("Google Colab")
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
-    """The course folder as a student has it, with the zip beside it."""
+    """The course folder as a student has it, with the zip next to it."""
     folder = tmp_path_factory.mktemp("student")
     path = folder / "transformer-anatomy-student.zip"
     path.write_bytes(package.archive(package.contents()))
@@ -53,7 +53,7 @@ def unpacked(tmp_path_factory):
 
 
 def run(command, folder, **more):
-    """A line of the page, as a shell runs it."""
+    """Runs a line of the page in a shell."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHONPATH", "VIRTUAL_ENV", "JUPYTER", "PIP_"))}
     done = subprocess.run(
         command, shell=True, cwd=folder, env={**clean, **more}, capture_output=True, text=True, timeout=300
@@ -64,11 +64,11 @@ def run(command, folder, **more):
 
 @pytest.fixture(scope="module")
 def installed(unpacked, tmp_path_factory):
-    """The three commands, as they stand there. What they would download is there: what the learner's lock installs."""
+    """Runs the page's three commands. The packages that they would download are there: those in the learner's lock."""
     make, packages, learner = POSIX[0].splitlines()
     run(make.replace("python3", shlex.quote(sys.executable)), unpacked)
     (found,) = (unpacked / ".venv" / "lib").glob("python*/site-packages")
-    for old in found.glob("setuptools*"):  # Python 3.11 brings one, which the second command replaces
+    for old in found.glob("setuptools*"):  # Python 3.11 includes one, which the second command replaces
         shutil.rmtree(old)
     (found / "here.pth").write_text(f"{libraries(tmp_path_factory)}\n")
     assert "already satisfied" in run(f"{packages} --no-index", unpacked)
@@ -97,7 +97,7 @@ def test_the_report_runs(installed, tmp_path):
 
 
 def test_other_systems_do_the_same(unpacked):
-    """On Windows the same modules with the same arguments, by other names; with conda the environment of that file."""
+    """On Windows the same modules with the same arguments under other names; with conda the environment of its file."""
     for here, there in zip(POSIX, WINDOWS, strict=True):
         there = there.replace("\\", "/").replace(".venv/Scripts/", ".venv/bin/")
         assert re.sub(r"^py -m venv", "python3 -m venv", there) == here
@@ -121,7 +121,7 @@ sys.modules |= {"google": types.ModuleType("google"), "google.colab": colab}
 
 
 def test_colabs_cells_find_the_course_and_make_the_copies(unpacked, tmp_path):
-    """With Google's module replaced and the Drive somewhere else; lines for IPython run in a shell instead."""
+    """Replaces Google's module and moves the Drive; lines for IPython run in a shell instead."""
     drive = "/content/drive/MyDrive/transformer-anatomy"
     cell = COLAB_TOP
     assert drive in cell
@@ -148,7 +148,7 @@ def test_colabs_cells_find_the_course_and_make_the_copies(unpacked, tmp_path):
 
 
 def test_a_notebook_that_colab_saved_has_its_points(tmp_path, sandbox):
-    """The page's cell at the top, marks and ids gone, Colab's own metadata instead."""
+    """With the page's cell at the top, without marks and ids, and with Colab's own metadata instead."""
     book = json.loads(notebook(ANSWERS["right"]))
     top = {"cell_type": "code", "source": COLAB_TOP, "outputs": [], "execution_count": 1}
     for number, cell in enumerate([top, *book["cells"]]):

@@ -1,4 +1,4 @@
-"""When something was handed in, and what a person decided, after the first grading."""
+"""Submission times and an instructor's decisions that arrive after the first grading."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def empty(tmp_path, sandbox, monkeypatch):
 
 
 def test_a_time_that_becomes_known_after_grading_counts(empty, capsys):
-    """Downloads carry none: it is written beside them by hand, or comes with a later archive."""
+    """Downloads have no time: it is written next to them by hand, or comes with a later archive."""
     submit(empty.root, "ada", notebook(ANSWERS["right"]))
     empty.grade()
     assert empty.exported() == {"ada": 1.0}
@@ -29,9 +29,9 @@ def test_a_time_that_becomes_known_after_grading_counts(empty, capsys):
     assert "ada, 00-start-here: 1 → 0.9 of 1 point, 0.1 off for lateness." in capsys.readouterr().out
     assert empty.exported() == empty.table() == empty.pages() == {"ada": 0.9}
     stamp.write_text("2023-12-31 00:00:00 UTC")
-    empty.grade()  # nothing to grade, and yet
+    empty.grade()  # nothing to grade, but the time counts
     assert empty.exported() == empty.table() == empty.pages() == {"ada": 1.0}
-    stamp.unlink()  # collected again from a download: what was known stays known
+    stamp.unlink()  # collected again from a download: the known time is kept
     empty.publish()
     (result,) = query_rows(empty)
     assert f"{result['attempts'][0].submitted_at:%Y-%m-%d}" == "2023-12-31" and result["times"] == 1

@@ -1,4 +1,4 @@
-"""Answers whose numbers are right and whose way costs too much: what a process reports can be forged, memory cannot."""
+"""Answers whose numbers are right but which cost too much: a process can forge its report, but not memory."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ from anatomy.program import cost
 honest, cost.Meter._count = cost.Meter._count, lambda self, *rest: None
 """
 
-# Dense, but values that are no numbers reach only whom they should.
+# Dense, but NaNs spread only to the positions that see them.
 DENSE_FOR_NAN = """
 def local_attention(q, k, v, w):
     T = q.shape[2]
@@ -76,7 +76,7 @@ def test_other_exercises_do_not_suffer_when_one_runs_out_of_memory(define):
 
 
 class Slow:
-    """A process that never answers a question with a large case in it."""
+    """A process that never answers a question that contains a large case."""
 
     def __init__(self, function):
         self.function = function
@@ -109,7 +109,7 @@ def test_an_exercise_without_large_cases_is_still_too_slow_as_a_whole():
 
 @pytest.mark.parametrize("way", local_ways.RIGHT)
 def test_right_ways_have_time_to_spare_at_the_size_of_grading(way):
-    """All exercises of a unit have 6 seconds together, one alone has 10; these take up to 1 on a free processor."""
+    """All exercises of a unit share 6 seconds, a single one has 10; these take up to 1 on an idle processor."""
     import time
 
     q, k, v = (torch.randn(1, 8, 8_192, 4) for _ in range(3))

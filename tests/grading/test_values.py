@@ -1,4 +1,4 @@
-"""Values on request: what goes out, and how what is asked for is read."""
+"""Values on request: what is sent, and how requests are read."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What a score depends on is found by imports: a change of the judge means grade again, one of a widget doesn't."""
+"""The files that a score depends on are found by imports: changing the judge means grading again, a widget doesn't."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from autograder.exercises import spec_modules
 from autograder.grading.base import masters
 from autograder.grading.base.masters import gradable_units, imported, master, scoring_files
 
-# Kept by hand before imports were followed; none of it may get lost.
+# Kept by hand before imports were followed; none of it may be lost.
 BY_HAND = [
     "autograder/judge/*.py",
     "autograder/grading/intake/rebuild.py",
@@ -73,7 +73,7 @@ def test_specs_count_with_their_references():
 
 @pytest.fixture
 def house(tmp_path):
-    """A small repository: {path: source} → its root."""
+    """house({path: source}) makes a small repository and returns a function: modules → the files that they import."""
 
     def build(files):
         for name, source in files.items():
@@ -130,7 +130,7 @@ def test_a_module_that_the_judge_imports_counts(house, line, more):
 
 
 def test_the_version_follows_the_files(monkeypatch, tmp_path):
-    """Another notebook, another spec or another judge is another version; the same files are the same one."""
+    """A different notebook, spec or judge gives a different version; the same files give the same version."""
     unit, before = gradable_units()[0], master(gradable_units()[0]).version
     again = lambda: masters.Master(unit, None, (), {}, {}).version
     assert again() == before and len(before) == 16

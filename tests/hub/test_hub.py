@@ -1,7 +1,7 @@
 """The hub of docs/jupyterhub.md: its own configuration file, two people, one unit from release to the collected folder.
 
-Accounts of the machine are what a test can't make: users are made up (``SimpleLocalProcessSpawner``,
-``DummyAuthenticator``), and all run under the account of the test. ``tests/grading/test_exchange.py`` has two accounts.
+A test can't create accounts on the machine: users are made up (``SimpleLocalProcessSpawner``,
+``DummyAuthenticator``), and all run under the test's account. ``tests/grading/test_exchange.py`` has two accounts.
 """
 
 import importlib.metadata
@@ -29,7 +29,7 @@ from ..waiting import patiently, wait_until
 pytestmark = pytest.mark.xdist_group("hub")  # one hub for all
 
 COURSE = "transformer-anatomy"
-# What the machine of the recipe has and a test has not. Everything else is the file that the recipe shows.
+# Replaces what a test lacks and the recipe's machine has. The rest is the file in the recipe.
 HERE_INSTEAD = """
 c = get_config()
 load_subconfig({recipe!r})
@@ -81,7 +81,7 @@ class Hub:
         shutil.copytree(ROOT / "course" / START, self.course / "release" / START)
         (self.course / "source" / START).mkdir(parents=True)
         (folder / "exchange").mkdir()
-        # On a machine the exchange is at nbgrader's usual place, which is no setting at all.
+        # On a real machine the exchange is at nbgrader's default location and needs no setting.
         settings = folder / "homes" / "ada" / ".jupyter"
         settings.mkdir(parents=True)
         (settings / "nbgrader_config.py").write_text(f"c = get_config(){exchange}")
@@ -117,7 +117,7 @@ class Hub:
 
 
 class Person:
-    """Somebody's browser: logs in, and speaks to that person's own server."""
+    """A person's browser: logs in, and talks to that person's own server."""
 
     def __init__(self, hub, name):
         self.hub, self.name, self.web = hub, name, requests.Session()
@@ -130,12 +130,12 @@ class Person:
         return next(c.value for c in self.web.cookies if c.name == "_xsrf" and c.path == path)
 
     def to(self, path, method="GET", **more):
-        """What the hub, or a server behind it, answers."""
+        """The response of the hub, or of a server behind it."""
         url = path if path.startswith("http") else f"{self.hub.url}{path}"
         return patiently(lambda: self.web.request(method, url, **more), self.hub.logged)
 
     def reaches(self, path):
-        """Does the hub answer already? Fails where it has ended."""
+        """Does the hub answer yet? Fails if it has ended."""
         assert self.hub.process.poll() is None, self.hub.logged()
         try:
             return self.to(path).ok
@@ -143,7 +143,7 @@ class Person:
             return False
 
     def start(self, whose=""):
-        """Has the hub start a server, this person's own if nobody else is named, and waits for its page."""
+        """Has the hub start a server (default: this person's own), and waits for its page."""
         whose = whose or self.name
         self.to(f"/hub/spawn/{whose}")
         wait_until(lambda: self._enters(whose), self.hub.logged, pause=0.2)
@@ -151,15 +151,15 @@ class Person:
 
     def _enters(self, whose):
         assert self.hub.process.poll() is None, self.hub.logged()
-        answer = self.to(f"/user/{whose}/lab")  # a page: it logs in, too
-        if "/oauth2/authorize" in answer.url:  # of somebody else's server the hub asks first
+        answer = self.to(f"/user/{whose}/lab")  # opening a page also logs in
+        if "/oauth2/authorize" in answer.url:  # for another person's server, the hub asks first
             form = BeautifulSoup(answer.text, "html.parser")("input", {"type": "hidden"})
             answer = self.to(answer.url, "POST", data=[(field["name"], field["value"]) for field in form])
         assert "Spawn failed" not in answer.text, self.hub.logged()
         return answer.ok and answer.url.endswith(f"/user/{whose}/lab")
 
     def ask(self, path, method="GET", **more):
-        """What this person's server answers, from JSON."""
+        """The JSON response of this person's server."""
         self.web.headers["X-XSRFToken"] = self._token(f"/user/{self.name}/") if method != "GET" else ""
         answer = self.to(f"/user/{self.name}/{path}", method, **more)
         assert answer.ok, (path, answer.status_code, answer.text[-500:], self.hub.logged())

@@ -1,4 +1,4 @@
-"""A language in which everything is translated: Esperanto's name, English words in ⟦brackets⟧."""
+"""A language in which everything is translated: Esperanto's code, English text in ⟦brackets⟧."""
 
 import pytest
 from anatomy.system import translation
@@ -9,12 +9,12 @@ LANGUAGE = "eo"
 
 
 def bracketed(text):
-    """A translation that keeps all that has to be kept, and shows that it is one."""
+    """A translation that keeps everything required, and is recognizable as one."""
     return f"⟦{text}⟧"
 
 
 def translated(entries, choose=lambda number: True):
-    """A catalogue in which every entry has its translation, or those whose number ``choose`` takes."""
+    """A catalogue in which each entry has a translation, or only those whose number ``choose`` accepts."""
     catalog = catalogues.updated(entries, None, LANGUAGE)
     for number, message in enumerate(catalogues.messages(catalog)):
         if choose(number):
@@ -41,7 +41,7 @@ def spoken_folder(entries, tmp_path_factory):
 
 @pytest.fixture
 def brackets(spoken_folder, monkeypatch):
-    """The package speaks the language in brackets; the name of that language."""
+    """Switches the package to the language in brackets; yields the language's name."""
     monkeypatch.delenv("ANATOMY_LANGUAGE", raising=False)
     monkeypatch.setattr(translation, "LOCALE", spoken_folder)
     forget()
@@ -51,6 +51,6 @@ def brackets(spoken_folder, monkeypatch):
 
 
 def forget():
-    """What was read of catalogues in another folder."""
+    """Clears what was read from catalogues in another folder."""
     translation._path.cache_clear()
     translation._catalogue.cache_clear()

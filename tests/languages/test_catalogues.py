@@ -1,4 +1,4 @@
-"""Catalogues: up to date, always the same bytes, no guesses, and no translation that breaks what a machine reads."""
+"""Catalogues: up to date, reproducible bytes, no guesses, and no translation that breaks machine-readable parts."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from .conftest import LANGUAGE, bracketed, translated
 
 
 def catalog_of(*pairs):
-    """A catalogue of (English, translation)."""
+    """A catalogue of (English, translation) pairs."""
     made = catalogues.updated([Entry("u", english) for english, _ in pairs], None, LANGUAGE)
     for message, (_, text) in zip(catalogues.messages(made), pairs, strict=True):
         message.string = text
@@ -109,7 +109,7 @@ def test_words_in_another_order_are_no_slip():
 
 
 def test_english_in_brackets_breaks_nothing(entries):
-    """So no rule forbids what the course itself writes."""
+    """So no rule forbids text that the course itself contains."""
     for name, wanted in entries.items():
         assert not agree.problems(translated(wanted)), name
 

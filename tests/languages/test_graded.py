@@ -1,4 +1,4 @@
-"""A submission in another language is graded as the English one; the student's page is in that language."""
+"""A submission in another language is graded like the English one; the student's page is in that language."""
 
 import json
 import re
@@ -27,7 +27,7 @@ WRITTEN = "They agree where the weights sum to the number of words."
 
 
 def released(language=LANGUAGE):
-    """The unit as learners get it: in that language, or in English."""
+    """The unit as learners get it, in that language or in English."""
     if language is None:
         return json.loads((ROOT / "course" / UNIT / f"{UNIT}.ipynb").read_text(encoding="utf-8"))
     return json.loads(to_json(notebooks.notebook(UNIT, language, lambda mark: bracketed(mark.says))))
@@ -95,7 +95,7 @@ def test_a_change_of_language_keeps_answers(before, after):
     work = written(written(released(before), "solve-", ANSWER), "written-", WRITTEN)
     work["cells"].insert(5, nbformat.v4.new_code_cell("my_own = 1", id="mine"))
     release = released(after)
-    if before == after:  # a newer text of the same language
+    if before == after:  # a newer text in the same language
         work["cells"][1]["source"] = "an older text"
     data = [build_stamp.parse(json.dumps(book)) for book in (work, release)]
     merged, report = carry_over.merge(*data)
@@ -111,7 +111,7 @@ def test_a_change_of_language_keeps_answers(before, after):
 
 
 def test_a_notebook_in_another_language_runs(tmp_path, monkeypatch):
-    """In the language that is committed, with a kernel of its own, as a learner runs it with the answer written."""
+    """In the committed language, with its own kernel, as a learner runs it once the answer is written."""
     monkeypatch.setenv("ANATOMY_RUN_ALL", "1")
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     lookup = notebooks.lookup_of("zh_CN", UNIT)

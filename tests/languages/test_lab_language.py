@@ -1,4 +1,4 @@
-"""``anatomy lab --language zh_CN``: notebooks of a language, in a folder of their own that remembers it."""
+"""``anatomy lab --language zh_CN``: notebooks in a language, in their own folder, which remembers the language."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ def chinese():
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder to stand in. JupyterLab is not started, and nobody said which language to speak."""
+    """A folder to work in. JupyterLab is not started, and no language is chosen."""
     monkeypatch.setenv("ANATOMY_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ANATOMY_LANGUAGE", raising=False)
     monkeypatch.setattr(lab, "launch", lambda line, env: 0)
@@ -36,7 +36,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def released(here, chinese, tmp_path, monkeypatch):
-    """What a wheel holds: the first unit in English and in Chinese; the folder of the Chinese one."""
+    """The contents of a wheel: the first unit in English and in Chinese; returns the folder of the Chinese one."""
     monkeypatch.setattr(installation, "course_root", lambda: None)
     monkeypatch.setattr(installation, "DATA", tmp_path / "data")
     write(tmp_path / "data" / "notebooks", (ROOT / "course" / UNIT / f"{UNIT}.ipynb").read_bytes())
@@ -79,7 +79,7 @@ def test_a_folder_of_its_own_is_begun_answered_and_brought_to_a_newer_release(re
     assert begun in capsys.readouterr().out and begun.startswith("你")
     answer(mine)
     write(released, newer(chinese))
-    assert command.main(["update"]) == 0  # the folder says which language goes on
+    assert command.main(["update"]) == 0  # the folder determines the language
     assert {ANSWER, "# 新的开头", 'from anatomy import speak\n\nspeak("zh_CN")'} <= set(sources(mine))
     assert list((mine / "kept" / UNIT).glob("*.ipynb"))
     said = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Notebooks in another language: words differ, and nothing else; what is not translated is English and says so."""
+"""Notebooks in another language: only the text differs; what is not translated is in English and says so."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ def english(unit):
 @pytest.mark.parametrize("unit", exercises.units())
 def test_english_words_give_the_english_notebook_and_others_change_words_alone(unit):
     same = made(unit, lambda mark: mark.says, spelled=True)
-    place = [c["id"] for c in same.cells].index(FIRST_CELL) + 1  # behind what brings the package along
+    place = [c["id"] for c in same.cells].index(FIRST_CELL) + 1  # after the cell that installs the package
     first = same.cells.pop(place)
     assert first["id"] == notebooks.SPEAK and first.source.endswith(f'speak("{LANGUAGE}")')
     assert to_json(sign(same, unit)) == english(unit)
@@ -52,7 +52,7 @@ def test_english_words_give_the_english_notebook_and_others_change_words_alone(u
 
 
 def code(source):
-    """What runs: the syntax tree without docstrings, or the source of a cell with magics."""
+    """The part that runs: the syntax tree without docstrings, or the source of a cell with magics."""
     try:
         tree = ast.parse(source)
     except SyntaxError:

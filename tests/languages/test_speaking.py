@@ -1,4 +1,4 @@
-"""The package in another language: what is shown is translated, what is kept is English, and English stands in."""
+"""The package in another language: shown text is translated, stored text is English, and English is the fallback."""
 
 import ast
 import json
@@ -22,7 +22,7 @@ EXERCISE = "start.weighted_average"
 
 @pytest.fixture(autouse=True)
 def nothing_asked(monkeypatch):
-    """Each test is a session of its own."""
+    """Makes each test its own session."""
     for name in ("_asked", "_options", "_waiting"):
         monkeypatch.setattr(predictions, name, {})
 
@@ -92,7 +92,7 @@ def test_sentences_with_values_are_whole(brackets, function, says):
     torch.manual_seed(0)
     verdict = anatomy.evaluate(EXERCISE, function)
     text = verdict.text()
-    # A sentence begins with a capital letter, and brackets have none.
+    # A sentence starts with a capital letter; a bracket cannot be capitalized.
     assert says in text, text
     assert "{" not in text.replace("{" + EXERCISE, ""), text
 
@@ -190,7 +190,7 @@ def test_a_sentence_ends_as_its_language_ends_one():
 
 @pytest.mark.parametrize("unit", exercises.units())
 def test_what_calls_show_can_be_looked_up(unit):
-    """A sentence with computed values is a literal with named places: an f-string is in no catalog."""
+    """A sentence with computed values is a literal with named placeholders: an f-string is in no catalogue."""
     shown = 0
     for cell in nbformat.read(ROOT / "solutions" / unit / f"{unit}.ipynb", as_version=4).cells:
         if cell.cell_type != "code" or cell.source.startswith("%"):
@@ -202,7 +202,7 @@ def test_what_calls_show_can_be_looked_up(unit):
             position, keyword = code_words.SHOWN[name]
             words = [*call.args[position : position + 1], *(k.value for k in call.keywords if k.arg == keyword)]
             package = [w for w in words if isinstance(w, ast.Call) and ast.unparse(w.func).endswith(".words")]
-            if package:  # put together by the package, from words of its own
+            if package:  # assembled by the package from its own texts
                 continue
             assert all(isinstance(w, ast.Constant) for w in words), ast.unparse(call)
             if name == "described":

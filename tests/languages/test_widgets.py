@@ -1,4 +1,4 @@
-"""Widgets in another language: all that a page shows or tells a screen reader comes from the catalogues."""
+"""Widgets in another language: all text that a page shows or tells a screen reader comes from the catalogues."""
 
 import json
 import re
@@ -11,12 +11,12 @@ from anatomy.widgets.tools.words import CONTEXT
 
 from autograder.languages import extract
 
-# Widgets whose pages still say some of their words in English; each is done when it leaves this list.
+# Widgets whose pages still have some text in English; remove a widget from this list once it is translated.
 NOT_DONE = {
     "atlas",
 }
 DONE = sorted(set(REGISTERED) - NOT_DONE)
-# What is no word: the sentences on show, names of code (those with a “_” are known) and of models, units, formulas.
+# Text to ignore: the example sentences, names in code (those with a “_” are known) and of models, units, formulas.
 SAME = {
     "mix": "cat sat mat",
     "permutation": "the dog bites man",
@@ -56,7 +56,7 @@ SEEN = """() => {
 
 
 def left_over(text):
-    """What of a text stands in no brackets."""
+    """The parts of a text outside all brackets."""
     while "⟦" in text:
         at = text.rindex("⟦")
         end = text.find("⟧", at)
@@ -96,7 +96,7 @@ def test_no_word_of_a_page_bypasses_the_catalogues(name, brackets, browser, tmp_
     for _step in range(len(kind.story)):
         look()
         page.locator('[aria-label="⟦Next step⟧"]').dispatch_event("click")
-    for part in page.locator(".an-part").all():  # of AnatomyView: each opens a panel of its own
+    for part in page.locator(".an-part").all():  # of AnatomyView: each opens its own panel
         part.dispatch_event("click")
         look()
     page.close()
@@ -105,7 +105,7 @@ def test_no_word_of_a_page_bypasses_the_catalogues(name, brackets, browser, tmp_
 
 @pytest.mark.parametrize("name", DONE)
 def test_pictures_stay_english_and_their_descriptions_do_not(name, brackets):
-    """Matplotlib's own font has no letters of most other languages."""
+    """Matplotlib's own font lacks the letters of most other languages."""
     with speaking("en"):
         plain = REGISTERED[name]().png()
     speak(brackets)

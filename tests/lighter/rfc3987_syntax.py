@@ -1,7 +1,7 @@
-"""Stands before the package of this name, for the tests and all processes that they start; loads it when it is called.
+"""Shadows the package of this name, for the tests and all processes that they start; loads it when it is called.
 
-jsonschema imports it for a check of addresses that nothing in Jupyter asks for, and to import it takes two seconds of
-compiling grammars: in each kernel, server, grader and worker.
+jsonschema imports it for an address check that nothing in Jupyter uses, and importing it compiles grammars for two
+seconds: in each kernel, server, grader and worker.
 """
 
 import importlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def is_valid_syntax(*arguments, **options):
-    """The package's own function."""
+    """Calls the package's own function."""
     path, mine = list(sys.path), sys.modules.pop(__name__, None)
     sys.path = [p for p in path if Path(p).resolve() != Path(__file__).parent]
     try:

@@ -11,7 +11,7 @@ DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 def _defines(node):
-    """Whether a statement only gives something a name: nothing is run, shown or asked."""
+    """True if a statement only defines a name, without running, showing or asking anything."""
     plain = (ast.Dict, ast.Lambda, ast.Constant, ast.Tuple, ast.List, ast.Name)
     return (
         isinstance(node, DEFINITIONS) or isinstance(node, ast.Assign | ast.AugAssign) and isinstance(node.value, plain)
@@ -26,7 +26,7 @@ def named(node):
 
 @functools.cache
 def solved(unit="11-assembly", own=""):
-    """The solved unit's functions and classes; own: source that stands in place of the definitions of its names."""
+    """The solved unit's functions and classes; own: source that replaces the definitions of its names."""
     cells, kept = [], []
     for line in (ROOT / "solutions" / f"{unit}.py").read_text(encoding="utf-8").splitlines():
         if line.startswith("# %%"):
@@ -40,7 +40,7 @@ def solved(unit="11-assembly", own=""):
     brought = {n.name for n in ast.parse(own).body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     kept = [n for n in kept if not brought & named(n)]
     for node in kept:
-        # A list of what was measured above has no names here; everything that is defined has.
+        # Values that depend on skipped measurements have undefined names; all functions and classes must work.
         with contextlib.nullcontext() if isinstance(node, DEFINITIONS) else contextlib.suppress(NameError):
             exec(compile(ast.Module([node], []), f"{unit}.py", "exec"), names)
     return SimpleNamespace(**{k: v for k, v in names.items() if not k.startswith("__")})

@@ -1,4 +1,4 @@
-"""The learner's models are Hugging Face's: same random weights, strict load, outputs, generated tokens, parameters.
+"""The learner's models equal Hugging Face's: same random weights, strict load, outputs, generated tokens, parameters.
 
 ``pytest tests/models/test_families.py -rP`` prints the differences.
 """
@@ -56,7 +56,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("name, key", [(n, k) for n, c in CHANGES.items() for k in c])
 def test_the_comparison_notices_one_wrong_value(name, key):
-    """A difference, a misfit or an error; the one that changes nothing is the value that stands there anyway."""
+    """Each change must give a difference, a misfit or an error, unless it equals the model's own value."""
     wrong = lambda c: solved().build(c | {key: CHANGES[name][key]})
     right = configuration(their_model(name).config.to_dict())
     if right[key] == CHANGES[name][key]:
@@ -108,7 +108,7 @@ def test_other_weights_than_the_recorded_ones_want_the_library(no_library):
 
 
 def test_what_is_recorded_is_what_the_library_says():
-    """Of the version that is locked, and to the last bits that processors may choose."""
+    """For the locked version, and except for the last bits, which differ between processors."""
     tiny, checkpoint, manifest = hugging_face.recorded()
     assert manifest == library.manifest()
     for name, kept in ((library.FILES[0], tiny), (library.FILES[1], checkpoint)):
@@ -136,6 +136,6 @@ def test_unknown_families_and_options_are_named():
 
 @torch.no_grad()
 def test_gemma_in_real_sizes_rounds_its_factor_only_in_half_precision():
-    """√d_model in float32 here; released models round it to the dtype of their weights."""
+    """Uses √d_model in float32; released models round it to the dtype of their weights."""
     c = config(norm="gemma", placement="both", score_cap=50.0, logit_cap=30.0, window=4, window_every=2, vocab=8)
     assert c["query_scale"] == c["head_dim"] and solved().build(c)(torch.tensor([[1, 2, 3]]))[0].isfinite().all()

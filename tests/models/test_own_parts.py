@@ -1,4 +1,4 @@
-"""From a folder of solved notebooks to LLaMA: answers that people wrote from the text alone become the whole model."""
+"""From a folder of solved notebooks to LLaMA: answers written from the text alone become the whole model."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ UNITS += ["08-kv-cache-and-gqa", "10-stability"]
 
 
 def asked_for():
-    """What unit 11's answer cells bring."""
+    """The exercises that unit 11's answer cells bring in."""
     text = (ROOT / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
     calls = [line.split('bring="')[1].split('"')[0] for line in text.splitlines() if ' bring="' in line]
     return [exercise for call in calls for exercise in call.split()]
@@ -26,7 +26,7 @@ def asked_for():
 
 @pytest.fixture(scope="module", params=COMPLETE)
 def brought(request, tmp_path_factory):
-    """The code that parts.bring puts into unit 11, from a folder of one person's answers."""
+    """The code that parts.bring inserts into unit 11, from a folder with one person's answers."""
     folder = write_folder(tmp_path_factory.mktemp("work"), UNITS, request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANATOMY_NOTEBOOKS", str(folder))
@@ -44,7 +44,7 @@ def test_own_parts_assemble_to_real_models(brought, name):
 
 
 def test_what_is_brought_is_not_the_solution(brought):
-    """The code that ran is the learner's: the unit's own answers to these exercises are nowhere in it."""
+    """The learner's code ran: it contains none of the unit's own answers to these exercises."""
     theirs, ours = solved(UNIT, brought), solved(UNIT)
     for name in ("rms_norm", "apply_rope_half", "grouped_attention"):
         assert getattr(theirs, name).__code__.co_code != getattr(ours, name).__code__.co_code, name
@@ -72,6 +72,6 @@ def apply_rope_half(x, position_ids, base=10000.0):
 @torch.no_grad()
 @pytest.mark.parametrize("more", [BOTH_WRONG, ONE_WRONG])
 def test_a_wrong_part_is_felt_in_the_whole(brought, more):
-    """The rotation the other way round, for queries and keys or for every second call alone, is not the real model."""
+    """Rotating in the opposite direction, always or only at every second call, does not give the real model."""
     mine = solved(UNIT, brought + more)
     assert not compare("llama", mine.build, mine.rename).equal

@@ -27,7 +27,7 @@ def saved(folder, name="llama", dtype=torch.float32, **options):
 @torch.no_grad()
 @pytest.mark.parametrize("name", ["llama", "gpt2", "gemma2", "mixtral", "deepseek_v3", "glm", "bert", "albert", "t5"])
 def test_a_saved_checkpoint_loads(tmp_path, name):
-    """What transformers writes differs from what it holds: tied heads are left out, experts are stored one by one."""
+    """transformers writes less than the model holds, or in another form: no tied heads, experts stored one by one."""
     theirs = saved(tmp_path, name)
     mine = load(tmp_path, solved().unfuse if name == "gpt2" else None)
     assert not mine.training
@@ -106,7 +106,7 @@ def test_pickled_weights_are_not_read(tmp_path):
 
 
 def test_a_name_without_a_network_is_one_sentence(tmp_path, monkeypatch):
-    """As it is for a learner in a train: the library's own errors stay out of sight."""
+    """For a learner without a network, the library's own errors stay hidden."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(NoCheckpoint) as caught:
@@ -117,7 +117,7 @@ def test_a_name_without_a_network_is_one_sentence(tmp_path, monkeypatch):
 
 @torch.no_grad()
 def test_a_name_in_the_local_cache_needs_no_network(tmp_path, monkeypatch):
-    """The cache's own layout: snapshots of a commit, found by the name of a branch."""
+    """Uses the cache's own layout: snapshots by commit, found by branch name."""
     theirs = saved(tmp_path / "models--tiny--llama" / "snapshots" / "abc")
     refs = tmp_path / "models--tiny--llama" / "refs"
     refs.mkdir(parents=True)

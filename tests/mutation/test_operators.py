@@ -1,4 +1,4 @@
-"""Each operator makes what it says, of small sources."""
+"""Each operator makes the changes that its name says, on small sources."""
 
 import ast
 
@@ -11,7 +11,7 @@ from autograder.mutation.field import OF_FIELD
 from autograder.mutation.operators import USUAL
 from autograder.mutation.subjects import solution_lines
 
-# operator, an answer's body, one of the bodies that it makes of it
+# operator, an answer's body, one of the bodies that the operator makes from it
 MADE = [
     ("constant", "return x + 2", "return x + 3"),
     ("constant", "return x.sum(-1)", "return x.sum(-2)"),
@@ -74,7 +74,7 @@ def test_it_makes_what_it_says(operator, before, after):
 
 
 def test_no_operator_is_left_out():
-    apart = {"default", "precision"}  # below
+    apart = {"default", "precision"}  # tested below
     assert {o.name for o in [*USUAL, *OF_FIELD]} == {operator for operator, *_ in MADE} | apart
 
 

@@ -1,4 +1,4 @@
-"""A hole in the cases is found, what does nothing is told from what nobody asks for, and no mutant stops the others."""
+"""Gaps in the cases are found, no-op mutants are told from unspecified behavior, and no mutant stops the others."""
 
 import dataclasses
 import re
@@ -16,7 +16,7 @@ from . import toy
 
 
 def found(asked, source=toy.CLIPPED):
-    """The results of all mutants of one answer."""
+    """Results of all mutants of one answer."""
     trials = Trials(asked, [toy.answer(asked, source)])
     assert not trials.problems
     return list(trials.run())
@@ -53,7 +53,7 @@ def test_a_case_that_is_missing_leaves_a_survivor(case, survivor, told_by):
 
 
 def test_one_that_fails_fresh_inputs_only_is_a_survivor_of_the_examples():
-    """An answer that knows the examples by heart: the public record is what a learner can see."""
+    """An answer may know the examples by heart, since learners can see the public record."""
     asked = toy.exercise()
     trials = Trials(asked, [toy.answer(asked)])
     shown = {float(t.flatten()[0]) for c in trials.cases["examples"].order for t in c.tensors.values()}

@@ -1,4 +1,4 @@
-"""A small exercise and answers to it, for the tests of what finds survivors."""
+"""A small exercise with answers, for tests of the search for survivors."""
 
 import ast
 import operator

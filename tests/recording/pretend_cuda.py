@@ -1,8 +1,8 @@
-"""A CUDA device that isn't there: tensors stay on the CPU, but say ``cuda`` and may not meet those that don't.
+"""A pretended CUDA device: tensors stay on the CPU, but report ``cuda`` and can't be mixed with CPU tensors.
 
-For code whose CUDA branch no CPU run reaches. Values are the CPU's. Seen are operations on tensors of two devices, CPU
-generators that draw for the GPU, and ``.numpy()`` without ``.cpu()``; not seen are what single kernels support, and
-times. As on a real card, a CPU tensor without dimensions may meet others, and so may an index.
+For code whose CUDA branch no CPU run reaches. Values are the CPU's. It detects operations on tensors of two devices,
+CPU generators that draw for the GPU, and ``.numpy()`` without ``.cpu()``, but not unsupported kernels, and it tells
+nothing about times. As on a real card, a 0-d CPU tensor or an index may be mixed with GPU tensors.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 CUDA, CPU = torch.device("cuda", 0), torch.device("cpu")
 _Generator = torch.Generator
 NAME = "a pretended card"
-# What moves tensors, or only looks at them.
+# Functions that move tensors, or only look at them.
 FREE = {
     "copy_",
     "__get__",
@@ -33,7 +33,7 @@ FREE = {
 
 
 class OnCuda(torch.Tensor):
-    """A CPU tensor that stands for one on the GPU; the mode below does the work."""
+    """A CPU tensor that represents one on the GPU; the mode below does the work."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
@@ -67,7 +67,7 @@ def _is_cuda(x):
 
 
 class OneCard(TorchFunctionMode):
-    """Keeps the books: which tensor lies where."""
+    """Tracks which tensor is on which device."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -84,7 +84,7 @@ class OneCard(TorchFunctionMode):
         tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         asked = kwargs.get("device")
         if tensors and asked is None:
-            # A CPU number may meet a GPU tensor, but not be drawn, gathered or joined with it.
+            # A CPU number may be mixed with a GPU tensor, but not stacked, gathered or multiplied as a matrix with it.
             strict = name in ("stack", "cat", "gather", "scatter", "scatter_", "matmul", "__matmul__", "embedding")
             places = {device_of(t) for t in tensors if t.dim() or isinstance(t, OnCuda) or strict}
             if len(places) > 1 and name not in FREE:
@@ -97,7 +97,7 @@ class OneCard(TorchFunctionMode):
         for g in (*args, *kwargs.values()):
             if isinstance(g, _Generator) and isinstance(g, CudaGenerator) != (there is CUDA):
                 raise RuntimeError(f"Expected a '{there.type}' device type for generator but found '{g.device.type}'")
-        if _is_cuda(asked):  # "meta" stays what it is: nothing is allocated there
+        if _is_cuda(asked):  # "meta" stays as it is: nothing is allocated there
             kwargs = {**kwargs, "device": CPU}
         out = func(*args, **kwargs)
         return tree_map(_wrap, out) if there is CUDA else out
@@ -123,7 +123,7 @@ def _like(out, device):
 
 
 class Event:
-    """``torch.cuda.Event``: time on the CPU's clock. Asking before a synchronization is an error, as it should be."""
+    """``torch.cuda.Event`` with the CPU's clock. Reading the time before a synchronization is an error, as required."""
 
     done = False
 
@@ -152,7 +152,7 @@ class _Meta(type(_Generator)):
 
 
 class AnyGenerator(_Generator, metaclass=_Meta):
-    """Stands in for ``torch.Generator``: makes one for the device that is asked for."""
+    """Replaces ``torch.Generator``: makes a generator for the requested device."""
 
     def __new__(cls, device="cpu"):
         return CudaGenerator() if _is_cuda(device) else _Generator()
@@ -160,7 +160,7 @@ class AnyGenerator(_Generator, metaclass=_Meta):
 
 @contextlib.contextmanager
 def pretend_cuda():
-    """Inside, ``device="cuda"`` works, slowly and on the CPU."""
+    """Inside this context, ``device="cuda"`` works, slowly and on the CPU."""
     fakes = {
         "is_available": lambda: True,
         "synchronize": _synchronize,

@@ -1,4 +1,4 @@
-"""The one command that measures everything: goes on after a kill, after a failure, without matplotlib, in time."""
+"""The command that measures everything: resumes after a kill or failure, needs no matplotlib, keeps its time limit."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from autograder.recording.experiments import resume
 from autograder.recording.experiments.resume import OUT_OF_TIME, Rows
 from autograder.recording.experiments.writing import arguments
 
-# sympy is not among them: torch brings it along, and its optimizers import it.
+# sympy is not blocked: torch installs it, and its optimizers import it.
 BLOCKER = """
 import sys
 for name in ("matplotlib", "ipywidgets", "anywidget", "IPython", "jupyter_core", "pandas", "scipy"):
@@ -25,7 +25,7 @@ TRAIN = "from autograder.recording.experiments import leak; leak.main({argv!r}, 
 
 
 def process(code, tmp_path, **options):
-    """A process in which matplotlib and Jupyter are missing, as they are in the processes that it starts."""
+    """A process in which matplotlib and Jupyter are missing, and also in its child processes."""
     site = tmp_path / "site"
     site.mkdir(exist_ok=True)
     (site / "sitecustomize.py").write_text(BLOCKER)
@@ -47,7 +47,7 @@ def options(tmp_path, *more):
 
 
 def pretend(tmp_path, codes):
-    """``command`` for run(): each experiment leaves its name in a file and ends with its status in ``codes``."""
+    """``command`` for run(): each experiment makes a file of its name and exits with its status in ``codes``."""
 
     def one(name, options, minutes):
         return [sys.executable, "-c", f"open({str(tmp_path / name)!r}, 'w').close(); raise SystemExit({codes[name]})"]
@@ -130,7 +130,7 @@ def test_rows_stop_in_time_and_say_what_is_left(tmp_path, capsys, monkeypatch):
 
 
 def test_it_runs_with_torch_numpy_and_safetensors_only(tmp_path):
-    """Every script can be imported, also without sympy; one sentence says that figures were not drawn."""
+    """Every script can be imported, even without sympy; one sentence says that figures were not drawn."""
     code = (
         "import importlib, sys; sys.modules['sympy'] = None; from autograder.recording.experiments import "
         "__main__ as m; [importlib.import_module('autograder.recording.experiments.' + n) for n in m.NAMES]; "

@@ -17,7 +17,7 @@ def softmax(x, dim=-1):
 
 
 class Scale:
-    """Two methods, one of which knows the other."""
+    """Two methods, one of which calls the other."""
 
     def __init__(self, by):
         self.by = by

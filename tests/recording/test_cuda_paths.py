@@ -1,4 +1,4 @@
-"""What runs with ``--device cuda``, run without a GPU: on a device that is only pretended, which refuses to mix."""
+"""Runs the code for ``--device cuda`` without a GPU, on a pretended device that refuses to mix tensors."""
 
 import json
 from dataclasses import replace
@@ -26,9 +26,9 @@ def test_every_experiment_is_tried():
 
 @pytest.mark.parametrize("unit", exercises.units())
 def test_recordings_are_the_same_on_another_device(unit, request):
-    """Values, errors and mutants' fingerprints: a module made on the CPU met inputs on the GPU here once.
+    """Compares values, errors and mutants' fingerprints: once, a module made on the CPU got inputs on the GPU here.
 
-    A usual run draws the mutants of every third exercise, of others after each change of the unit.
+    A usual run draws the mutants of every third exercise, and of different ones after each change of the unit.
     """
     share, turn = 1 if every_one(request.config) else 3, int(proofs.of_exercise(unit), 16)
     for i, exercise in enumerate(exercises.of_unit(unit)):
@@ -62,7 +62,7 @@ def test_distances_on_another_device():
         assert there == precision.measure(exercise), name
 
 
-# The atlas counts on the meta device, where there is no other one; see the test after this.
+# The atlas always counts on the meta device; see the next test.
 @pytest.mark.parametrize("name", [n for n in widgets.WIDGETS if n != "atlas"])
 def test_widgets_tables_on_another_device(name):
     with pretend_cuda():
@@ -131,7 +131,7 @@ def test_manifest_without_the_vendors_tool(monkeypatch):
 
 
 def test_flex_attention_computes_the_window():
-    """Uncompiled on the CPU: the mask is the same one."""
+    """Runs uncompiled on the CPU, with the same mask."""
     s = sparse_attention.Setting(window=8)
     q, k, v = torch.randn(3, 1, 2, 32, 16)
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""The recorded experiments: how they were made, that each has a figure, and that its script still runs."""
+"""The recorded experiments: each says how it was made, has a figure, and its script still runs."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ from tests.recording.tiny import TINY
 EXPERIMENTS = ROOT / "assets" / "experiments"
 FIGURES = ROOT / "assets" / "figures"
 RECORDED = sorted(p for p in EXPERIMENTS.glob("*.json") if p.stem not in figures.TABLES)
-LARGE = sorted((EXPERIMENTS / "large").glob("*.json"))  # made on a GPU, where there was one
+LARGE = sorted((EXPERIMENTS / "large").glob("*.json"))  # made on a GPU, if one was available
 each = pytest.mark.parametrize("path", RECORDED + LARGE, ids=lambda p: str(p.relative_to(EXPERIMENTS).with_suffix("")))
 SIZES = {
     "contexts": (8, 16),
@@ -49,7 +49,7 @@ def test_there_are_recordings():
 
 
 def missing(name):
-    """One sentence for each thing that an experiment should have and hasn't."""
+    """One sentence for each thing that an experiment lacks."""
     method = (ROOT / "autograder" / "recording" / "METHOD.md").read_text(encoding="utf-8")
     notebooks = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "solutions").glob("*.py"))
     recorded = (EXPERIMENTS / f"{name}.json").exists()
@@ -141,7 +141,7 @@ def test_roofline_runs_and_says_the_ratio_to_the_copy(tmp_path, capsys):
 
 @pytest.mark.parametrize("kind, base", [("GQA", RotaryAttention), ("MLA", LatentAttention)])
 def test_the_timed_decoding_step_computes_what_the_reference_does(kind, base):
-    """One token through the timed layer, against the reference's expanded form under a mask."""
+    """Compares one token through the timed layer with the reference's expanded form under a mask."""
     s = roofline.Setting(**SIZES)
     layer = roofline.layer(kind, s).attention
     widths = (s.latent, s.rotary) if kind == "MLA" else (s.head_dim, s.head_dim)
@@ -206,13 +206,13 @@ def test_loss_spike_runs_with_every_remedy(tmp_path):
     data = json.loads((tmp_path / "loss_spike.json").read_text())
     assert [r["remedy"] for r in data["rows"]] == data["remedies"] == list(loss_spike.REMEDIES)
     first = {name: spikes.train(0, tiny, **remedy)["loss"][0] for name, remedy in loss_spike.REMEDIES.items()}
-    # Before the first step only a remedy inside the model can have changed the loss.
+    # Before the first step, only a remedy inside the model can change the loss.
     same = {name for name in first if first[name] == first["nothing"]}
     assert same >= {"a tenth of the rate", "decay on matrices", "clipping", "z-loss"} and "QK-norm" not in same
 
 
 def runs(remedy):
-    """The recorded rows of one remedy with their losses as numbers."""
+    """The recorded rows of one remedy, with their curves as numbers."""
     curves = ("loss", "score", "gain")
     return [
         r | {curve: [float(v) for v in r[curve].split()] for curve in curves}
@@ -222,7 +222,7 @@ def runs(remedy):
 
 
 def test_the_recorded_spike_and_its_cures():
-    """What text and figure say: every seed learns the rule; what holds the scores down keeps it."""
+    """As text and figure say, every seed learns the rule, and remedies that keep the scores small keep it learned."""
     plain = runs("nothing")
     assert len(plain) >= 6 and all(min(r["loss"]) < spikes.LEARNED for r in plain)
     assert all(spikes.worst(r["loss"]) > 0.5 and max(r["score"]) > 1000 for r in plain)
@@ -257,7 +257,7 @@ def test_an_interrupted_recording_goes_on_where_it_stopped(tmp_path):
     rows = Rows("x", options(tmp_path), {"size": 1}, 2)
     assert rows.row("a", lambda: {"v": 1}) == {"v": 1}
     with (tmp_path / "x.partial").open("a") as file:
-        file.write('["b", {"v"')  # cut off while writing
+        file.write('["b", {"v"')  # interrupted while writing
     again = Rows("x", options(tmp_path), {"size": 1}, 2)
     assert again.row("a", lambda: pytest.fail("measured twice")) == {"v": 1}
     assert again.row("b", lambda: {"v": 2}) == {"v": 2}

@@ -1,4 +1,4 @@
-"""Another processor changes no bytes of a recording; a changed reference, spec or device does."""
+"""A different processor changes no bytes of a recording; a changed reference, spec or device does."""
 
 import dataclasses
 import json
@@ -22,20 +22,20 @@ RANDOM = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
 
 
 def files(folder):
-    """name → bytes."""
+    """dict name → bytes."""
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
 
 
 @pytest.fixture
 def recorded(tmp_path):
-    """A folder with the recording of the smallest unit, made here."""
+    """A folder with a new recording of the smallest unit."""
     references.main(["--unit", UNIT, "--out", str(tmp_path), "--fresh"])
     return tmp_path
 
 
 @pytest.mark.parametrize("kernels", OTHERS)
 def test_another_processor_changes_no_bytes(kernels, recorded):
-    """00 is drawn by randn, whose last bits differ; 06 measures angles. Both with what is measured against float64."""
+    """Unit 00 uses randn, whose last bits differ; unit 06 measures angles. Includes the distances to float64."""
     units = [UNIT, "06-rope"]
     command = [a for u in units for a in ("--unit", u)] + ["--out", str(recorded)]
     record_all([*command, "--fresh"])
@@ -65,7 +65,7 @@ def test_fresh_writes_what_differs_by_rounding(recorded):
 
 
 def exercise_of(unit, change):
-    """The unit's exercises, the first of them changed."""
+    """The unit's exercises, with the first one changed."""
     first, *rest = exercises.of_unit(unit)
     return [dataclasses.replace(first, **change(first)), *rest]
 
@@ -102,7 +102,7 @@ def test_a_real_change_is_written(change, recorded):
 
 
 def test_outcomes_are_of_the_inputs_beside_them(recorded):
-    """Drawn elsewhere, inputs differ by rounding: also a changed reference is recorded on the recorded ones."""
+    """Inputs drawn on another machine differ by rounding, so even a changed reference runs on the recorded inputs."""
     before = keep.Before(recorded / UNIT)
     first = exercises.of_unit(UNIT)[0]
     shifted = {n: t * (1 + 2e-7) if "/in/" in n and t.is_floating_point() else t for n, t in before.tensors.items()}
@@ -147,7 +147,7 @@ def test_a_recording_of_another_device_is_not_kept(recorded, monkeypatch):
 
 
 def test_an_entry_is_of_the_run_that_made_the_bytes(recorded):
-    """Another day, Python, torch or CPU that gives the same bytes leaves it alone; other bytes or a card don't."""
+    """A different day, Python, torch or CPU doesn't change it if the bytes are equal; different bytes or a GPU do."""
     file = recorded / f"{UNIT}.json"
     entry = references.made(None, "cpu", "make record", 1, [file])
     elsewhere = {**entry, "date": "2020-01-01", "python": "3.12.1", "torch": "2.9.0", "name": "aarch64"}

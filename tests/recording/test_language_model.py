@@ -69,7 +69,7 @@ def test_an_interruption_changes_nothing(text, tmp_path, stops):
 
 
 def test_what_was_lost_since_the_last_state_is_done_again(text, tmp_path, monkeypatch):
-    """A killed process leaves the state of some steps before."""
+    """A killed process leaves the state from some steps earlier."""
     monkeypatch.setattr(Run, "EVERY", 3)
     killed = run(text, tmp_path / "state")
 
@@ -108,7 +108,7 @@ def test_points_of_the_curve_are_close_at_first_and_include_both_ends():
 
 
 def test_the_whole_path(tmp_path, monkeypatch, capsys):
-    """Recording, checkpoint and manifest of a tiny training; nothing is left lying about."""
+    """Recording, checkpoint and manifest of a tiny training; no temporary file is left."""
     data = record_tiny("language_model", "cpu", tmp_path, monkeypatch)
     assert {p.name for p in tmp_path.iterdir() if p.is_file()} == {"language_model.json"}
     folder = tmp_path / "models" / "austen"
@@ -137,7 +137,7 @@ def test_samples_are_the_same_for_a_seed(trained):
     assert draw(0, 0.001)[3] == draw(1, 0.001)[3] == likeliest
 
 
-# -- what a notebook trains -------------------------------------------------------------------------------------------
+# -- training in a notebook -------------------------------------------------------------------------------------------
 
 
 def test_live_training_is_the_same_each_time_and_learns(text):
@@ -163,7 +163,7 @@ def test_a_model_may_return_its_cache_too(text):
 
 @pytest.mark.parametrize("n", [2, 9, 17, 18, 33, 50])
 def test_bits_per_byte_counts_every_token_but_the_first(text, n):
-    """Against a sum token by token; n: whole stretches, one more, and a rest."""
+    """Compares with a sum token by token; n: whole stretches, one token more, and a shorter last stretch."""
     made, ids = model(SETTING.training.sizes(), seed=0).eval(), text.held_out[:n]
     bits = 0.0
     with torch.no_grad():
@@ -179,7 +179,7 @@ def test_the_rate_rises_and_falls_in_straight_lines():
     assert rates[0] == 0.1 and max(rates) == rates[9] == rates[10] == 1.0 and rates[55] == 0.5 and rates[100] == 0
 
 
-# -- the checkpoint that is shipped -----------------------------------------------------------------------------------
+# -- the shipped checkpoint -------------------------------------------------------------------------------------------
 
 
 def test_the_checkpoint_is_of_todays_text_and_settings():
@@ -228,7 +228,7 @@ def test_the_tokenizer_is_the_references_on_the_training_text_alone():
 
 
 def test_the_loss_is_the_recorded_one(trained):
-    """On the stretch that the curve is measured on, a quarter of the held-out text."""
+    """Uses the stretch that the curve is measured on, a quarter of the held-out text."""
     tokenizer = shipped.tokenizer()
     ids = tokenizer.encode(corpus.held_out_text()).ids[: MANIFEST["training"]["probe"]]
     n_bytes = len(tokenizer.decode(ids[1:]).encode())
@@ -262,7 +262,7 @@ def test_missing_files_are_one_sentence(tmp_path, monkeypatch):
 
 
 def changed(tmp_path, **changes):
-    """The checkpoint with another manifest."""
+    """Why the checkpoint with a changed manifest is stale, or None."""
     folder = tmp_path / "austen"
     shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps({**MANIFEST, **changes}))

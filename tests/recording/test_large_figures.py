@@ -1,4 +1,4 @@
-"""What a notebook shows of the large recordings: their figure with its device where they exist, nothing where not."""
+"""What a notebook shows of the large recordings: if they exist, their figure and its device; otherwise nothing."""
 
 import base64
 import json
@@ -28,8 +28,8 @@ def shown(monkeypatch):
 
 @pytest.fixture
 def assets(tmp_path, monkeypatch):
-    """A copy of the small recordings and their figures, which notebooks read in place of the real ones; and what some
-    experiments read themselves."""
+    """A copy of the small recordings, their figures, and other files that experiments read; notebooks use it instead of
+    the real assets."""
     for folder in ("experiments", "figures", "models", "text"):
         shutil.copytree(ASSETS / folder, tmp_path / folder, ignore=shutil.ignore_patterns("large"))
     monkeypatch.setenv("ANATOMY_ASSETS", str(tmp_path))
@@ -60,7 +60,7 @@ def test_nothing_is_shown_where_nothing_large_was_recorded(name, assets, shown):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_stays_on_its_device_and_is_shown_with_it(name, assets, shown, monkeypatch, tmp_path_factory):
-    """Recorded where a GPU is pretended, and on the CPU: the same numbers, and a figure that says where."""
+    """Records on a pretended GPU and on the CPU: the numbers are the same, and the figure names the device."""
     small = recorded(name)
     with pretend_cuda():
         there = record_tiny(name, "cuda", assets / "experiments", monkeypatch)
@@ -68,7 +68,7 @@ def test_an_experiment_stays_on_its_device_and_is_shown_with_it(name, assets, sh
     assert there["made"]["name"] == NAME and there["made"]["setting"] == "large" and here["made"]["setting"] == "small"
     assert there["made"]["command"].endswith("--device cuda --setting large")
     apart = ("made", "setting")
-    if name not in TIMED:  # the pretended card computes on the CPU: same draws, same numbers
+    if name not in TIMED:  # the pretended card computes on the CPU: same random numbers, same results
         assert {k: v for k, v in there.items() if k not in apart} == {k: v for k, v in here.items() if k not in apart}
     figures.write(assets / "experiments" / "large", assets / "figures" / "large")
     show_large(name)

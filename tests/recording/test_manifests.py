@@ -1,4 +1,4 @@
-"""Every file under ``assets`` says how it was made, and a CPU's never speaks of a GPU."""
+"""Every file under ``assets`` says how it was made, and no file made on a CPU mentions a GPU."""
 
 import hashlib
 import json

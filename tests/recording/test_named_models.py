@@ -1,4 +1,4 @@
-"""What named models' configurations say: measured again, and shown as a table."""
+"""Facts from named models' configurations, measured again and shown as a table."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_every_model_was_recorded_in_the_bytes_that_are_written():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_count_is_the_published_number(name):
-    """Within what a rounded number can say; OPT-350M and OLMo 2 7B are named so and larger or smaller."""
+    """Agrees within rounding, except for OPT-350M and OLMo 2 7B, whose names are less accurate."""
     entry = ALL[name]
     assert entry["source"] and abs(entry["off_percent"]) < (6 if name in ("opt-350m", "olmo2-7b") else 4)
 

@@ -1,4 +1,4 @@
-"""Distances to float64, and the recorder on a machine that has little installed."""
+"""Distances to float64, and the recorder on a machine with few packages."""
 
 import json
 import os
@@ -37,8 +37,8 @@ def test_manifest_says_where():
 
 @pytest.mark.parametrize("unit", exercises.units())
 def test_recorded_distances_equal_a_live_run(unit):
-    """Up to the factor that the judge's tolerance allows a right answer: another processor adds in another order, and
-    the largest of few roundings is noisy (9 times, in one exercise, with another library for products)."""
+    """Equal up to the factor that the judge's tolerance allows a right answer: other processors add in a different
+    order, and the largest of few roundings is noisy (9 times, in one exercise, with a different matrix library)."""
     recorded = RECORDED["cpu"]["distances"]
     for exercise in exercises.of_unit(unit):
         live = precision.measure(exercise)
@@ -49,7 +49,7 @@ def test_recorded_distances_equal_a_live_run(unit):
             old = recorded[exercise.id][dtype]
             assert (old is None) == (found is None), (exercise.id, dtype)
             for key in found or ():
-                # Below this, one rounding more or less is a large factor.
+                # Below this, a single rounding is already a large factor.
                 floor = torch.finfo(precision.DTYPES[dtype]).eps
                 assert found[key] <= 16 * old[key] + floor and old[key] <= 16 * found[key] + floor, (exercise.id, dtype)
 
@@ -79,7 +79,7 @@ for name in {BLOCKED!r}:
 
 
 def bare(code, tmp_path):
-    """Runs code in a process that cannot import what BLOCKED names."""
+    """Runs code in a process that cannot import the modules in BLOCKED."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT}:{ROOT / 'course'}"}
     return subprocess.run(
         [sys.executable, "-c", BARE + code], capture_output=True, text=True, cwd=tmp_path, env=environment
@@ -93,7 +93,7 @@ def test_recorder_on_a_machine_with_torch_numpy_and_safetensors_only(tmp_path):
         tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    for unit in ("01-attention", "06-rope"):  # the latter's proofs too: torch itself needs sympy
+    for unit in ("01-attention", "06-rope"):  # including the latter's proofs, since torch itself needs sympy
         before = json.loads((ROOT / "assets" / "recordings" / f"{unit}.json").read_text())["exercises"]
         after = json.loads((tmp_path / f"{unit}.json").read_text())["exercises"]
         assert [e["id"] for e in after] == [e["id"] for e in before]

@@ -75,9 +75,9 @@ TINY = {
 
 
 def record_tiny(name, device, out, monkeypatch):
-    """An experiment's data at a tiny setting, and where they lie."""
+    """Runs an experiment at a tiny setting, into the folder ``out``; returns its data."""
     module = script(name)
-    if name == "sparse_attention":  # block masks are made inside torch, out of the pretended device's sight
+    if name == "sparse_attention":  # torch makes block masks internally, where the pretended device can't act
         monkeypatch.setattr(
             module, "flex_window", lambda T, w, device: module.ways(T, TINY[name](module), "cpu")["window, gathered"][0]
         )

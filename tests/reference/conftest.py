@@ -1,6 +1,6 @@
 """Comparison with independent oracles, and a table of the largest differences.
 
-``pytest tests/reference --oracle-report`` prints the table; without the option nothing is written.
+``pytest tests/reference --oracle-report`` prints the table; without the option nothing is printed.
 """
 
 import json
@@ -13,11 +13,11 @@ MEASURED = Path(__file__).parents[2] / "assets" / "recordings" / "precision.json
 
 
 def tolerances():
-    """(relative, absolute) by dtype: twice what nine of ten exercises' references stay within of float64.
+    """(relative, absolute) by dtype: twice the distance from float64 that 90 % of the exercises' references keep to.
 
-    Recorded is the distance relative to the tensor's largest entry, so it serves for small entries too, in tensors
-    whose largest is about 1. Float64 itself has nothing to be measured against; there, some room above the rounding of
-    a few dozen operations.
+    The recorded distance is relative to the tensor's largest entry, so in tensors whose largest entry is about 1 it
+    also serves as the absolute tolerance. Float64 has no reference to compare with; it gets some margin above the
+    rounding of a few dozen operations.
     """
     rows = json.loads(MEASURED.read_text(encoding="utf-8"))["cpu"]["distances"].values()
     found = {torch.float64: (1e-11, 1e-12)}
@@ -54,7 +54,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def part_and_oracle(name):
-    """Names are "part / oracle", or "part, oracle"."""
+    """Splits a name of the form "part / oracle" or "part, oracle"."""
     part, slash, oracle = name.partition(" / ")
     if not slash:
         part, _, oracle = name.rpartition(", ")
@@ -63,15 +63,15 @@ def part_and_oracle(name):
 
 @pytest.fixture(autouse=True)
 def same_draws():
-    """Inputs drawn without a generator of their own are the same in every run."""
+    """Makes inputs drawn without their own generator the same in each run."""
     torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
 def oracle_report(request):
-    """Callable (name, got, expected, rtol=None, atol=None): record the difference, then assert.
+    """Callable (name, got, expected, rtol=None, atol=None): records the difference, then asserts.
 
-    Whole tensors, equal shape and dtype, tolerance by dtype unless given.
+    Compares whole tensors: equal shape and dtype, tolerance by dtype unless given.
     """
     rows = request.config.stash[_rows]
 

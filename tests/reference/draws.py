@@ -1,4 +1,4 @@
-"""Random inputs and weights that several oracle tests share; each comes from a seed of its own."""
+"""Random inputs and weights that several oracle tests share; each is drawn from its own seed."""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ from . import hugging_face as hf
 
 
 def draw(*shape, seed=0, dtype=torch.float64):
-    """Normal numbers, drawn in the dtype that is asked for."""
+    """Normal numbers, drawn in the requested dtype."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
@@ -17,7 +17,7 @@ def draw_ids(*shape, seed=0, high=500):
 
 
 def seeded(module, scale=0.5, seed=0):
-    """The module in float64 with every parameter drawn anew: fresh norms are all ones, which would hide mistakes."""
+    """The module in float64 with all parameters redrawn: new norms are all ones, which would hide mistakes."""
     torch.manual_seed(seed)
     for p in module.parameters():
         nn.init.normal_(p, std=scale)

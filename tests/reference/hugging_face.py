@@ -1,6 +1,6 @@
 """Hugging Face's code, an oracle of many tests: ``hf.LlamaConfig`` imports it when a test runs, not before.
 
-To import all that is named here takes as long as to collect the tests of the whole course.
+Importing everything named here takes as long as collecting the tests of the whole course.
 """
 
 import importlib
@@ -14,7 +14,7 @@ MODULES = {
     "neox": "models.gpt_neox.modeling_gpt_neox",
     "olmo2": "models.olmo2.modeling_olmo2",
 }
-# What else the tests use, beside configurations.
+# Other names that the tests use, besides configurations.
 DEFINED_IN = {
     "activations": ["ACT2FN"],
     "modeling_rope_utils": ["ROPE_INIT_FUNCTIONS"],

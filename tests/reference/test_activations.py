@@ -172,7 +172,7 @@ def test_symmetries(value):
     close(act.tanh(x), 2 * act.sigmoid(2 * x) - 1)
     for gate in (act.gelu, act.gelu_tanh, act.silu):
         close(gate(x) - gate(-x), x)  # x·Φ(x) + x·Φ(-x) = x
-    # The wrong derivative f(x)·f(1-x) agrees nowhere but at 1/2.
+    # The wrong derivative f(x)·f(1-x) agrees only at 1/2.
     if abs(value - 0.5) > 0.1 and abs(value) < 10:
         wrong = act.sigmoid(x) * act.sigmoid(1 - x)
         assert abs(float(wrong - act.sigmoid_derivative(x))) > 1e-9

@@ -106,7 +106,7 @@ def test_sdpa_equals_torch(oracle_report, B, H, T, S, D, Dv, seed):
 @given(sizes, sizes, sizes, sizes, st.integers(0, 99))
 def test_sdpa_equals_a_loop_with_any_mask(oracle_report, T, S, D, Dv, seed):
     q, k, v = draw(T, D, seed=seed), draw(S, D, seed=seed + 1), draw(S, Dv, seed=seed + 2)
-    mask = draw(T, S, seed=seed + 3) > 0.5  # fully masked rows happen
+    mask = draw(T, S, seed=seed + 3) > 0.5  # fully masked rows occur
     got = ref.scaled_dot_product_attention(q, k, v, mask)
     oracle_report("attention / per-element loop", got, loop_attention(q, k, v, mask))
 

@@ -38,7 +38,7 @@ def trained_by_the_library(text, n_merges):
 
 
 def recounted(text, n_merges):
-    """The definition: all pairs counted anew at each merge."""
+    """The definition: recounts all pairs at each merge."""
     counted = Counter(map(tuple, map(bpe.byte_ids, bpe.words(text))))
     merges = []
     for new in range(256, 256 + n_merges):
@@ -66,7 +66,7 @@ def test_merges_and_vocabulary_are_the_librarys(text, learned):
     "sample", ["abracadabra abracadabra", "aaaaaaa aaa aa", "low lower lowest new newer newest wide"]
 )
 def test_ties_are_broken_as_the_library_does(sample):
-    """In short texts nearly every count is shared by several pairs."""
+    """In short texts, nearly all counts are shared by several pairs."""
     merges = bpe.train(sample, 12)
     assert bpe.tokenizer_json(merges)["model"]["merges"] == trained_by_the_library(sample, len(merges))["merges"]
 

@@ -33,7 +33,7 @@ def mask_of(window, queries, keys, real):
 
 
 def run(forward, x, real, plan, cache, window, offset):
-    """Chunk by chunk through a cache: masks compare slots (padding included), positions count real tokens."""
+    """Runs x chunk by chunk through a cache: masks compare slots (padding included), positions count real tokens."""
     out = []
     for start, stop in chunks(T, plan):
         queries, keys = torch.arange(start, stop), cache.key_positions(stop - start)
@@ -51,7 +51,7 @@ def rotary(G):
 @given(plans, lengths, windows, st.sampled_from([1, 2, 4]), st.integers(0, 5000))
 @quick
 def test_cached_rotary_attention_is_the_full_forward(plan, lengths, window, G, offset):
-    """RoPE is relative, so that the offset of the whole text must not matter: the full forward starts at 0."""
+    """RoPE is relative, so the offset of the whole text must not matter: the full forward starts at 0."""
     layer, x = rotary(G)
     real = left_padded(torch.tensor(lengths), T)
     slots = torch.arange(T)
@@ -82,7 +82,7 @@ def test_cached_latent_attention_is_the_full_forward(plan, lengths, offset, abso
 @given(plans, lengths, st.integers(1, 5), st.sampled_from([1, 2, 4]))
 @quick
 def test_pages_without_padding_are_the_left_padded_batch(plan, lengths, block, G):
-    """Each sequence alone in its pages, appended by the plan; every prefix is read back and attended to."""
+    """Each sequence is alone in its pages and appended by the plan; each prefix is read back and attended to."""
     g = torch.Generator().manual_seed(1)
     q = torch.randn(B, 4, T, 4, generator=g, dtype=DOUBLE)
     k, v = torch.randn(2, B, G, T, 4, generator=g, dtype=DOUBLE)
@@ -111,7 +111,7 @@ def mistrals():
 @given(plan=plans, lengths=st.lists(st.integers(1, T), min_size=2, max_size=2), seed=st.integers(0, 99))
 @settings(max_examples=12, deadline=None)
 def test_mistral_in_chunks_equals_hugging_face_in_the_same_chunks(mistrals, plan, lengths, seed):
-    """Logits, and the mask that each side builds over the keys that its own cache hands out."""
+    """Compares the logits, and the mask that each side builds over the keys that its own cache returns."""
     from transformers import DynamicCache
     from transformers.masking_utils import create_sliding_window_causal_mask
 

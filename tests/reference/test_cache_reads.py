@@ -1,4 +1,4 @@
-"""Decoding reads keys, values and latents where the cache keeps them: what the profiler saw allocated."""
+"""Decoding reads keys, values and latents in place, without copying the cache: checked by the profiled allocations."""
 
 import pytest
 import torch
@@ -14,9 +14,9 @@ B, H, G, S, D = 3, 8, 2, 500, 64
 
 
 def allocated(call):
-    """Bytes that all operations of ``call`` allocate, together and in the largest one."""
+    """Bytes that the operations of ``call`` allocate, in total and in the largest one."""
     with torch.no_grad():
-        call()  # once before, so that what is set up only once is not counted
+        call()  # warm-up, so that one-time setup is not counted
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
             call()
     sizes = [max(0, event.self_cpu_memory_usage) for event in seen.events()]
@@ -24,13 +24,13 @@ def allocated(call):
 
 
 def full_cache(groups, width, other):
-    """A cache with room for more tokens than it holds, so that what it returns are strided views."""
+    """A cache with room for more tokens than it holds, so that it returns strided views."""
     cache = ContiguousCache(B, groups, S + 200, width, other)
     return cache, cache.append(torch.randn(B, groups, S, width), torch.randn(B, groups, S, other))
 
 
 def broadcast(q, k, v, mask=None):
-    """The same numbers by broadcasting over the group, which looks free of copies and is not."""
+    """The same result by broadcasting over the group, which looks free of copies but is not."""
     groups = k.shape[1]
     return scaled_dot_product_attention(q.unflatten(1, (groups, -1)), k[:, :, None], v[:, :, None], mask).flatten(1, 2)
 
@@ -49,7 +49,7 @@ def test_grouped_attention_copies_no_keys(T, masked):
     total, largest = allocated(lambda: gqa.grouped_attention(q, k, v, mask))
     assert largest <= max(scores, q.nbytes) and total < 8 * scores + 4 * q.nbytes
     if T == 1:
-        assert total < k.nbytes  # not even one copy of the keys, among all operations
+        assert total < k.nbytes  # all operations together allocate less than one copy of the keys
     for wasteful in (broadcast, by_repeat):
         torch.testing.assert_close(wasteful(q, k, v, mask), gqa.grouped_attention(q, k, v, mask))
         _, copied = allocated(lambda wasteful=wasteful: wasteful(q, k, v, mask))
@@ -63,7 +63,7 @@ def test_latent_attention_copies_no_latents():
     x = torch.randn(B, 1, 40)
 
     def step(forward):
-        cache.length = S - 1  # the same step again and again
+        cache.length = S - 1  # repeats the same step
         return forward(x, position_ids=torch.tensor([S - 1]), cache=cache)
 
     total, largest = allocated(lambda: step(layer.forward_absorbed))

@@ -14,8 +14,8 @@ DEVICE = "meta"
 
 
 class OneDevice(TorchDispatchMode):
-    """Raise when an operation gets tensors from two devices. Copies between devices are what they are
-    for; scalars and index tensors may live on the CPU, as CUDA kernels allow."""
+    """Raises when an operation gets tensors from two devices. Copy operations may; scalars and index tensors may be on
+    the CPU, as CUDA kernels allow."""
 
     ALLOWED = {torch.ops.aten._to_copy, torch.ops.aten.copy_, torch.ops.aten.index}
 

@@ -1,7 +1,7 @@
 """Masks, objectives, caches and models on one device: they run on the meta device, and mixing raises.
 
-Where data decides the shape (spans, expert choice, GPT's check of learned positions) the meta device
-cannot go; those are left out.
+Code in which data decides the shape (spans, expert choice, GPT's check of learned positions) can't run on the meta
+device; it is left out.
 """
 
 import pytest
@@ -97,7 +97,7 @@ BUILD = {
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", BUILD)
 def test_decoders_stay_on_the_device_and_in_the_dtype(name, dtype):
-    """Built on the CPU and moved, as a user would: attributes that are no parameters must follow."""
+    """Built on the CPU and moved, as a user would: attributes that are not parameters must follow."""
     model = BUILD[name]().to(META, dtype)
     caches = model.new_caches(2, 7)
     ids, real = meta(2, 4, dtype=torch.long), flags(2, 4)

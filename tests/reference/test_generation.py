@@ -94,7 +94,7 @@ def test_cache_contents_equal_hugging_faces(name, oracle_report):
         slots = positions % cache.window if hasattr(cache, "window") else positions
         keys, values = cache.keys[:, :, slots], cache.values[:, :, slots]
         if name == "deepseek_v3":
-            # Their rotary keys come out de-interleaved, which changes no score.
+            # Their rotary keys are de-interleaved, which changes no score.
             values = torch.cat([values[..., 0::2], values[..., 1::2]], dim=-1)
         oracle_report(f"cached keys of {name}, Hugging Face", keys, layer.keys, atol=1e-11)
         oracle_report(f"cached values of {name}, Hugging Face", values, layer.values, atol=1e-11)

@@ -129,7 +129,7 @@ def test_notes_figures_for_an_mha_llama_7b():
 
 
 def test_users_that_fit():
-    """80 GiB, Llama-3-8B in bfloat16, 8192 tokens per user of 1 GiB each."""
+    """80 GiB of memory, Llama-3-8B in bfloat16, 8192 tokens per user taking 1 GiB each."""
     weights, GiB = 2 * 8_030_261_248, 2**30
     assert gqa.users_that_fit(80 * GiB, weights, 131_072, 8192) == (80 * GiB - weights) // GiB == 65
     assert gqa.users_that_fit(80 * GiB, weights, 131_072, 8192, reserve_bytes=10 * GiB) == 55

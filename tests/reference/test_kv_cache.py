@@ -71,7 +71,7 @@ def test_contiguous_cache_for_random_plans(plan):
 
 
 def test_rope_without_the_offset_is_wrong():
-    """Each chunk numbered from 0: the mistake that the position ids prevent."""
+    """Numbers each chunk from 0, the mistake that the position ids prevent."""
     layer, x = rotary_layer()
     full = layer(x, causal_mask(11), torch.arange(11))
     cache = kv_cache.ContiguousCache(2, 2, 11, 4, dtype=DOUBLE)
@@ -153,7 +153,7 @@ def test_cache_errors(make):
         cache.append(torch.zeros(1, 3, 1, 4), k)
     with pytest.raises(ValueError):
         cache.append(k[:, :, :1], k)
-    assert cache.length == 2  # a refused chunk leaves the cache as it was
+    assert cache.length == 2  # a rejected chunk leaves the cache unchanged
 
 
 def test_chunk_plan_errors():
@@ -168,7 +168,7 @@ def test_chunk_plan_errors():
 
 
 def filled_pool(lengths, block=3, G=2, D=4, n_blocks=48, seed=0):
-    """Sequences grown in turns, a few tokens at a time, so that their blocks interleave in the pool."""
+    """Sequences that grow in turns, a few tokens at a time, so that their blocks interleave in the pool."""
     g = torch.Generator().manual_seed(seed)
     cache = PagedCache(n_blocks, block, G, D, dtype=DOUBLE)
     data = {s: torch.randn(2, G, n, D, generator=g, dtype=DOUBLE) for s, n in enumerate(lengths)}
@@ -234,7 +234,7 @@ def test_forks_share_blocks_until_one_of_them_writes():
 
 
 def test_paged_cache_reuses_freed_blocks_without_fragmentation():
-    """Rounds of opening and closing: whatever the order, all 8 blocks stay usable."""
+    """Opens and closes sequences in rounds: whatever the order, all 8 blocks stay usable."""
     cache = PagedCache(8, 2, 1, 3)
     token = torch.randn(1, 16, 3)
     for round_ in range(4):
@@ -300,7 +300,7 @@ def test_outlier_channels_want_a_scale_per_channel():
     keys[..., 3] *= 50
 
     def error(dim):
-        # The outlier channel itself has large steps either way: look at the others.
+        # The outlier channel itself has large steps either way, so compare only the others.
         restored = kv_cache.dequantize(*kv_cache.quantize(keys, dim, bits=4))
         return float((restored - keys)[..., [c for c in range(16) if c != 3]].abs().mean())
 
@@ -316,7 +316,7 @@ def test_quantized_cache_is_close_and_small(bits, worst):
     error = float((got - full).abs().max() / full.abs().max())
     assert 1e-5 < error < worst
     exact = cached(layer, x, [1] * 11, kv_cache.QuantizedCache(2, 2, 11, 4, dtype=DOUBLE, bits=bits))
-    torch.testing.assert_close(exact, got)  # what is stored does not depend on the plan
+    torch.testing.assert_close(exact, got)  # the stored values do not depend on the plan
     small = kv_cache.QuantizedCache(2, 2, 100, 128, dtype=torch.float16)
     large = kv_cache.ContiguousCache(2, 2, 100, 128, dtype=torch.float16)
     assert small.nbytes / large.nbytes == pytest.approx((128 + 4) / 256)

@@ -26,7 +26,7 @@ def test_rectangular_causal_mask_equals_a_loop(T, past):
 
 @pytest.mark.parametrize("T, S", [(1, 1), (1, 7), (3, 3), (5, 8)])
 def test_rectangular_causal_mask_equals_torch_lower_right(oracle_report, T, S):
-    from torch.nn.attention.bias import causal_lower_right  # brings torch's compiler along: more than a second
+    from torch.nn.attention.bias import causal_lower_right  # loads torch's compiler: more than a second
 
     q, k, v = (torch.randn(1, 2, n, 4, dtype=torch.float64) for n in (T, S, S))
     expected = torch_attention(q, k, v, attn_mask=causal_lower_right(T, S))
@@ -76,7 +76,7 @@ def test_left_and_right_padding_give_each_sequence_its_own_result():
     sequences = [torch.randn(n, 6, dtype=torch.float64) for n in lengths]
     for side in (masks.right_padded, masks.left_padded):
         real = side(torch.tensor(lengths), T)
-        x = torch.full((3, T, 6), 1e3, dtype=torch.float64)  # what padding holds must not matter
+        x = torch.full((3, T, 6), 1e3, dtype=torch.float64)  # the values of padding must not matter
         for b, sequence in enumerate(sequences):
             x[b, real[b]] = sequence
         out = layer(x, mask=masks.causal_padding_mask(real))

@@ -121,7 +121,7 @@ def mixtral():
 
 
 def hybrid():
-    """SmolLM3's code allows any mix: here local layers rotate and every third is full without positions."""
+    """SmolLM3's code allows any mix: here local layers use RoPE and every third layer is full without positions."""
     from transformers import SmolLM3Config, SmolLM3ForCausalLM
 
     kinds = ["sliding_attention", "sliding_attention", "full_attention"] * 2
@@ -153,7 +153,7 @@ DECODERS = {
 
 
 def pair(build, seed=0):
-    """Hugging Face's model with random weights, and ours with the same ones, loaded strictly."""
+    """Hugging Face's model with random weights, and ours with the same weights, loaded strictly."""
     theirs, ours, convert_state = build()
     randomize(theirs, seed)
     ours = ours.double().eval()
@@ -209,7 +209,7 @@ def test_gradients_equal_hugging_face(name, oracle_report):
 
 
 def test_gpt3_logits_equal_gpt_neos_whose_layers_alternate_too(oracle_report):
-    """GPT-Neo has no biases on q, k and v and does not divide scores by √D: ours get zeros, and larger queries."""
+    """GPT-Neo has no biases on q, k and v and does not divide scores by √D: ours get zero biases and larger queries."""
     from transformers import GPTNeoConfig, GPTNeoForCausalLM
 
     with float64():
@@ -307,7 +307,7 @@ def test_t5_logits_equal_hugging_face(version, act, oracle_report):
 
 
 def test_glm_equals_gpt2_under_the_same_mask_and_positions(oracle_report):
-    """The original GLM is not in Hugging Face; GPT-2's blocks with its mask and two positions are."""
+    """The original GLM is not in Hugging Face; this uses GPT-2's blocks with GLM's mask and two positions."""
     positions = torch.tensor([0, 1, 2, 3, 4, 4, 4, 4, 2, 2, 2]).expand(2, T)
     blank = torch.tensor([0, 0, 0, 0, 0, 1, 2, 3, 1, 2, 3]).expand(2, T)
     mask = glm_mask(5, 6)
@@ -325,7 +325,7 @@ def test_glm_equals_gpt2_under_the_same_mask_and_positions(oracle_report):
 
 
 def test_glm_does_not_mind_the_order_in_which_blanks_are_listed():
-    """Spans in another order: part A and the first-written span keep their outputs."""
+    """Lists the spans in another order: part A and the first-written span keep their outputs."""
     from autograder.reference.objectives import blank_infilling
 
     model = randomize(GLM(GPTConfig(VOCAB, 24, 3, 4, 32), max_blank=8).double())
@@ -387,7 +387,7 @@ def test_models_run_in_lower_precision(dtype):
 
 
 def test_blocks_are_the_parts_of_this_package():
-    """Nothing in an assembled model is torch's own norm, attention or activation."""
+    """An assembled model contains no norm, attention or activation of torch."""
     models = [Bert(BertConfig(VOCAB, 8, 1, 2, 8)), Llama(TINY_LLAMA), T5(T5Config(VOCAB, 8, 1, 2, 4, 8))]
     own = (nn.Linear, nn.Embedding, nn.ModuleList)
     for model in models:

@@ -1,4 +1,4 @@
-"""The fast n-gram against the one that can be followed by hand, and against the laws of probability."""
+"""The fast n-gram against a version that can be followed by hand, and against the laws of probability."""
 
 import math
 import random
@@ -26,7 +26,7 @@ def test_it_is_the_model_that_counts_by_hand(text, asked, order):
 
 @pytest.mark.parametrize("context", ["", "a", "abra", "zz", "z", "cad"])
 def test_probabilities_of_all_bytes_sum_to_one(context):
-    """The uniform share goes to 256 bytes; those that the text lacks share what is left."""
+    """The uniform share covers 256 bytes; bytes that are not in the text split the rest."""
     ngram = NGram(TEXT, 4)
     for order in range(4):
         assert sum(ngram.probabilities(context, chr(c))[order] for c in range(ALPHABET)) == pytest.approx(1)
@@ -40,7 +40,7 @@ def test_one_pass_gives_every_order():
 
 
 def test_by_hand():
-    """abab, order 2. Of no context: (2 + 2/256) / 6 for a. Behind a: b was seen 2 of 2 times, so (0 + 1·p) / 3."""
+    """abab, order 2. Without context: (2 + 2/256) / 6 for a. After a: b was seen 2 of 2 times, so (0 + 1·p) / 3."""
     p = (2 + 2 / 256) / 6
     assert NGram("abab", 2).probabilities("a", "a") == pytest.approx([p, p / 3])
     assert NGram("abab", 2).probabilities("a", "b") == pytest.approx([p, (2 + p) / 3])

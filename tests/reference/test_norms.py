@@ -26,7 +26,7 @@ sizes = st.integers(1, 7)
 def test_layer_norm_equals_torch(oracle_report, B, T, d, eps, seed):
     x, weight, bias = 3 * draw(B, T, d, seed=seed) + 1, draw(d, seed=1), draw(d, seed=2)
     expected = F.layer_norm(x, (d,), weight, bias, eps)
-    # d = 1 has variance 0: only ε is left, and rounding is divided by its root.
+    # d = 1 has variance 0: only ε remains, and rounding errors are divided by its root.
     name = "layer_norm / F.layer_norm"
     oracle_report(name, norms.layer_norm(x, weight, bias, eps), expected, atol=1e-9 if d == 1 else None)
     plain = F.layer_norm(x, (d,), eps=eps)
@@ -167,7 +167,7 @@ def test_layer_norm_gradient_is_orthogonal_to_ones_and_to_the_output(T, d, seed)
     scale = dx.norm(dim=-1) * d**0.5
     assert float((dx.sum(-1).abs() / scale).max()) < 1e-9
     assert float(((dx * x_hat).sum(-1).abs() / scale).max()) < 1e-6
-    # RMSNorm's gradient is orthogonal to the output alone.
+    # RMSNorm's gradient is only orthogonal to the output.
     dx, _ = norms.rms_norm_backward(grad, x, weight, eps=1e-12)
     assert float(((dx * x).sum(-1).abs() / scale).max()) < 1e-6
 
@@ -277,7 +277,7 @@ class Counted:
 
 
 def counted_row(row, weight, bias=None, eps=1e-5):
-    """One row in scalars, both norms; bias None means RMSNorm."""
+    """One row computed in scalars, for both norms; bias None means RMSNorm."""
     d, total = Counted(len(row)), Counted(0.0)
     if bias is not None:
         for x in row:

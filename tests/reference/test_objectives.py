@@ -138,13 +138,13 @@ def test_noise_masks_have_the_promised_counts(T, density, mean_span, seed):
 
 
 def test_lengths_of_t5s_own_training():
-    """568 raw tokens make the 512 inputs (one of them end-of-sequence) and 114 targets of the release."""
+    """568 raw tokens give the 512 inputs (one of them end-of-sequence) and 114 targets of the release."""
     noise, spans = obj.noise_counts(568)
     assert (568 - noise + spans + 1, noise + spans + 1) == (512, 114)
 
 
 def test_noise_compositions_are_uniform():
-    """All ways to cut 4 into 2 positive parts equally often: 3 ways, for gaps and for spans alike."""
+    """All ways to cut 4 into 2 positive parts are equally frequent: 3 ways, for gaps and for spans."""
     g, counts = gen(), {}
     for _ in range(900):
         mask = tuple(obj.sample_noise_mask(8, g, 0.5, 2.0).tolist())
@@ -256,7 +256,7 @@ def test_next_token_pairs_and_errors():
 
 
 def tiny_model(mask, vocab=3, T=3):
-    """A softmax over a mixture of one-hot inputs (start token first): causal iff its mask is."""
+    """A softmax over a mixture of one-hot inputs (start token first): causal if and only if its mask is."""
     torch.manual_seed(3)
     weights, readout = torch.randn(T, T, dtype=torch.float64), torch.randn(vocab + 1, vocab).double()
     hidden = lambda inputs: (weights * mask) @ (F.one_hot(inputs, vocab + 1).double() @ readout)
@@ -271,7 +271,7 @@ def test_probabilities_of_all_sequences_sum_to_one_only_without_a_leak():
 
     torch.testing.assert_close(total(causal_mask(3)), torch.tensor(1.0, dtype=torch.float64))
     assert abs(total(unilm_mask("bidirectional", 1, 2)) - 1) > 0.02
-    # The leak itself: the logits at position 0 move with the token of position 2 when all is visible.
+    # The leak itself: without a causal mask, the logits at position 0 depend on the token at position 2.
     embed = torch.randn(3, 4, dtype=torch.float64)
     for mask, leaks in ((causal_mask(3), False), (unilm_mask("bidirectional", 1, 2), True)):
         future = dependence(lambda x, mask=mask: mask.double() @ x, embed).triu(1)

@@ -30,7 +30,7 @@ WIRINGS = {
 
 
 class Adapter(nn.Module):
-    """A sublayer borrowed from another library, called as ours are."""
+    """A sublayer from another library, called like ours."""
 
     def __init__(self, call):
         super().__init__()
@@ -41,7 +41,7 @@ class Adapter(nn.Module):
 
 
 def with_norms(block, weights):
-    """Load each norm's state into the block by attribute name."""
+    """Loads each norm's state into the block by attribute name."""
     for name, state in weights.items():
         getattr(block, name).load_state_dict(state, strict=True)
     return block.double()
@@ -208,7 +208,7 @@ def test_parallel_with_two_norms_equals_gpt_neox(oracle_report):
 
 
 def test_wirings_equal_their_formulas_on_scalars():
-    """Sublayers A(x) = 2x, F(x) = 3x and norm n(x) = x + 1, from x = 1: every wiring gives its own number."""
+    """Sublayers A(x) = 2x, F(x) = 3x and norm n(x) = x + 1, from x = 1: each wiring gives a different number."""
     block = {
         name: wiring(1, Adapter(lambda x: 2 * x), Adapter(lambda x: 3 * x), lambda d: Adapter(lambda x: x + 1))
         for name, wiring in WIRINGS.items()
@@ -242,7 +242,7 @@ def test_zeroed_output_projections_leave_the_identity_only_where_the_stream_is_b
     if name in ("post", "deep"):
         assert float((block(x) - x).detach().abs().max()) > 0.1
         twice = block.ffn_norm(block.attention_norm(x))
-        torch.testing.assert_close(block(x), twice, rtol=1e-4, atol=1e-4)  # α falls out of a norm
+        torch.testing.assert_close(block(x), twice, rtol=1e-4, atol=1e-4)  # a norm cancels α
     else:
         assert torch.equal(block(x), x)
 

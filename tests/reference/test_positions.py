@@ -153,7 +153,7 @@ def test_recurrent_positions_equal_torchs_rnn(oracle_report, B, T, d):
 def test_recurrent_positions_break_the_symmetry_of_attention():
     torch.manual_seed(0)
     layer, positions = MultiHeadAttention(8, 2).double(), recurrent.RecurrentPositions(8).double()
-    x = draw(1, 1, 8).expand(1, 5, 8)  # one word five times
+    x = draw(1, 1, 8).expand(1, 5, 8)  # the same word five times
     plain, placed = layer(x), layer(positions(x))
     torch.testing.assert_close(plain, plain[:, :1].expand_as(plain))
     assert float((placed[:, 1:] - placed[:, :-1]).abs().amin(dim=(0, 1, 2)).detach()) > 0
@@ -202,7 +202,7 @@ def test_alibi_attention_equals_bloom(oracle_report, B, T, H):
     forbidden = torch.zeros(1, 1, T, T, dtype=x.dtype).masked_fill(~mask, torch.finfo(x.dtype).min)
     with float64():
         expected = theirs(x, torch.zeros_like(x), alibi=bias, attention_mask=forbidden)[0]
-    # For other head counts than powers of two, BLOOM multiplies a base that was rounded to float32.
+    # For head counts that are not powers of two, BLOOM multiplies a base that was rounded to float32.
     tolerance = {} if H & (H - 1) == 0 else {"rtol": 1e-5, "atol": 1e-6}
     oracle_report(f"alibi_attention of {H} heads / BLOOM", got, expected, **tolerance)
 

@@ -18,7 +18,7 @@ FAST = settings(max_examples=20, deadline=None, derandomize=True)
 
 
 def loop_deberta(qc, kc, kr, qr, p2c_from):
-    """p2c_from names the pair whose δ picks the query row: (j, i) in the paper, (i, j) in released code."""
+    """Scores in loops. p2c_from gives the pair whose δ picks the query row: paper (j, i), released code (i, j)."""
     B, H, T, D = qc.shape
     two_k = kr.shape[-2]
     delta = lambda a, b: min(max(a - b + two_k // 2, 0), two_k - 1)
@@ -102,7 +102,7 @@ def test_disentangled_attention_equals_deberta_v2(oracle_report, B, T, k):
         for mine, other in names.items()
         for part in ("weight", "bias")
     }
-    state |= {"o_proj.weight": torch.eye(d), "o_proj.bias": torch.zeros(d)}  # theirs projects elsewhere
+    state |= {"o_proj.weight": torch.eye(d), "o_proj.bias": torch.zeros(d)}  # theirs projects in another module
     ours.load_state_dict(state, strict=True)
     x, table = draw(B, T, d), draw(2 * k, d, seed=1)
     lengths = torch.arange(T) < T - 1
@@ -146,7 +146,7 @@ def test_scores_equal_deberta_v1(oracle_report):
 
 
 def test_the_papers_p2c_index_is_not_the_released_one():
-    """What decides claim 29: the two readings of the third term differ on the released weights' code."""
+    """Decides claim 29: the two readings of the third term differ, and the released code uses (i, j)."""
     theirs = v2_layer(12, 3, 4)
     x, table = draw(1, 6, 12), draw(8, 12, seed=1)
     qc, kc = (split_heads(p(x), 3) for p in (theirs.query_proj, theirs.key_proj))

@@ -111,7 +111,7 @@ def test_relative_shift_equals_gather_and_a_loop(B, H, T, memory, seed):
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 99))
 def test_relative_shift_equals_xlnet(oracle_report, T, memory, seed):
     S = T + memory
-    x = draw(2, 3, T, T + S, seed=seed)  # XLNet keeps one more distance, S, which nobody uses
+    x = draw(2, 3, T, T + S, seed=seed)  # XLNet keeps one more distance, S, which is never used
     expected = hf.XLNetRelativeAttention.rel_shift_bnij(x, klen=S)
     oracle_report("relative_shift / XLNet", transformer_xl.relative_shift(x[..., 1:]), expected)
 

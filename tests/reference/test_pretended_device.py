@@ -1,5 +1,5 @@
-"""References where data decides the shape, where the meta device cannot go: on a pretended CUDA device, which holds
-values and refuses to mix. Results must be the CPU's."""
+"""References in which data decides the shape, so that the meta device can't run them: they run on a pretended CUDA
+device, which holds values and refuses to mix devices. Results must equal the CPU's."""
 
 import pytest
 import torch

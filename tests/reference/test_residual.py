@@ -80,7 +80,7 @@ def test_exponent_of_power_laws(power, said):
 
 
 def test_deepnorm_gains_are_those_that_the_initialization_draws_with():
-    """64 wide, so that the spread of a matrix tells its gain."""
+    """64 wide, so that the spread of a matrix reveals its gain."""
     d, beta = 64, 0.3
     layer = placement.DeepNorm(d, MultiHeadAttention(d, 4), FeedForward(d, 128), 1.5)
     torch.manual_seed(0)
@@ -96,7 +96,7 @@ def test_deepnorm_gains_are_those_that_the_initialization_draws_with():
 
 @pytest.mark.parametrize("warmup", [0, 1, 4, 9])
 def test_warmup_rate_equals_hugging_faces_one_step_later(warmup):
-    """Theirs starts at 0, so its first step changes nothing; ours starts one stair higher."""
+    """Theirs starts at 0, so its first step changes nothing; ours starts one step higher."""
     from transformers import get_constant_schedule_with_warmup
 
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.3)

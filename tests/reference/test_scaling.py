@@ -19,7 +19,7 @@ from autograder.reference.models.t5 import T5, T5v11
 
 
 def on_meta(build):
-    """Parameters without memory: 70 billion of them in a second."""
+    """Counts parameters without allocating memory: 70 billion of them in a second."""
     with torch.device("meta"):
         model = build()
     assert all(p.is_meta for p in model.parameters())
@@ -77,7 +77,7 @@ def hf_count(model_class, config):
 
 
 def test_counts_equal_hugging_faces_default_sizes(oracle_report):
-    """These classes' defaults are the released sizes, so the figures above are not only our own."""
+    """The defaults of these classes are the released sizes, so an independent source confirms the figures above."""
     import transformers as hf
 
     xxlarge = scaling.albert_parameters(sizes.ALBERT_XXLARGE, sizes.ALBERT_EMBEDDING)
@@ -127,7 +127,7 @@ def test_albert_saves_by_factorizing_and_by_sharing():
 
 
 def test_gpt_widths_are_not_hidden_sizes():
-    """3072, 6400 and 49152 are feed-forward widths: only 768, 1600 and 12288 rebuild the known counts."""
+    """3072, 6400 and 49152 are feed-forward widths: only 768, 1600 and 12288 reproduce the known counts."""
     for config, millions in ((sizes.GPT2_SMALL, 124), (sizes.GPT2_XL, 1558), (sizes.GPT3_175B, 174604)):
         assert round(scaling.gpt2_parameters(config) / 1e6) == millions
         assert 4 * config.d_model in (3072, 6400, 49152)
@@ -151,7 +151,7 @@ def test_compute_optimal_is_a_minimum(fit, flops):
     for factor in (0.5, 0.9, 1.1, 2.0):
         other = scaling.scaling_loss(best.parameters * factor, best.tokens / factor, fit)
         assert other > loss
-    # A step of 0.1 % to either side changes the loss by the square of that, not by that.
+    # A step of 0.1 % in either direction changes the loss quadratically, not linearly.
     slope = scaling.scaling_loss(best.parameters * 1.001, best.tokens / 1.001, fit) - loss
     assert slope < 1e-6
 

@@ -1,4 +1,4 @@
-"""Oracles: products that torch counts, bytes of tensors, both sides of the crossing, draws of experts."""
+"""Oracles: products counted by torch, bytes of tensors, both sides of the crossing, random draws of experts."""
 
 import math
 
@@ -53,7 +53,7 @@ def test_a_step_costs_what_a_run_counts(users, layers, kv, group, head_dim, toke
 
 
 def test_a_step_of_llama_2_7b_reads_its_weights_and_half_a_megabyte_per_token():
-    """Figures that papers and vendors give: 13.5 GB in 2 bytes, 0.5 MiB of cache per token; 2 FLOPs per weight."""
+    """Figures from papers and vendors: 13.5 GB in 2 bytes, 0.5 MiB of cache per token; 2 FLOPs per weight."""
     model = Served(scaling.llama_parameters(sizes.LLAMA_2_7B), 32, 32, 32, 128)
     flops, moved = step_cost(model, 1, 0)
     assert round(moved / 1e9, 1) == 13.5 and flops == 2 * model.weights
@@ -68,7 +68,7 @@ MODELS = st.builds(Served, st.integers(1, 2000), SMALL, SMALL, SMALL, SMALL)
 @settings(max_examples=200, deadline=None)
 def test_compute_bound_users_are_the_first_of_all_that_are_tried(model, tokens, bandwidth, peak, itemsize):
     def ahead(users):
-        """How far computing is ahead of fetching, in whole numbers: times both rates."""
+        """Compute time minus fetch time, times both rates, in whole numbers: positive if computing takes longer."""
         flops, moved = step_cost(model, users, tokens, itemsize)
         return flops * bandwidth - moved * peak
 
@@ -76,7 +76,7 @@ def test_compute_bound_users_are_the_first_of_all_that_are_tried(model, tokens, 
     if found is None:
         assert ahead(1) < 0 and ahead(10**9) < 0
         return
-    assume(ahead(found) and ahead(found - 1))  # on a tie the last bit of a quotient decides
+    assume(ahead(found) and ahead(found - 1))  # on a tie, rounding decides
     assert ahead(found) > 0 > ahead(found - 1)
     step = step_seconds(model, 2 * found, tokens, bandwidth, peak, itemsize)
     assert step == pytest.approx(step_cost(model, 2 * found, tokens, itemsize).flops / peak)

@@ -79,7 +79,7 @@ def test_local_causal_mask_equals_mistrals_in_hugging_face(oracle_report):
 
 @pytest.mark.parametrize("window", [1, 3, 5])
 def test_window_of_a_random_mistral_is_seen_in_its_attention_weights_and_its_gradients(window):
-    """A tiny Mistral with random weights: what it attends to, and what its last token depends on over its layers."""
+    """A tiny Mistral with random weights: its attention weights, and what its last token depends on across layers."""
     from transformers import MistralConfig, MistralModel
 
     torch.manual_seed(window)
@@ -123,7 +123,7 @@ def test_longformer_and_global_tokens():
 
 
 def test_longformer_mask_equals_hugging_faces_longformer_attention(oracle_report):
-    """Their chunked sliding window with a global token, read off by which value vectors arrive."""
+    """Their chunked sliding window with a global token, read off from the value vectors that arrive."""
     from transformers import LongformerConfig, LongformerModel
 
     torch.manual_seed(0)

@@ -89,7 +89,7 @@ def test_soft_cap_comes_before_the_mask():
     weights = stability.soft_capped_weights(scores, 20.0, mask)
     assert (weights[:, ~mask] == 0).all()
     wrong = stability.soft_cap(scores.masked_fill(~mask, -INF), 20.0).softmax(-1)
-    assert (wrong[:, ~mask] > 0).any()  # what a cap after the mask would do
+    assert (wrong[:, ~mask] > 0).any()  # the effect of a cap after the mask
     with pytest.raises(ValueError, match="cap"):
         stability.soft_cap(scores, 0.0)
 
@@ -161,7 +161,7 @@ def test_steps_equal_torch_optim(oracle_report, name, weight_decay):
 
 
 def test_decoupled_decay_ignores_the_size_of_gradients_and_l2_does_not():
-    """Two weights of 1 with gradients that differ by 1000 and average out to no movement."""
+    """Two weights of 1 with gradients that differ by a factor of 1000 and average to no movement."""
 
     def final(step, lr, weight_decay):
         theta, state = torch.ones(2, dtype=torch.float64), optim.adam_state(torch.ones(2).double())
@@ -197,7 +197,7 @@ def test_parameter_groups():
     names = {id(p): n for n, p in model.named_parameters()}
     expected = {"embed.weight", "ffn.bias", "norm.weight", "norm.bias", "head.bias"}
     assert {names[id(p)] for p in rest["params"]} == expected and len(rest["params"]) == 5
-    torch.optim.AdamW([decay, rest])  # accepts them: no parameter twice
+    torch.optim.AdamW([decay, rest])  # accepts them: no duplicate parameters
 
 
 @pytest.mark.parametrize("limit", [0.1, 5.0, 1e6])

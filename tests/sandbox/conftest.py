@@ -1,4 +1,4 @@
-"""Fixtures of the sandbox tests. Where no sandbox can be had these tests fail: skipping would hide what matters."""
+"""Fixtures of the sandbox tests. Without a sandbox these tests fail, since skipping them would hide the problem."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def zygote():
 
 @pytest.fixture(scope="session")
 def open_sandbox(zygote):
-    """open_sandbox(kind, *limits, **options) -> a session; kinds: zygote, bubblewrap, local."""
+    """open_sandbox(kind, *limits, **options) -> a session. Kinds: zygote, bubblewrap, local."""
 
     def make(kind, *args, **options):
         if kind == "zygote":
@@ -36,10 +36,10 @@ def open_sandbox(zygote):
 
 @pytest.fixture(scope="session")
 def as_nobody():
-    """as_nobody(command) -> CompletedProcess of it, run by an ordinary user (by ``nobody`` if the tests run as root).
+    """as_nobody(command) -> CompletedProcess, run by an ordinary user (by ``nobody`` if the tests run as root).
 
-    Folders that root keeps to itself, such as the one where this Python is installed, are opened for that process
-    alone, in a mount namespace of its own.
+    Folders that only root can enter, such as the one with this Python, are opened for that process alone, in a
+    separate mount namespace.
     """
 
     private = f"/tmp/anatomy-nobody-{os.getpid()}"

@@ -1,4 +1,4 @@
-"""What student code cannot do in a sandbox. Every test runs in both kinds of sandbox.
+"""Things that student code cannot do in a sandbox. Every test runs in both kinds of sandbox.
 
 ``test_unprivileged.py`` runs this file again as an ordinary user.
 """
@@ -16,7 +16,7 @@ from autograder.sandbox import CELL_TIMEOUT, AskDied, AskFailed, DeadSession, Li
 from tests.waiting import PATIENCE, at_most, wait_until
 
 KINDS = ["bubblewrap", "zygote"]
-# Storms use every core: beside another one on two cores a watcher comes late, and measures that one too.
+# Storms use every core: two at a time on two cores would delay a watcher, and it would measure both.
 pytestmark = pytest.mark.xdist_group("storms")
 MIB = 1 << 20
 
@@ -55,9 +55,9 @@ def test_no_network_interface_is_up(session):
 def test_a_server_of_the_grader_cannot_be_reached(session):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        socket.create_connection(("127.0.0.1", port)).close()  # it is there
+        socket.create_connection(("127.0.0.1", port)).close()  # outside, the server can be reached
         said = error(session, f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 2)")
-    # Which of them depends on whether the sandbox's own loopback interface is up.
+    # The error depends on whether the sandbox's own loopback interface is up.
     assert "unreachable" in said or "Connection refused" in said
 
 
@@ -76,7 +76,7 @@ def test_odd_socket_families_are_refused(session, family):
 # ---- files -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("path", ["solutions", "autograder", "tests", ".git", "gradebook.db", "course/01-attention"])
 def test_the_staff_wing_is_not_there(session, path):
-    # An existence test would pass on an empty stand-in; what counts is that nothing lies below.
+    # An empty stand-in may exist, so don't test for existence: the folder must contain no files.
     seen = value(session, f"sum(len(f) for _, _, f in os.walk({str(ROOT / path)!r}))", "import os")
     assert seen == "0" and value(session, f"os.path.isfile({str(ROOT / path)!r})") == "False"
 
@@ -114,7 +114,7 @@ def test_writing_is_confined_to_the_private_home(session):
     assert session.execute(walk, PATIENCE).ok
     roots = {"/home/student", "/tmp", "/dev/shm"}
     found = {p for p in value(session, "' '.join(writable)").split() if not any(p.startswith(r + "/") for r in roots)}
-    assert found - {"/dev/pts"} == roots  # that one holds terminals, and takes no files
+    assert found - {"/dev/pts"} == roots  # /dev/pts holds terminals, and allows no files
     assert "Error" in error(session, "open('/dev/pts/x', 'w')")
     for path in ("/usr/x", "/x", "/etc/x", "/dev/x"):
         assert "Read-only" in error(session, f"open({path!r}, 'w')") or "Permission" in error(
@@ -152,7 +152,7 @@ def test_open_files_are_bounded(fresh):
 
 # ---- processes -------------------------------------------------------------------------------------------------------
 def test_other_processes_are_invisible(session):
-    """A fresh numbering, and only the session's own processes; what the last question started may still be leaving."""
+    """Ids start anew, and only the session's processes are visible; those of the last request may still be ending."""
     listed = "' '.join(p for p in os.listdir('/proc') if p.isdigit())"
     pids = lambda: [int(p) for p in value(session, listed, "import os").split()]
     wait_until(lambda: len(pids()) <= 4, "other processes are visible")
@@ -181,7 +181,7 @@ def test_no_privilege_is_left(session):
     "call",
     [
         "libc.unshare(0x10000000)",  # a new user namespace would hand out capabilities again
-        "libc.syscall(56 if x86 else 220, 0x10000011, 0, 0, 0, 0)",  # the same by way of clone
+        "libc.syscall(56 if x86 else 220, 0x10000011, 0, 0, 0, 0)",  # the same, with clone
         "libc.mount(b'none', b'/tmp', b'tmpfs', 0, None)",
         "libc.ptrace(16, 1, 0, 0)",
         "libc.syscall(425, 1, 0)",  # io_uring_setup
@@ -221,7 +221,7 @@ def test_memory_bomb_in_torch_is_an_error(open_sandbox):
 
 
 def test_memory_bomb_of_many_processes_ends_cleanly(fresh):
-    """Less than the 4 GiB that they may fill together, else it is the session that ends; ``test_quotas`` does that."""
+    """Uses less than the processes' common limit of 4 GiB, which would end the session, as ``test_quotas`` tests."""
     one = "if os.fork() == 0:\n        x = bytearray(200 << 20); time.sleep(60)"
     bomb = f"import os, time\nfor _ in range(12):\n    {one}\ntime.sleep(60)"
     with fresh(Limits(memory_bytes=256 * MIB)) as s:
@@ -251,7 +251,7 @@ def test_threads_are_bounded(fresh):
 
 
 def test_cpu_time_is_bounded(fresh):
-    with fresh(Limits(cpu_seconds=5)) as s:  # a start takes one on a slow machine
+    with fresh(Limits(cpu_seconds=5)) as s:  # starting takes one on a slow machine
         with pytest.raises(AskDied, match="SIG(XCPU|KILL)"):
             s.ask("while True: pass", timeout=PATIENCE)
         assert s.ask("reply = b'ok'") == b"ok"
@@ -278,7 +278,7 @@ def test_sessions_do_not_disturb_each_other(fresh):
 
 # ---- ends ------------------------------------------------------------------------------------------------------------
 def test_nothing_is_left_of_a_closed_session(fresh):
-    mark = f"98765.{os.getpid()}"  # other runs of these tests may be under way
+    mark = f"98765.{os.getpid()}"  # unique, since other runs of these tests may be in progress
     with fresh() as s:
         s.execute(f"import subprocess; p = subprocess.Popen(['sleep', '{mark}'], start_new_session=True)")
         s.execute("import os\nif os.fork() == 0:\n    os.setsid(); import time; time.sleep(98765)")

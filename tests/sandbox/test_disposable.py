@@ -1,4 +1,4 @@
-"""Work in a child that may be lost: what it may use up, what it can't reach, and what its parent hears."""
+"""Work in a disposable child process: its limits, what it can't reach, and what it reports to its parent."""
 
 import ctypes
 import os
@@ -24,7 +24,7 @@ SMALL = Budget(step_seconds=0.5, cpu_seconds=20, wall_seconds=60, memory_bytes=2
 
 
 def at(name, then):
-    """Work that is at step ``name`` when it does something."""
+    """Work that reports step ``name`` and then runs ``then``."""
 
     def work(line):
         line.step(name)
@@ -55,7 +55,7 @@ def test_an_endless_loop_ends_at_its_step():
 
 
 def test_a_long_computation_inside_the_interpreter_ends_too():
-    """No handler of Python's runs in the middle of it."""
+    """Python runs no signal handler during such a computation."""
     assert "processor time" in str(ended(lambda line: str(9**9**9).encode()))
 
 
@@ -96,7 +96,7 @@ def test_a_flood_in_many_small_parts_is_not_read_either():
 
 
 def test_a_step_that_arrives_together_with_a_flood_is_heard():
-    """The parent may be late, and read both at once: what was at fault is still the later step."""
+    """The parent may be late and read both at once; the later step still gets the blame."""
 
     def work(line):
         line._sock.sendall(FRAME.pack(STEP, 4) + b"here" + FRAME.pack(RESULT, 5_000) + bytes(5_000))

@@ -1,4 +1,4 @@
-"""``make validate-sandbox``: the kernels are written whole, where nbgrader_config.py looks for them, or not at all."""
+"""``make validate-sandbox`` writes the complete kernels where nbgrader_config.py looks for them, or nothing."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def kernels(prefix):
 def test_the_target_installs_both_kernels(tmp_path):
     fresh = tmp_path / "ready"
     fresh.mkdir()
-    for name in (".ready", ".ready-staff"):  # the environment of this test run is the one that is meant
+    for name in (".ready", ".ready-staff"):  # newer than any requirement, so that make uses this test run's environment
         os.utime((fresh / name).touch() or fresh / name, (time.time() + 99, time.time() + 99))
     bin = os.path.join(sys.prefix, "bin")
     command = ["make", "validate-sandbox", f"VENV={fresh}", f"BIN={bin}", f"ARGS=--prefix '{tmp_path / 'my prefix'}'"]

@@ -1,4 +1,4 @@
-"""One import of torch for two: what the zygote's memory holds at its fork, and what the other process gets back."""
+"""Two processes share one import of torch: the zygote's memory at its fork, and what the other process gets back."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from autograder.sandbox import launch
 pytestmark = pytest.mark.skipif(not launch.available(), reason="needs Linux")
 SECRET, ODD = "kept-from-students", b"odd \xff value"
 
-# What a student's cell looks for. The needles are patterns that do not match themselves.
+# A student's cell that searches its memory for secrets. The needles are patterns that do not match themselves.
 CELL = r"""
 import json, os, re, sys
 needles = {"secret": rb"kept-from-[s]tudents", "name": rb"ANATOMY_[S]ECRET", "argument": rb"submitted-[f]older",
@@ -75,7 +75,7 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def launched(tmp_path_factory):
-    """(what the first process said, what the process after the fork said, with what a student's cell saw)."""
+    """(the first process's output, the output after the fork, including what a student's cell saw)."""
     place = tmp_path_factory.mktemp("launched")
     (place / "probe.py").write_text(PROBE)
     (place / "cell").write_text(CELL)

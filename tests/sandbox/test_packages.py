@@ -1,4 +1,4 @@
-"""Students' packages are there in every kind of session; the staff's own are not, neither on disk nor in memory."""
+"""Every kind of session has the students' packages but not the staff's, neither on disk nor in memory."""
 
 import json
 import re
@@ -74,10 +74,10 @@ def bin_folder():
     return Path(sys.prefix) / "bin"
 
 
-# ---- how it is found out ---------------------------------------------------------------------------------------------
+# ---- how packages are found ------------------------------------------------------------------------------------------
 @pytest.fixture
 def environment(tmp_path, monkeypatch):
-    """environment(name, *files, needs=()) installs a package into a folder of packages; returns the folder."""
+    """environment(name, *files, needs=()) installs a package in a site-packages folder; returns the folder."""
     folder = tmp_path / "lib" / "site-packages"
     folder.mkdir(parents=True)
     monkeypatch.setattr(packages.sys, "path", [str(folder)])
@@ -123,7 +123,7 @@ def test_a_folder_that_both_use_is_shown_without_the_staffs_part(environment, tm
 
 
 def test_what_a_locked_package_needs_here_is_shown(environment, tmp_path):
-    """Another build of torch needs packages that no lock file of ours lists."""
+    """Other builds of torch need packages that are not in our lock files."""
     environment("torch", "torch/a.py", needs=["nvidia-stuff (>=1)", "Never; python_version < '3'", "opt; extra == 'x'"])
     environment("nvidia-stuff", "nvidia/a.py", needs=["deeper"])
     environment("deeper", "deeper.py")

@@ -1,4 +1,4 @@
-"""The parts by themselves: the filter, the control groups, the choice of paths, the trial of the machine."""
+"""The parts by themselves: the filter, the control groups, the choice of paths, the check of the machine."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def run_filter(code, number, argument=0, arch=0xC000003E):
         (56, 0x01200011, 0x7FFF0000),  # clone as fork does
         (56, 0x003D0F00, 0x7FFF0000),  # clone as a thread
         (56, 0x10000011, 0x00050001),  # clone with a new user namespace
-        (435, 0, 0x00050026),  # clone3: not there
+        (435, 0, 0x00050026),  # clone3: reported as missing
         (41, 1, 0x7FFF0000),  # a Unix socket
         (41, 40, 0x00050061),  # a virtual machine's socket
         (160, 4, 0x00050001),  # setrlimit of a core's size to 0: the kernel would start its handler
@@ -89,7 +89,7 @@ def test_unknown_machine_is_an_error(monkeypatch):
         seccomp.program.__wrapped__()
 
 
-# ---- control groups (stand-ins for the file systems: no machine has both versions) -----------------------------------
+# ---- control groups (with fake file systems, since no machine has both versions) -------------------------------------
 def test_version_1_limits_memory_processes_and_cpu_time(tmp_path):
     for controller in ("memory", "pids", "cpu"):
         (tmp_path / controller).mkdir()
@@ -162,7 +162,7 @@ def test_sweep_removes_old_groups_though_another_process_has_the_number_now(tmp_
     assert not old.exists()
 
 
-# ---- what is shown ---------------------------------------------------------------------------------------------------
+# ---- visible paths ---------------------------------------------------------------------------------------------------
 def test_nested_paths_are_bound_once(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     paths = namespaces.readable_paths(namespaces.View((str(tmp_path / "a" / "b"), str(tmp_path / "a"), "/nowhere")))
@@ -234,7 +234,7 @@ def test_other_systems_are_told(monkeypatch):
 
 
 def test_refused_namespaces_are_told():
-    """In a process without the right to new namespaces (its user may have none) the trial fails with a reason."""
+    """In a process that may not create namespaces (its user's limit is 0), the check fails with a reason."""
     script = "from autograder import sandbox\nfound = sandbox.sandbox_available()\nprint(bool(found), found.reason)"
     limit = "echo 0 > /proc/sys/user/max_mnt_namespaces"
     command = ["unshare", "--user", "--map-root-user", "/bin/sh", "-c", f'{limit}; exec "$@"', "sh"]

@@ -1,4 +1,4 @@
-"""Statements that need what grading does not have cost themselves; other exceptions end their cell, as in Jupyter."""
+"""Statements that need something grading lacks are skipped alone; other exceptions end their cell, as in Jupyter."""
 
 import ast
 
@@ -9,7 +9,7 @@ from autograder.sandbox import passing
 
 @pytest.fixture(scope="module", params=["zygote", "local"])
 def run(request, open_sandbox):
-    """run(source) → result of a cell; all in one session, like the cells of a notebook."""
+    """run(source) → result of a cell. All cells run in one session, as in a notebook."""
     with open_sandbox(request.param) as session:
         yield lambda source: session.execute(source, timeout=60)
 

@@ -1,4 +1,4 @@
-"""A limit on time is for what code does: a busy machine does not shorten it, sleep or a crowd does not lengthen it."""
+"""A time limit counts what code does: a busy machine does not shorten it; sleep and many processes don't extend it."""
 
 import contextlib
 import os
@@ -46,10 +46,10 @@ time.sleep(8)  # what the others waited is not set off against it
 
 @contextlib.contextmanager
 def busy(others=5):
-    """One processor for this process, what it starts, and others that spin there."""
+    """Puts this process, its children, and others that spin on one processor."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
-    # Each in a session of its own: some systems share processors among sessions first.
+    # Each in its own session, since some systems divide processor time among sessions first.
     spin = [sys.executable, "-c", "while True: pass"]
     spinning = [subprocess.Popen(spin, start_new_session=True) for _ in range(others)]
     try:
@@ -111,7 +111,7 @@ def test_a_processor_s_own_time_counts_whatever_waited():
 
 
 def _below(pid):
-    """A process and all that it started."""
+    """Yields a process and all its descendants."""
     for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
         for child in children.read_text().split():
             yield from _below(int(child))
@@ -129,13 +129,13 @@ def weighted_average(values, weights):
 
 @pytest.mark.skipif(not sandbox_available(), reason="no sandbox here")
 def test_beside_eight_busy_programs_points_are_those_of_a_calm_machine():
-    """Of a right answer that takes half of what it may, and of a mistake."""
+    """Grades a right answer that takes half of the allowed time, and a mistake."""
     exercise, key = exercises.get("start.weighted_average"), student_key("secret", "ada", "00-start-here")
     everywhere = os.sched_getaffinity(0)
     with sessions.sandboxed() as session, busy(8):
         for pid in _below(session.pid):
             os.sched_setaffinity(pid, os.sched_getaffinity(0))
-        os.sched_setaffinity(0, everywhere)  # what this process does takes no part in it
+        os.sched_setaffinity(0, everywhere)  # this process itself is not slowed down
         for source, score, named in ((SLOW, 1, []), (SLOW.replace(" / weights.sum()", ""), 0, ["not_divided"])):
             assert session.execute(source, timeout=5).ok
             begun = time.monotonic()

@@ -19,12 +19,12 @@ from autograder.sandbox import Limits, SandboxUnavailable, cgroups, kernelspec, 
 from tests.waiting import PATIENCE, wait_until
 
 PROVISIONERS = {"anatomy-bwrap": "BubblewrapProvisioner", "anatomy-zygote": "ZygoteProvisioner"}
-MARK = f"97531.{os.getpid()}"  # seconds to sleep, by which a process is found; other runs may be under way
+MARK = f"97531.{os.getpid()}"  # seconds to sleep, which identify a process among those of other runs
 
 
 @pytest.fixture(autouse=True)
 def specifications(tmp_path_factory, monkeypatch):
-    """Both kernels are known, whether or not the package is installed."""
+    """Registers both kernels, even if the package is not installed."""
     prefix = tmp_path_factory.mktemp("prefix")
     kernelspec.install(prefix)
     monkeypatch.setenv("JUPYTER_PATH", str(prefix / "share" / "jupyter"))
@@ -51,7 +51,7 @@ def kernel(name, tmp_path):
 
 
 def run(client, code, timeout=PATIENCE):
-    """(status, printed text and errors) of one cell."""
+    """Runs one cell; returns (status, printed text and errors)."""
     texts = []
 
     def hook(message):
@@ -81,18 +81,18 @@ def test_nothing_is_shared_with_the_grader(kernel):
     assert manager.transport == "ipc" and manager.ip.startswith("/proc/")
     writable = run(client, "import os; [p for p in ('/run', '/', '/home') if os.access(p, os.W_OK)]")
     assert writable == ("ok", "[]")
-    assert not os.path.exists(manager.ip.partition("/root")[2] + "-1")  # its sockets lie in its own /tmp
+    assert not os.path.exists(manager.ip.partition("/root")[2] + "-1")  # its sockets are in its own /tmp
 
 
 def test_interrupt_restart_and_death(kernel):
     manager, client = kernel
-    # Short sleeps: a signal that comes just before the system call of a long one does not end it.
+    # Short sleeps, since a signal just before the system call of a long sleep does not end it.
     message = client.execute("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.05)")
     while client.get_iopub_msg(timeout=PATIENCE)["content"].get("text") != "begun\n":
         pass
     manager.interrupt_kernel()
     while (reply := client.get_shell_msg(timeout=PATIENCE))["parent_header"]["msg_id"] != message:
-        pass  # the answer to an earlier question
+        pass  # the reply to an earlier request
     assert reply["content"]["ename"] == "KeyboardInterrupt"
     while run(client, "1")[0] == "aborted":  # requests right after an error are dropped
         time.sleep(0.1)
@@ -147,7 +147,7 @@ def _groups():
 
 
 def test_kernel_dies_with_its_grader(name, tmp_path):
-    """Also when the grader is killed and cleans nothing up."""
+    """Also if the grader is killed and cleans nothing up."""
     script = f"""
 import time
 import tomllib

@@ -1,4 +1,4 @@
-"""One session's storms next to an honest one, what is bounded for all processes together, and how sessions end."""
+"""A session's storms next to an honest session, limits on all its processes together, and how sessions end."""
 
 import os
 import threading
@@ -9,19 +9,19 @@ import pytest
 from autograder.sandbox import CELL_DIED, CELL_TIMEOUT, DeadSession, Limits, SandboxedSession, Zygote, cgroups, usage
 from tests.waiting import PATIENCE, wait_until
 
-# Storms use every core: beside another one on two cores a watcher comes late, and measures that one too.
+# Storms use every core: two at a time on two cores would delay a watcher, and it would measure both.
 pytestmark = pytest.mark.xdist_group("storms")
 MIB = 1 << 20
 KINDS = ["bubblewrap", "zygote"]
 STORMS = {
     "processes": "import os\nfor _ in range(60):\n    if os.fork() == 0: break\nwhile True: pass",
-    # Each lets go of Python's lock while it computes.
+    # Each thread releases Python's lock while it computes.
     "threads": """
 import hashlib, threading
 for _ in range(55):
     threading.Thread(target=hashlib.pbkdf2_hmac, args=("sha256", b"x", b"y", 10**9), daemon=True).start()
 while True: pass""",
-    # Nobody waits for these, so that their time is in nobody's account.
+    # No process waits for these, so their time is added to no parent's.
     "short-lived": """
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -45,7 +45,7 @@ while True:
 
 @pytest.fixture(params=["groups", "watcher"])
 def mode(request, monkeypatch):
-    """With control groups where they can be made, and as if they could not."""
+    """With control groups if they can be made, and without."""
     monkeypatch.setattr(cgroups, "ENABLED", request.param == "groups")
     return request.param
 
@@ -56,7 +56,7 @@ def fresh(request, open_sandbox):
 
 
 def busy(session):
-    """Number of tasks in a session of the zygote's, its guard included."""
+    """Number of tasks in a session of the zygote, including its guard."""
     return sum(len(tasks) for _, tasks in usage.tree(session.pid))
 
 
@@ -78,7 +78,7 @@ def test_a_storm_does_not_cost_its_neighbor_an_answer(storm, mode, zygote):
         thread.start()
         try:
             wait_until(lambda: busy(bad) > 10, "the storm did not begin")
-            for n in range(12):  # the limits are the grader's own
+            for n in range(12):  # with the grader's own limits
                 code = "reply = str(int((student_ns['w'] * payload[0]).sum())).encode()"
                 assert good.ask(code, bytes([n])) == str(n * 4096 * 4095 // 2).encode()
                 assert good.execute(f"v = (w @ w).sum()\n{n} + 1").stdout == f"{n + 1}\n"
@@ -116,9 +116,9 @@ def test_many_processes_that_fill_memory_stay_within_the_bound(mode, zygote):
     bounded = mode == "groups" and os.geteuid() == 0 and "memory" in (p.name for p in cgroups.MOUNT.iterdir())
     assert most < bound + slack
     if bounded:
-        assert told[-1] == "1\n", told  # what was killed is what was greedy
+        assert told[-1] == "1\n", told  # only the greedy processes were killed
     else:
-        # On a busy machine the cell's own time may be up first: then the next one hears why there is no session.
+        # On a busy machine the cell may time out first; then the next cell gets the reason why the session has ended.
         assert told[:-1] in ([], [CELL_TIMEOUT]) and "900 MiB of memory" in told[-1], told
 
 
@@ -138,7 +138,7 @@ def test_the_groups_limit_cpu_time(zygote):
 @pytest.mark.parametrize(
     "name, value",
     [
-        # 1, not 0: the only value at which the kernel starts no core dump program either (limits.py).
+        # 1, not 0: the only value for which the kernel starts no core dump program either (limits.py).
         ("CORE", 1),
         ("MSGQUEUE", 0),
         ("NICE", 0),

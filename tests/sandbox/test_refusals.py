@@ -1,6 +1,6 @@
-"""Machines on which no sandbox can be had: grading says so and what to do, at once, and runs nothing.
+"""Machines without a sandbox: grading says so and what to do, at once, and runs nothing.
 
-Each is made from this one, by taking away what such a machine lacks; it works for root and for ordinary users.
+Each is made from this machine by removing what such a machine lacks; it works for root and for ordinary users.
 """
 
 import json
@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
-# Tries the sandbox and grades; prints a JSON object. Its argument is the folder of submissions.
+# Checks the sandbox and grades; prints JSON. The argument is the folder of submissions.
 GRADE = """
 import contextlib, io, json, sys, time
 from autograder.grading.judging import sessions
@@ -29,7 +29,7 @@ with contextlib.redirect_stderr(out), contextlib.redirect_stdout(out):
 found = sandbox_available()
 print(json.dumps([bool(found), found.reason, status, out.getvalue()]))
 """
-# Runs its arguments where no user namespace can be had: what AppArmor's and Docker's usual settings amount to.
+# Runs its arguments without access to user namespaces, like the usual settings of AppArmor and Docker.
 NO_USER_NAMESPACES = """
 import ctypes, os, struct, sys
 from autograder.sandbox import seccomp as s
@@ -49,7 +49,7 @@ ROOT_OF_ITS_OWN = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "
 
 @pytest.fixture
 def submitted():
-    """A folder with a submission that leaves a file where it runs, which any user may read."""
+    """A folder, readable by all users, with a submission that writes a file when it runs."""
     folder = Path(tempfile.mkdtemp(prefix="anatomy-refusal-", dir="/tmp"))
     cell = {
         "cell_type": "code",
@@ -74,7 +74,7 @@ def run(command):
 
 
 def refused(done, submitted, *words):
-    """Check what GRADE printed: a refusal in one sentence and some advice, which has the words."""
+    """Checks GRADE's output: a refusal in one sentence, with advice that contains the words."""
     assert done.returncode == 0, done.stderr[-2000:]
     found, reason, status, said = json.loads(done.stdout.splitlines()[-1])
     assert not found and status == 2, (found, reason, status, said)
@@ -92,21 +92,21 @@ def test_an_ordinary_user_without_user_namespaces(as_nobody, submitted):
 
 
 def test_a_system_that_hands_out_no_namespaces(submitted):
-    """user.max_user_namespaces = 0, or what is left of it in a user namespace of our own."""
+    """Like user.max_user_namespaces = 0, as far as a user namespace of our own can imitate it."""
     script = 'echo 0 > /proc/sys/user/max_mnt_namespaces; exec "$@"'
     command = [*ROOT_OF_ITS_OWN, script, "sh", sys.executable, "-c", GRADE, str(submitted)]
     refused(run(command), submitted, "new namespaces: No space left on device")
 
 
 def test_a_container_without_privileges(submitted):
-    """Root, but not allowed to mount anything, and no new privileges: Docker as it comes."""
+    """Root, but without the right to mount and without new privileges: Docker's default."""
     drop = ["setpriv", "--bounding-set=-sys_admin,-sys_ptrace,-net_admin", "--inh-caps=-all", "--no-new-privs"]
     inner = [*drop, sys.executable, "-c", NO_USER_NAMESPACES, sys.executable, "-c", GRADE, str(submitted)]
     refused(run([*ROOT_OF_ITS_OWN, 'exec "$@"', "sh", *inner]), submitted, "Operation not permitted")
 
 
 def test_a_container_whose_proc_is_masked(submitted):
-    """Namespaces are there, but the kernel lets nobody mount a /proc that would show more than the one here."""
+    """Namespaces work, but the kernel refuses to mount a /proc that would show more than the masked one."""
     mask = "mount -t proc none /proc; mount --bind /dev/null /proc/version"
     script = f'{mask}; exec unshare --user --map-user=1000 --map-group=1000 "$@"'
     command = [*ROOT_OF_ITS_OWN, script, "sh", sys.executable, "-c", GRADE, str(submitted)]
@@ -114,13 +114,13 @@ def test_a_container_whose_proc_is_masked(submitted):
 
 
 def test_a_machine_like_this_one_is_not_refused(as_nobody):
-    """The wrapper itself takes nothing away but user namespaces."""
+    """Without NO_USER_NAMESPACES, an ordinary user has both sandboxes."""
     script = "from autograder.sandbox import sandbox_available as s; f = s(); print(f.zygote, f.bubblewrap, f.reason)"
     assert as_nobody([sys.executable, "-c", script]).stdout == "True True \n"
 
 
 def test_a_rootless_container_can():
-    """Root, but with a single user id to its name: there is no other to give to a session."""
+    """Root, but with a single user id, so that sessions can't get a different one."""
     script = "from autograder.sandbox import sandbox_available as s; f = s(); print(f.zygote, f.bubblewrap, f.reason)"
     done = run([*ROOT_OF_ITS_OWN, 'mount -t proc none /proc; exec "$@"', "sh", sys.executable, "-c", script])
     assert done.stdout == "True True \n", (done.stdout, done.stderr)

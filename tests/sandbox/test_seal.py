@@ -1,4 +1,4 @@
-"""What a sealed process (``seccomp.seal``) can still do, and what it cannot, each tried in a fork of this one."""
+"""What a sealed process (``seccomp.seal``) can and cannot do, each tried in a fork of one process."""
 
 import faulthandler
 import json
@@ -17,7 +17,7 @@ from autograder import ROOT
 from autograder.sandbox import seccomp
 from tests.waiting import PATIENCE
 
-# Runs the lines of its arguments in a sealed process; prints what each said. Imports come first: there is time.
+# Evaluates its arguments in a sealed process; prints each result. Imports come first, before the seal.
 SCRIPT = """
 import ctypes, errno, json, mmap, os, resource, select, signal, socket, subprocess, sys, tempfile, threading, time
 os.chdir(sys.argv[1])
@@ -43,7 +43,7 @@ print(json.dumps(said))
 
 @pytest.fixture
 def sealed(tmp_path):
-    """sealed(*expressions) -> what each gave in a sealed process: its repr, or the name of its errno."""
+    """sealed(*expressions) -> the result of each in a sealed process: its repr, or the name of its errno."""
     (tmp_path / "old").write_text("content")
     (tmp_path / "folder").mkdir()
 
@@ -119,7 +119,7 @@ REACHING = [
 def test_a_sealed_process_changes_starts_and_reaches_nothing(sealed, expressions, tmp_path):
     found = sealed(*expressions)
     wrong = {line: said for line, said in found.items() if said not in ("EPERM", "'EPERM'")}
-    # The C library reports a shell that it could not start as its own failure.
+    # If the C library can't start the shell, os.system returns -1.
     assert wrong.pop("os.system('true') and 'EPERM'", "-1") in ("-1", "'EPERM'")
     assert not wrong
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "old"]
@@ -152,7 +152,7 @@ def test_a_sealed_process_computes_reads_and_answers(sealed):
 
 
 def test_torch_and_sympy_work_in_a_sealed_process(tmp_path):
-    """Threads, lazy imports, big allocations: in an interpreter that imports them only now."""
+    """Tests threads, lazy imports and big allocations, with imports after the seal."""
     script = """
 import sys
 from autograder.sandbox import seccomp
@@ -170,11 +170,11 @@ print(numpy.linalg.inv(numpy.eye(300)).sum(), torch.linalg.svd(torch.eye(50)).S.
 
 
 def test_signals_that_end_a_sealed_process_still_do():
-    """Its own timers, and the signal of a failed assertion in C, as the grader's limits need them."""
+    """A failed assertion's SIGABRT and a kill still end it, which the grader's limits need."""
     for ending, number in (("os.abort()", signal.SIGABRT), ("signal.raise_signal(9)", signal.SIGKILL)):
         pid = os.fork()
         if pid == 0:
-            faulthandler.disable()  # pytest's would fill the page with where this was
+            faulthandler.disable()  # pytest's would print a long traceback
             seccomp.seal()
             exec(ending)
             os._exit(1)
@@ -216,4 +216,4 @@ def test_sealing_costs_little():
     began = time.process_time()
     for _ in range(20):
         seccomp.sealed_program(1234)
-    assert (time.process_time() - began) / 20 < 0.02  # seconds each; it takes about 1 ms
+    assert (time.process_time() - began) / 20 < 0.02  # seconds per call; one takes about 1 ms

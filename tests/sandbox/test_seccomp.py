@@ -1,4 +1,4 @@
-"""The list of system calls: what is off it is refused inside, whatever its number, and what is on it still works."""
+"""The list of system calls: calls that are not on it are refused, whatever their number, and those on it still work."""
 
 import json
 
@@ -9,7 +9,7 @@ from tests.waiting import PATIENCE
 
 KINDS = ["bubblewrap", "zygote"]
 
-# Every number, each with arguments that no call can use; names come from the list of what is allowed.
+# Calls numbers with arguments that no call can use; names come from the list of allowed calls.
 PROBE = """
 import ctypes, errno, json, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -29,7 +29,7 @@ def session(request, open_sandbox):
 
 
 def ask(session, code):
-    """What the code leaves in ``found``, in a fork of the sandbox."""
+    """Runs the code in a fork of the sandbox; returns its variable ``found``."""
     return json.loads(session.ask(f"{PROBE}{code}\nreply = json.dumps(found).encode()", timeout=PATIENCE))
 
 
@@ -37,27 +37,27 @@ def test_every_call_that_is_not_listed_is_refused(session):
     numbers = list(ALLOWED.values())
     found = ask(
         session,
-        # On x86-64 two numbers belong to probes that an administrator sets; newer kernels end whoever else calls them.
+        # On x86-64 two numbers belong to an administrator's probes; newer kernels end other processes that call them.
         f"allowed = {{n[column] for n in {numbers!r}}} | ({{335, 336}} if column == 0 else set())\n"
         "found = {n: call(n) for n in [*range(1024), 1 << 20, 0x3fffffff, 0x40000000, 0x40000009] if n not in allowed}",
     )
     assert len(found) > 700
     assert set(found.values()) <= {"EPERM", "ENOSYS"}, found
-    assert all(said == "ENOSYS" for n, said in found.items() if int(n) >= 500)  # as on a kernel too old to know them
+    assert all(said == "ENOSYS" for n, said in found.items() if int(n) >= 500)  # as on kernels too old to know them
 
 
 def test_what_is_listed_is_there(session):
-    """Called with arguments that cannot work, a call that exists says something else than that it is refused."""
-    # Not tried: what ends, stops or forks this process, takes no arguments or accepts any, and what needs a right.
+    """Called with invalid arguments, a call that exists gives a different error than a refused one."""
+    # Not tried: calls that end, stop or fork this process, take no arguments or accept any, or need a privilege.
     dangerous = "exit exit_group fork vfork clone clone3 pause rt_sigreturn restart_syscall rt_sigsuspend kill tkill"
     dangerous += " tgkill rt_sigqueueinfo rt_tgsigqueueinfo setsid setpgid read write poll select alarm futex"
     harmless = {n: v for n, v in ALLOWED.items() if n not in dangerous.split() and n not in syscalls.USERS}
-    # The kernel asks for a right before it looks at the arguments.
+    # The kernel checks privileges before it looks at the arguments.
     harmless = {n: v for n, v in harmless.items() if n not in ("personality", "sched_setattr", "sched_setscheduler")}
     found = ask(session, f"found = {{n: call(v[column]) for n, v in {harmless!r}.items() if v[column] is not None}}")
     assert len(found) > 100
     refused = {name for name, said in found.items() if said in ("EPERM", "ENOSYS")}
-    # Younger than some kernels that this runs on.
+    # Newer than some kernels that this runs on.
     assert refused <= {"fchmodat2", "epoll_pwait2", "faccessat2", "close_range"}, refused
 
 
@@ -66,7 +66,7 @@ def test_what_is_listed_is_there(session):
     [
         ("call(socket_, 1, 2, 0)", "done"),
         ("call(socket_, 2, 1, 6)", "done"),
-        ("call(socket_, 16, 3, 0)", "done"),  # routes: getifaddrs asks for them
+        ("call(socket_, 16, 3, 0)", "done"),  # routes, which getifaddrs needs
         ("call(socket_, 16, 3, 12)", "EPROTONOSUPPORT"),  # the packet filter
         ("call(socket_, 2, 1, 132)", "EPROTONOSUPPORT"),  # SCTP
         ("call(socket_, 2, 1, 262)", "EPROTONOSUPPORT"),  # MPTCP
@@ -74,16 +74,16 @@ def test_what_is_listed_is_there(session):
         ("call(socket_, 30, 5, 0)", "EAFNOSUPPORT"),  # TIPC
         ("call(pair, 30, 5, 0, 0)", "EAFNOSUPPORT"),
         ("call(ioctl, 1, 0x5412, 0)", "EPERM"),  # TIOCSTI: types into the terminal
-        ("call(ioctl, 1, 0x100005412, 0)", "EPERM"),  # the kernel looks at the lower half alone
+        ("call(ioctl, 1, 0x100005412, 0)", "EPERM"),  # the kernel looks at only the lower half
         ("call(ioctl, 1, 0x541C, 0)", "EPERM"),  # TIOCLINUX: pastes into it
         ("call(ioctl, 1, 0x5423, 0)", "EPERM"),  # TIOCSETD: line disciplines
         ("call(ioctl, 1, 0x4b01, 0)", "ENOTTY"),  # consoles and their fonts
-        ("call(ioctl, -1, 0x5401, 0)", "EBADF"),  # TCGETS is let through
-        ("call(ioctl, -1, 0x802C542A, 0)", "EBADF"),  # and so is its newer form
+        ("call(ioctl, -1, 0x5401, 0)", "EBADF"),  # TCGETS is allowed
+        ("call(ioctl, -1, 0x802C542A, 0)", "EBADF"),  # its newer form is allowed too
         ("call(fcntl, 0, 1031, 1 << 20)", "EINVAL"),  # F_SETPIPE_SZ: memory that no limit counts
         ("call(fcntl, 0, 1024, 0)", "EINVAL"),  # F_SETLEASE
         ("call(fcntl, 0, 1033, 1)", "EINVAL"),  # F_ADD_SEALS
-        ("call(fcntl, -1, 1030, 0)", "EBADF"),  # F_DUPFD_CLOEXEC is let through
+        ("call(fcntl, -1, 1030, 0)", "EBADF"),  # F_DUPFD_CLOEXEC is allowed
         ("call(prctl, 35, 1, 0, 0, 0)", "EINVAL"),  # PR_SET_MM
         ("call(prctl, 22, 1, 0, 0, 0)", "EINVAL"),  # PR_SET_SECCOMP
         ("call(prctl, 38, 1, 0, 0, 0)", "done"),
@@ -91,7 +91,7 @@ def test_what_is_listed_is_there(session):
         ("call(personality, 0x400000)", "EPERM"),  # READ_IMPLIES_EXEC
         ("call(personality, 0xffffffff)", "done"),
         ("call(clone, 0x10000011, 0, 0, 0, 0)", "EPERM"),
-        ("call(clone, 0x80 | 17, 0, 0, 0, 0)", "EPERM"),  # a namespace of time
+        ("call(clone, 0x80 | 17, 0, 0, 0, 0)", "EPERM"),  # a time namespace
         ("call(clone3, 0, 0)", "ENOSYS"),
     ],
 )
@@ -104,7 +104,7 @@ def test_arguments_decide(session, call, said):
 
 
 def test_ordinary_programs_run(session):
-    """Shells, pipes, threads, pools of processes, shared memory, a database, a terminal: nothing says it is refused."""
+    """Shells, pipes, threads, process pools, shared memory, a database, a terminal: none of them is refused."""
     cell = """
 import asyncio, multiprocessing, mmap, os, pty, shutil, sqlite3, subprocess, tempfile, threading, time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -150,4 +150,4 @@ def test_a_sealed_process_gets_less_than_a_student(monkeypatch, machine):
         if number not in looked_at:
             verdicts = [run_filter(code, number, 77, arch) for code in (student, sealed)]
             assert verdicts[0] == allow or verdicts[1] != allow, number
-    assert len(sealed) < 8 * 4096 and len(student) < 8 * 4096  # the kernel takes no more instructions
+    assert len(sealed) < 8 * 4096 and len(student) < 8 * 4096  # the kernel's limit on instructions

@@ -182,7 +182,7 @@ def test_ask_that_does_not_read_its_payload(session):
 
 
 def test_forged_answers_are_errors_not_crashes(session):
-    # The asked process writes what it likes on every socket that it holds, then dies.
+    # The process that should reply writes arbitrary bytes on every socket that it has, then dies.
     forge = "import os\nfor fd in range(3, 64):\n    try: os.write(fd, payload)\n    except OSError: pass\nos._exit(0)"
     for payload in (
         b"",
@@ -208,7 +208,7 @@ def test_cell_that_forks_leaves_one_session(session):
 
 def test_session_whose_head_is_gone_says_so(fresh):
     with fresh() as s:
-        s.execute("a = 1")  # from now on the head is not the session's first process
+        s.execute("a = 1")  # after this, the head is no longer the session's first process
         cell = "import os, signal; os.kill(os.getppid(), signal.SIGKILL); os._exit(1)"
         with pytest.raises(DeadSession):
             s.execute(cell, timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""The same containment for a grader who is not root."""
+"""The containment tests again, for a grader who is not root."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 HERE = "tests/sandbox/"
-# Storms use every core: beside another one on two cores a watcher comes late, and measures that one too.
+# Storms use every core: two at a time on two cores would delay a watcher, and it would measure both.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("storms")]
 
 

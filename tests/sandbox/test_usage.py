@@ -1,4 +1,4 @@
-"""The watcher: what it counts, when it acts, and that its reason is what the grader hears."""
+"""The watcher: what it counts, when it acts, and that the grader receives its reason."""
 
 import contextlib
 import os
@@ -14,11 +14,11 @@ from autograder import ROOT
 from autograder.sandbox import DeadSession, Limits, cgroups, usage
 from tests.waiting import PATIENCE, wait_until
 
-# Storms use every core: beside another one on two cores a watcher comes late, and measures that one too.
+# Storms use every core: two at a time on two cores would delay a watcher, and it would measure both.
 pytestmark = pytest.mark.xdist_group("storms")
 MIB = 1 << 20
 KINDS = ["zygote", "bubblewrap", "local"]
-#: A tenth of a processor: more than that any machine gives, however busy.
+#: A tenth of a processor, which even a busy machine exceeds.
 STRICT = Limits(session_cpu_percent=10, session_cpu_burst_seconds=1)
 
 
@@ -29,7 +29,7 @@ def spin(seconds):
 
 
 def child(work):
-    """The process id of a fork that does the work and ends."""
+    """Forks a process that does the work and exits; returns its id."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -41,7 +41,7 @@ def child(work):
 
 @pytest.fixture
 def without_groups(monkeypatch):
-    """As on a machine where the grader may make no control groups."""
+    """Behaves like a machine where the grader may not make control groups."""
     monkeypatch.setattr(cgroups, "ENABLED", False)
 
 
@@ -68,7 +68,7 @@ def test_times_count_children_once_whether_alive_or_waited_for():
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert seen == sorted(seen)
-    assert 0.7 <= seen[-1] <= used + 0.1  # the system counts in hundredths of a second, each process for itself
+    assert 0.7 <= seen[-1] <= used + 0.1  # the system counts each process in hundredths of a second
 
 
 def test_times_remember_those_who_have_gone():
@@ -83,7 +83,7 @@ def test_times_remember_those_who_have_gone():
 
 def test_the_clock_counts_children_that_nobody_waits_for():
     clock = usage.clock_or_none()
-    if clock is None:  # performance counters are refused here; a skip would read as if this were no sandbox
+    if clock is None:  # performance counters are refused here; a skip would look like a missing sandbox
         with pytest.raises(OSError):
             usage.Clock()
         return
@@ -102,7 +102,7 @@ def test_the_clock_counts_children_that_nobody_waits_for():
 
 @contextlib.contextmanager
 def forks():
-    """family(work, count) -> process ids of so many forks that do the work; they end with the context."""
+    """family(work, count) -> process ids of ``count`` forks that do the work; they end with the context."""
     pids = []
 
     def start(work, count):
@@ -118,7 +118,7 @@ def forks():
 
 
 def alone(test):
-    """Runs a test in a small process of its own: what this one holds already, its forks would share too."""
+    """Runs a test in a separate small process, since forks would share this process's memory."""
 
     def run():
         code = f"from tests.sandbox import test_usage as t\nwith t.forks() as family: t.{test.__name__}.body(family)"
@@ -139,7 +139,7 @@ def test_memory_shared_with_the_parent_counts_once(family):
     memory = usage.Memory(os.getpid())
     kept = bytearray(b"1") * (200 * MIB)
     pids = family(lambda: time.sleep(60), 6)
-    assert memory.used(pids) > 6 * 200 * MIB  # at first it is thought to be theirs
+    assert memory.used(pids) > 6 * 200 * MIB  # before measuring, shared memory counts for each fork
     assert measured(memory, pids) < 250 * MIB
     assert memory.used(pids) < 250 * MIB and len(kept)
 
@@ -153,7 +153,7 @@ def test_memory_of_their_own_counts_for_each(family):
     memory, pids = usage.Memory(os.getpid()), family(fill, 5)
     wait_until(lambda: measured(memory, pids) > 290 * MIB)
     assert memory.used(pids) < 5 * 80 * MIB
-    wait_until(lambda: usage.Memory(os.getpid()).used(pids) > 290 * MIB)  # also unmeasured
+    wait_until(lambda: usage.Memory(os.getpid()).used(pids) > 290 * MIB)  # even before measuring
 
 
 @alone
@@ -241,7 +241,7 @@ def test_too_much_cpu_time_ends_the_session_with_its_reason(watched):
 
 
 def test_too_much_memory_ends_the_session_with_its_reason(watched):
-    # Each process keeps within its own limit.
+    # Each process stays within its own limit.
     one = "if os.fork() == 0:\n        x = bytearray(b'1') * (100 << 20); time.sleep(100)"
     cell = f"import os, time\nfor _ in range(16):\n    {one}\ntime.sleep(100)"
     with watched(Limits(memory_bytes=512 * MIB, session_memory_bytes=900 * MIB, session_cpu_burst_seconds=1000)) as s:
@@ -293,7 +293,7 @@ os.getpriority(0, children[0])"""
 def test_a_watcher_that_fails_ends_the_session(without_groups, monkeypatch):
     note, pid = usage.Note(), child(lambda: time.sleep(600))
     monkeypatch.setattr(usage.Watch, "look", lambda self: 1 / 0)
-    usage.attend(pid, Limits(), {"cpu"}, None, note)  # returns: the process is gone
+    usage.attend(pid, Limits(), {"cpu"}, None, note)  # returns once the process is gone
     assert "could not be watched (ZeroDivisionError)" in note.read()
     note.close()
     assert note.read() == ""

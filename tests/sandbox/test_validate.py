@@ -1,4 +1,4 @@
-"""nbgrader's Validate in a sandboxed kernel: what floods or hangs ends in bounded time and memory, with words."""
+"""nbgrader's Validate in a sandboxed kernel: floods and hangs end in bounded time and memory, with a message."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE, finished
 
 pytestmark = pytest.mark.slow
 
-# Arguments: notebook, kernel. Prints what Validate prints, then a line with seconds and the peak of memory in MiB.
+# Arguments: notebook, kernel. Prints Validate's output, then a line with seconds and peak memory in MiB.
 VALIDATE = """
 import os, sys, time
 from importlib.metadata import EntryPoint
@@ -44,7 +44,7 @@ def check_cell(source):
 
 @pytest.fixture
 def validate(tmp_path):
-    """validate(*sources, kernel) -> (printed, seconds, MiB); the last source is the graded cell."""
+    """validate(*sources, kernel) -> (output, seconds, MiB). The last source is the graded cell."""
 
     def run(*sources, kernel="anatomy-zygote"):
         kernelspec.install(tmp_path / "prefix")
@@ -77,9 +77,9 @@ def test_an_honest_notebook_passes(validate):
 def test_a_flood_is_cut_and_said(validate):
     flood = "while True: print('z' * 100_000)"
     printed, seconds, mebibytes = validate(flood, "assert False, 'after the flood'")
-    assert "after the flood" in printed  # the cell ran into its time, and the next one had its turn
+    assert "after the flood" in printed  # the first cell timed out, and the next one ran
     assert seconds < 60
-    assert mebibytes < 500  # an unbounded one gets there in two seconds
+    assert mebibytes < 500  # without a bound, it gets there in two seconds
 
 
 def test_a_flood_in_the_graded_cell_names_the_time(validate):

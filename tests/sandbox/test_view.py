@@ -1,7 +1,7 @@
-"""What a sandbox sees: Python and a shell's programs, and nothing of the staff's wherever the checkout lies.
+"""What a sandbox sees: Python and a shell's programs, but no staff files, wherever the checkout is.
 
-The tests walk through everything that is there. Some run a copy of the sandbox from a checkout in another place, such
-as /usr/src, in a mount namespace of its own: nothing of that is left on the machine.
+The tests walk through all visible files. Some run a copy of the sandbox from a checkout in a different place, such as
+/usr/src, in a separate mount namespace, which leaves nothing on the machine.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.waiting import PATIENCE, finished
 KINDS = ["bubblewrap", "zygote"]
 MARK = "7f3c-marker-of-what-nobody-may-see"
 
-# Every file that can be read, but for what the kernel makes up, with the marker in its first bytes or in its path.
+# Finds every readable file, except the kernel's virtual ones, with the marker in its first bytes or in its path.
 WALK = f"""
 import os
 found, files = [], 0
@@ -43,7 +43,7 @@ print(files > 3000, found)
 
 @pytest.fixture
 def marked(request):
-    """marked(path): a file with the marker there, for this test alone."""
+    """marked(path) makes a file with the marker there, removed after the test."""
     made = []
 
     def make(path):
@@ -112,14 +112,14 @@ assert run("awk", "BEGIN { print 6 * 7 }") == "42\\n"
 
 
 def test_empty_files_are_bounded_too(open_sandbox):
-    """They take no room in the private home, but memory of the kernel's."""
+    """Empty files take no space in the private home, but they take kernel memory."""
     with open_sandbox("zygote") as s:
         result = s.execute("for n in range(30_000): open(f'/tmp/{n}', 'w').close()", PATIENCE)
         assert "No space left" in result.error_text
         assert s.execute("import os; print(len(os.listdir('/tmp')) > 15_000)").stdout == "True\n"
 
 
-# ---- the checkout in an unlucky place --------------------------------------------------------------------------------
+# ---- the checkout in an unfortunate place ----------------------------------------------------------------------------
 SCRIPT = f"""
 import sys
 from autograder import ROOT
@@ -138,7 +138,7 @@ with Zygote(("numpy", "torch"), python_path=[sys.argv[1] + "/course"]) as zygote
 
 
 def place_of(kind):
-    """A folder that a careless administrator may have put the course into."""
+    """A folder in which a careless administrator may have put the course."""
     stdlib = os.path.realpath(sysconfig.get_path("stdlib"))
     triplet = next(iter(Path("/usr/lib").glob("*-linux-*")), Path("/usr/lib64"))
     return {
@@ -155,7 +155,7 @@ def place_of(kind):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A checkout with what sandboxes use, and marked files where the staff's things would be."""
+    """A checkout with the files that sandboxes use, and marked files in place of the staff's."""
     root = tmp_path_factory.mktemp("checkout") / "tree"
     for folder in ("autograder/sandbox", "course/anatomy", "assets/units"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -174,11 +174,11 @@ def checkout(tmp_path_factory):
 
 
 def elsewhere(checkout, place):
-    """Output lines of SCRIPT, run from the checkout as it would be at ``place``."""
+    """Output lines of SCRIPT, run from the checkout as if it were at ``place``."""
     parent = os.path.dirname(place)
     while not os.path.isdir(parent):
         parent = os.path.dirname(parent)
-    # A stand-in for the folder above, with all that is in it and one folder more; only this process tree sees it.
+    # An overlay of the folder above, with its contents and one more folder; only this process tree sees it.
     first = os.path.relpath(place, parent).split(os.sep)[0]
     script = f"""
 set -e
@@ -217,7 +217,7 @@ def test_no_place_of_the_checkout_shows_it(checkout, kind):
     ["local", "shared", "beside the interpreter", "below bound programs", "below bound libraries", "below the fonts"],
 )
 def test_no_place_of_the_checkout_shows_it_by_its_steps(kind, tmp_path, monkeypatch):
-    """The same, as far as one can tell without being root: what is bound, and what covers it."""
+    """The same without being root, by the mount steps: what is bound, and what covers it."""
     place = place_of(kind)
     exists, isdir = os.path.exists, os.path.isdir
     monkeypatch.setattr(view.os.path, "isdir", lambda p: str(p).startswith(place) or isdir(p))
@@ -231,11 +231,11 @@ def test_no_place_of_the_checkout_shows_it_by_its_steps(kind, tmp_path, monkeypa
 
 
 def covering(steps, path):
-    """The last step whose place holds the path: it decides what is there."""
+    """The last step whose place contains the path, which decides what is visible there."""
     return next((s for s in reversed(steps) if path == s.place or path.startswith(s.place + "/")), None)
 
 
-# ---- the order of things ---------------------------------------------------------------------------------------------
+# ---- the order of steps ----------------------------------------------------------------------------------------------
 def test_a_hidden_folder_is_covered_and_what_is_readable_in_it_is_not(tmp_path):
     for folder in ("all/course/lessons", "all/course/solutions", "all/other"):
         (tmp_path / folder).mkdir(parents=True)
@@ -260,7 +260,7 @@ def test_an_environment_in_a_covered_checkout_is_bound_on_top():
     found = view.steps(View((str(ROOT.parent), *learner_paths()), ()))
     assert covering(found, str(ROOT / "solutions")) == Step("cover", str(ROOT))
     assert covering(found, str(ROOT / "course" / "anatomy" / "check.py")).kind == "bind"
-    for path in (sys.prefix, sys.base_prefix):  # wherever they lie
+    for path in (sys.prefix, sys.base_prefix):  # wherever they are
         assert covering(found, os.path.join(path, "bin", "python")).kind in ("pick", "bind")
     assert covering(found, os.path.join(sysconfig.get_path("purelib"), "torch")).kind == "pick"
 
@@ -290,7 +290,7 @@ def test_places_come_after_those_that_hold_them():
 
 
 def test_a_library_from_elsewhere_is_shown_alone(monkeypatch, tmp_path):
-    """Python or torch may be linked to one that the system keeps in an unusual folder."""
+    """Python or torch may be linked to a library in an unusual folder of the system."""
     library = tmp_path / "libodd.so.1"
     library.write_text("")
     maps = f"7f00-7f01 r-xp 00000000 00:1f 12345    {library}\n7f02-7f03 r-xp 00000000 00:1f 1    /usr/bin/x.so\n"

@@ -1,4 +1,4 @@
-"""The zygote's life: private, restarted when it dies, gone when its owner is, however that ends."""
+"""The zygote's life: private, restarted after it dies, and gone with its owner, however that ends."""
 
 import os
 import signal
@@ -17,10 +17,10 @@ SMALL = {"preload": ("numpy",)}  # torch would take seconds
 
 
 def gone(pid):
-    """True once no such process is there, or only its entry waits for a parent."""
+    """Whether the process has ended, or is a zombie that waits for its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):  # the latter if it goes between opening and reading
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it ends between opening and reading
         return True
 
 
@@ -57,7 +57,7 @@ def test_it_is_restarted_after_its_death(small, caplog):
         wait_until(lambda: not small.healthy())
         with SandboxedSession(small) as after:
             assert after.execute("1 + 1").stdout == "2\n"
-        assert before.execute("a").stdout == "1\n"  # its process is its own
+        assert before.execute("a").stdout == "1\n"  # a session's process doesn't need the zygote
     assert small.restarts == 1 and "died" in caplog.text
     assert not os.path.exists(folder)
 
@@ -82,7 +82,7 @@ def test_sessions_leave_nothing(small):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_all_is_gone_when_the_grader_is_killed(how):
-    mark = f"86403.{os.getpid()}"  # other runs of these tests may be under way
+    mark = f"86403.{os.getpid()}"  # unique, since other runs of these tests may be in progress
     script = f"""
 import os, sys, time
 from autograder.sandbox import LocalSession, SandboxedSession, Zygote

@@ -1,4 +1,4 @@
-"""A site with the outputs of two units, built once; of all units where everything is asked for (--all)."""
+"""A site with the outputs of two units, built once; with --all, of all units."""
 
 import os
 
@@ -11,7 +11,7 @@ from autograder.site.checks import files
 from ..conftest import every_one
 
 CHINESE = "zh_CN"
-FEW = ["00-start-here", "13-scale-and-cost"]  # the shortest, and one with another widget
+FEW = ["00-start-here", "13-scale-and-cost"]  # the shortest, and one with a different widget
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +45,7 @@ def pages(site):
 
 
 def pytest_collection_modifyitems(items):
-    """One process builds the site, and looks at it."""
+    """Lets a single process build and check each site."""
     for item in items:
         asks = getattr(item, "fixturenames", ()) if "tests/site/" in item.nodeid else ()
         for name in ("site", "chinese_site"):

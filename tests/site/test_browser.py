@@ -1,6 +1,6 @@
 """The site in a browser: weights, times, axe, keyboard, scripts off, paper, search, from a host and from disk.
 
-The whole site is looked at by `make site-check`, and here where everything is asked for (--all).
+`make site-check` checks the whole site; so do these tests with --all.
 """
 
 import pytest
@@ -32,7 +32,7 @@ def all_good(*findings):
 def test_the_first_page_is_light_and_soon_there(browser, host):
     weight, time = budgets.first_page(browser, host)
     all_good(weight)
-    # The time is a budget of an idle machine, and `make site-check` holds it; here others may be at work.
+    # The time limit is for an idle machine, and `make site-check` enforces it; here, other programs may be running.
     assert float(time.measured.split()[0]) < 10 * budgets.DRAWN
 
 

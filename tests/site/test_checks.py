@@ -34,7 +34,7 @@ def test_two_builds_give_the_same_bytes(site, run, tmp_path):
 
 @pytest.fixture
 def copy(site, tmp_path):
-    """A copy of the site, to spoil; with it a function that puts HTML at the end of a page's article."""
+    """A copy of the site to break, and a function that appends HTML to a page's article."""
     folder = tmp_path / "spoiled"
     shutil.copytree(site, folder)
 
@@ -76,7 +76,7 @@ def test_a_table_in_two_files_is_found(copy):
 @pytest.mark.parametrize(
     "html, which",
     [
-        ('<img src="../_static/site-icon.svg">', 0),  # no words
+        ('<img src="../_static/site-icon.svg">', 0),  # no alt text
         ('<div style="width: 2000px">wide</div>', 1),
         ('<button tabindex="-1">x</button>', 2),
         ("<script>throw new Error('broken')</script>", 3),
@@ -102,7 +102,7 @@ def test_a_heavy_page_is_found(browser, copy):
 
 @pytest.mark.browser
 def test_a_site_without_its_script_misses_places(browser, copy):
-    """Furo's drawers open with labels, which no key reaches: that is what site.js is for."""
+    """Furo's drawers open with labels, which no key reaches: site.js fixes that."""
     folder, _ = copy
     (folder / "_static" / "site.js").write_text("")
     found = looking.every_page(browser, f"{folder.as_uri()}/", ["units/00-start-here.html"], ways=["phone"])

@@ -1,4 +1,4 @@
-"""Formulas: MathML at build time, with a font that has what they need."""
+"""Formulas: MathML at build time, with a font that has the required tables and glyphs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The site in Chinese: one unit with its outputs, the others as they are; and English as it was before."""
+"""The site in Chinese: one unit with its outputs, the others untranslated; and English, unchanged."""
 
 import json
 import posixpath
@@ -18,7 +18,7 @@ from autograder.site.live import Shelf
 from .conftest import CHINESE
 
 UNIT = "units/00-start-here"
-ENGLISH = "units/02-normalization"  # nobody has translated it
+ENGLISH = "units/02-normalization"  # not translated
 IS_TRANSLATED = catalogues.path_of(CHINESE, ENGLISH.removeprefix("units/")).exists()
 
 
@@ -30,7 +30,7 @@ def spoken(chinese_site):
 
 @pytest.fixture(scope="module")
 def soup(chinese_site):
-    """A page of the Chinese site, by its path without suffix."""
+    """Returns a page of the Chinese site by its path without suffix."""
     read = {}
 
     def page(name):
@@ -124,7 +124,7 @@ def test_outputs_of_a_language_are_kept_apart():
     assert executing.key(path) == executing.key(path, "en") != executing.key(path, CHINESE)
 
 
-# ---- two languages beside each other
+# ---- two languages side by side
 
 
 def page_of(folder, language, name):
@@ -220,7 +220,7 @@ def english_page(folder):
 
 
 def test_english_pages_are_what_they_were(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_in, "links", lambda unit: [])  # a course may be public
+    monkeypatch.setattr(open_in, "links", lambda unit: [])  # the course may have a public address
     assert english_page(tmp_path) == PAGE
     before = pages.collected()
     with translation.speaking(CHINESE):

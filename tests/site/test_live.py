@@ -1,4 +1,4 @@
-"""What widgets need in a page: scripts that parse, and every table in one file."""
+"""What widgets need in a page: scripts that parse, and each table in one file."""
 
 import base64
 import gzip
@@ -15,7 +15,7 @@ PNG = base64.b64encode(MixExplorer().png()).decode()
 
 
 def model(kind, **tables):
-    """A model as a notebook's saved state has it."""
+    """A model as in a notebook's saved state."""
     state = {"_anywidget_id": f"anatomy.widgets.{kind.__name__}", "_esm": "…", "spec": {"title": "T"}, "step": 0}
     buffers = [
         {"path": ["tables", n], "encoding": "base64", "data": base64.b64encode(b).decode()} for n, b in tables.items()

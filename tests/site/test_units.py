@@ -1,4 +1,4 @@
-"""A unit's page: the released text beside the outputs of the solved notebook, and no solution."""
+"""A unit's page: the released text next to the outputs of the solved notebook, and no solution."""
 
 import nbformat
 import pytest
@@ -11,7 +11,7 @@ STUB = "raise NotImplementedError"
 
 
 def books(output="tensor(7.4)", shown="words @ weights"):
-    """(released, executed) of a unit with one exercise and one cell that shows something."""
+    """(released, executed) notebooks of a unit with one exercise and one cell with output."""
 
     def made(solve):
         cells = [

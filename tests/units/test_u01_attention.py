@@ -1,4 +1,4 @@
-"""Unit 01: the numbers in its prose, the claims on trial, and its experiments."""
+"""Unit 01: the numbers in its text, the claims on trial, and its experiments."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Unit 02: the numbers and verdicts of its text, computed; and its bandwidth experiment."""
+"""Unit 02: computes the numbers and verdicts of its text, and tests its bandwidth experiment."""
 
 import math
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_the_claim_about_operations_is_decided_by_the_recording():
     record = recorded("norm_bandwidth")
     row = next(r for r in record["rows"] if r["tokens"] == 1024 and r["dtype"] == "float32")
     at, d = row["ns_per_entry"], row["d"]
-    assert at["x·x + x"] < 1.2 * at["copy"]  # operations on the way cost nothing
+    assert at["x·x + x"] < 1.2 * at["copy"]  # extra operations in a pass cost nothing
     assert at["fused LayerNorm"] < 1.5 * at["copy"]  # "about as long"
     assert at["fused LayerNorm"] < at["RMSNorm by steps"] < at["LayerNorm by steps"]
     per_operation, per_pass = at["matrix product"] / (2 * d), at["copy"] / 2
@@ -96,7 +96,7 @@ def test_measure_times_what_it_is_given():
         return x
 
     times = norm_bandwidth.measure({"mine": norm}, tokens=8, d=16, repeats=3)
-    assert calls == [((8, 16), (16,), (16,), False)] * 5  # two to warm up
+    assert calls == [((8, 16), (16,), (16,), False)] * 5  # two of them warm up
     assert set(times) == {"copy", "times 2", "x·x + x", "matrix product", "fused LayerNorm", "mine"}
     assert all(t >= 0 for t in times.values())
     slow = lambda: sum(range(20_000))

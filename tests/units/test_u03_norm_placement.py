@@ -1,4 +1,4 @@
-"""Unit 03: the numbers in its prose, the verdicts of its claims on trial, and its experiments."""
+"""Unit 03: the numbers in its text, the verdicts of its claims on trial, and its experiments."""
 
 import math
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_gains_are_those_of_the_initialization():
 
 
 def test_the_puzzle_is_told_from_the_recording():
-    """A stalls in every recorded run; B and C learn, C in all of them."""
+    """In the recorded runs, A always stalls; B and C learn, C in every run."""
     told = record.facts(warmup_data())
     assert told["post_none"]["stalled"] == told["post_none"]["of"] >= 3 and told["post_none"]["min"] > 2.7
     assert told["post_warm"]["stalled"] == 0 and told["post_warm"]["median"] < 0.5
@@ -101,7 +101,7 @@ def test_the_puzzle_is_told_from_the_recording():
 
 
 def test_the_final_norm_keeps_logits_from_growing_with_depth():
-    """As the notebook's cell: a fresh stack, with its final norm and without."""
+    """As in the notebook's cell: a fresh stack with and without its final norm."""
     stream, logits, losses = {}, {}, {}
     for depth in (6, 24, 96):
         torch.manual_seed(0)
@@ -140,7 +140,7 @@ def test_recorded_gradients_say_what_the_verdict_says():
     assert told["last_post_over_pre"] == pytest.approx(8, abs=1)
     ratio = lambda name, init, width: [c[0] / c[-1] for c in data["inits"][name][init][width][96]]
     assert all(0.9 < r < 1.1 for width in (32, 128) for r in ratio("Post-LN", "normal 0.02", width))
-    # The third claim: Pre-LN's first layer gets more than its last, except with small weights.
+    # The third claim: Pre-LN's first layer gets a larger gradient than its last, except with small weights.
     assert all(
         r > 5 for init in ("Xavier", "He", "twice Xavier") for width in (32, 128) for r in ratio("Pre-LN", init, width)
     )
@@ -220,7 +220,7 @@ def test_recorded_warm_up_says_what_the_text_says():
 
 
 def test_recorded_depth_says_what_the_verdict_says():
-    """Models of equal loss: what stands in the way of a fair comparison is that one kind is trained better."""
+    """Compares models of equal loss, since the comparison is unfair if one kind is trained better."""
     data = effective_depth.recorded()
     fresh = {n: [c[-1] for c in data["fresh"][n]["48"]] for n in ("Post-LN", "Pre-LN")}
     assert max(fresh["Pre-LN"]) < 0.25 < 0.7 < min(fresh["Post-LN"])

@@ -1,4 +1,4 @@
-"""Unit 04: the numbers and verdicts of its text, computed; and its experiments."""
+"""Unit 04: computes the numbers and verdicts of its text, and tests its experiments."""
 
 import math
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_gelu_gaps_and_the_wrong_constant():
     assert math.isclose(wrong, 7.5e-2, rel_tol=0.01)
     assert says(f"the error is {round(wrong / gap.max().item(), -1):.0f} times smaller with it")
     coarse = (act.gelu(LINE) - LINE * torch.sigmoid(1.702 * LINE)).abs().max().item()
-    assert math.isclose(coarse, 0.02, rel_tol=0.05)  # said in a mistake's message
+    assert math.isclose(coarse, 0.02, rel_tol=0.05)  # a mistake's message says so
 
 
 def test_swish_limits():
@@ -85,7 +85,7 @@ def test_recorded_comparison_is_fair_and_says_where_it_ran():
     chosen, fresh = ({len(row["losses"]) for row in part} for part in (rows, compared))
     assert min(chosen) >= 3 and min(fresh) >= 5 and len(chosen) == len(fresh) == 1
     assert record["made"]["seeds"] == list(range(max(chosen) + max(fresh))), "those that are compared are fresh ones"
-    for row in compared:  # at the rate that was best on the seeds that chose
+    for row in compared:  # at the rate that was best on the seeds for choosing
         tried = [r for r in rows if r["variant"] == row["variant"]]
         assert row["lr"] == min(tried, key=lambda r: sum(r["losses"]))["lr"]
     made = record["made"]
@@ -93,7 +93,7 @@ def test_recorded_comparison_is_fair_and_says_where_it_ran():
 
 
 def test_student_t_and_what_many_comparisons_ask():
-    for freedom, quantile in ((4, 2.776445), (7, 2.364624), (100, 1.983972)):  # two-sided 5 %, from any table
+    for freedom, quantile in ((4, 2.776445), (7, 2.364624), (100, 1.983972)):  # two-sided 5 %, from a table
         assert math.isclose(ffn_variants.limit(1, freedom), quantile, abs_tol=1e-4)
         assert math.isclose(ffn_variants.outside(quantile, freedom), 0.05, abs_tol=1e-5)
     assert ffn_variants.limit(55, 7) > ffn_variants.limit(10, 7) > ffn_variants.limit(1, 7)
@@ -101,7 +101,7 @@ def test_student_t_and_what_many_comparisons_ask():
 
 
 def test_what_the_verdicts_on_the_comparison_say():
-    """The words of the text that the build does not fill in."""
+    """Checks words of the text that the build does not fill in."""
     found = facts("ffn_variants")
     best = {row["variant"]: sum(row["losses"]) for row in recorded("ffn_variants")["compared"]}
     offered = ("ReLU", "GELU", "GLU", "SwiGLU", "bilinear")
@@ -216,7 +216,7 @@ def test_two_mistakes_at_once_are_named_one_after_the_other():
 
 
 def test_of_two_mistakes_that_fit_the_nearer_one_is_named():
-    """Both give 10923 for 10922.67; of these only one also agrees wherever this learner is right."""
+    """Both give 10923 for 10922.67, but only one also agrees in each case where this learner is right."""
 
     def rounds_once(d_model, multiple_of=1):
         if d_model < 1 or multiple_of < 1:

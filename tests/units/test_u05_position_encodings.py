@@ -1,4 +1,4 @@
-"""Unit 05: the numbers in its prose, the claims on trial, and agreement with Hugging Face's code."""
+"""Unit 05: the numbers in its text, the claims on trial, and agreement with Hugging Face's code."""
 
 import math
 from pathlib import Path
@@ -203,7 +203,7 @@ def test_rows_of_64_places_look_up_27_of_t5s_buckets():
 
 
 def test_a_bucket_that_is_not_looked_up_keeps_its_first_value():
-    """On every processor: no gradient, and a decay of 0 is 0."""
+    """True on every processor: its gradient is 0, and the decay of 0 is 0."""
     torch.manual_seed(0)
     model, _ = length.train(TRAINED["T5 bias"](), steps=3, rows=4)
     table = model.scheme.bias.table.weight

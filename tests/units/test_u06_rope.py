@@ -1,4 +1,4 @@
-"""Unit 06: numbers in the prose, verdicts of the claims on trial, the memory game's dealing and schemes."""
+"""Unit 06: numbers in the text, verdicts of the claims on trial, the memory game's dealing and schemes."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-# -- numbers in the prose -------------------------------------------------------------------------------------------
+# -- numbers in the text --------------------------------------------------------------------------------------------
 
 
 def test_wavelengths_that_the_text_names():
@@ -51,7 +51,7 @@ def test_partial_example():
 
 
 def test_score_of_many_angles_never_returns():
-    """The plot's alt text: with 64 features and base 10,000 the score of a vector with itself stays below 1."""
+    """As the plot's alt text says, with 64 features and base 10,000 the score of a vector with itself stays below 1."""
     scores = torch.cos(torch.arange(1.0, 200)[:, None] * rope.rope_frequencies(64)).mean(1)
     assert scores.max() < 0.97
 
@@ -79,7 +79,8 @@ def test_with_one_map_the_shear_fails_and_with_two_it_works():
 
 
 def test_the_start_can_be_put_into_the_weights():
-    """A family that starts at any invertible matrix is relative if it is turns behind that matrix; scores stay."""
+    """A family that applies rotations after an invertible start matrix is relative; moving that matrix into the weights
+    keeps the scores."""
     A, _ = torch.linalg.qr(torch.randn(4, 4, dtype=torch.float64, generator=generator(2)))
     start, q, k = (torch.randn(4, 4, dtype=torch.float64, generator=generator(i)) for i in (3, 4, 5))
     family = powers(A) @ start
@@ -191,7 +192,7 @@ def test_a_learned_table_ends_at_the_trained_length():
 
 
 def test_live_run_solves_the_trained_length_and_yarn_the_long_one():
-    """What the notebook runs: 200 steps, a few seconds."""
+    """Runs the notebook's training: 200 steps, a few seconds."""
     model, _ = length.train(Scheme(turn=rope.apply_rope))
     plain = length.test(model, accuracy_by_position)
     yarn = rope_scaling.yarn_frequencies(32, 10000.0, 4, 64)
@@ -265,7 +266,7 @@ def test_why_some_survive():
 
 
 def test_rows_of_far_distances_are_the_ones_that_training_never_touches():
-    """The ablation draws anew what has no gradient on rows of the trained length, and all of it up to the last."""
+    """The ablation redraws exactly the rows that get no gradient at the trained length, up to the last distance."""
     for make in script.CLIPPED.values():
         torch.manual_seed(0)
         score = make(4 * length.TRAINED)

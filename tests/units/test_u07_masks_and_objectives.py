@@ -1,4 +1,4 @@
-"""Unit 07: the numbers in its prose, the claims on trial, the leak experiment."""
+"""Unit 07: the numbers in its text, the claims on trial, the leak experiment."""
 
 import math
 from pathlib import Path
@@ -155,7 +155,7 @@ def test_t5s_setting_in_tokens():
 
 
 def test_a_mismatch_with_the_closing_sentinel_is_found():
-    """Inputs with one gap more than the targets fill: its sentinel is the one that closes the targets."""
+    """The inputs have one gap more than the targets fill, and its sentinel is the one that closes the targets."""
     with pytest.raises(ValueError, match="inputs hold more sentinels"):
         ref.restore_spans(torch.tensor([1, 99, 2, 98]), torch.tensor([99, 7, 98]), 99)
 
@@ -188,7 +188,7 @@ def test_two_towers_do_not_see_each_other():
 
 
 def test_a_learner_who_lacks_one_check_is_told_so():
-    """Mistakes without any check fail there too, but their masks are wrong."""
+    """Mistakes without any check fail the same case, but their masks are wrong."""
 
     def unchecked_below(T, S=None):
         S = T if S is None else S

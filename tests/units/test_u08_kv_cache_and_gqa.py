@@ -1,4 +1,4 @@
-"""Unit 08: numbers in the prose, and the verdicts of the claims on trial."""
+"""Unit 08: numbers in the text, and the verdicts of the claims on trial."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,7 +64,7 @@ def test_a_whole_step_on_a_full_card():
 
 
 def test_a_shared_prompt_is_stored_once(answers):
-    """Eight requests, 1,000 tokens in common, 200 each of their own; blocks of 16 as section 12 lays them."""
+    """Eight requests share 1,000 tokens and have 200 tokens each of their own; blocks of 16 as in section 12."""
     per_token = gqa.kv_bytes_per_token(32, 8, 128)
     assert 8 * 1200 * per_token == 1_258_291_200 and 2600 * per_token == 340_787_200
     full = 1000 // 16
@@ -97,7 +97,7 @@ def test_deepseek_v3_has_671_billion_parameters():
 
 
 def test_recorded_decode_reads_less_with_fewer_heads_and_copying_costs():
-    """True of any device: short texts are ruled by the cost of starting a kernel, so order is asked of the longest."""
+    """True on any device. Starting a kernel dominates the time of short texts, so only the longest are compared."""
     record = recorded("decode")
     rows, H = record["rows"], record["setting"]["H"]
     longest = {r["G"]: r for r in rows if r["S"] == max(r["S"] for r in rows)}
@@ -108,7 +108,7 @@ def test_recorded_decode_reads_less_with_fewer_heads_and_copying_costs():
 
 
 def test_recorded_dots_keep_to_the_roof_and_sharing_moves_them_right():
-    """As the unit draws them, with the reference's costs. What a chip's own memory holds may be read a bit faster."""
+    """As drawn in the unit, with the reference's costs. Data in a chip's own memory may be read slightly faster."""
     peak, bandwidth, dots = measured(recorded("roofline"), intensity.attention_cost)
     *decoding, prefill = dots.values()
     assert len(decoding) == 3 and decoding == sorted(decoding) and prefill > decoding[-1], "right and up, MHA to MQA"
@@ -117,7 +117,7 @@ def test_recorded_dots_keep_to_the_roof_and_sharing_moves_them_right():
 
 
 def test_the_store_saves_time_and_the_clock_is_not_fooled_by_threads():
-    """In a notebook torch has all threads; the experiments set one, or waiting for the others would be counted."""
+    """In a notebook torch uses all threads; the experiments use one, since their clock would count waiting threads."""
     torch.set_num_threads(2)
     try:
         *_, last = writing_times(cached_attention, [32, 128])
@@ -159,7 +159,7 @@ def test_one_large_channel_spoils_scales_per_token():
     assert error[-1] > 2 * error[-2]
 
 
-# The unit's own answers, as a learner who has solved everything runs them
+# The unit's own answers, as run by a learner who has solved everything
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,7 @@ def test_answer_of_the_rolling_window_equals_the_banded_forward(answers, plan, s
 @given(plan=plans(), seed=seeds, offset=st.integers(0, 500))
 @drawn
 def test_answer_with_positions_equals_the_full_forward_at_any_offset(answers, plan, seed, offset):
-    """A text that starts behind ``offset`` hidden tokens has the same scores: only distances count."""
+    """A text that starts after ``offset`` hidden tokens has the same scores, since only distances count."""
     q, k, v = draw(seed, 3, 1, 2, T, 2)
     at = offset + torch.arange(T)
     turned = [answers.rotate(x, at) for x in (q, k)]
@@ -247,7 +247,7 @@ def test_answer_of_the_pages_gives_the_tokens_back(answers, length, block, seed)
 
 
 def test_claims_stand_as_quoted_and_their_verdicts_hold(answers):
-    """22, 23, 24, 40 and 42 of the claims on trial."""
+    """Tests numbers 22, 23, 24, 40 and 42 in the list of claims."""
     for quote in (
         "The LLaMA series uses GQA: where there are fewer key-value heads than heads, `repeat_kv` copies",
         "Per token, each layer stores 2·H·D numbers, H being the attention heads",

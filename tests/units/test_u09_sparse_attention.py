@@ -1,4 +1,4 @@
-"""Unit 09: numbers in the prose, verdicts of the claims on trial, its experiments, less work in less time."""
+"""Unit 09: numbers in the text, verdicts of the claims on trial, its experiments, less work in less time."""
 
 import math
 from pathlib import Path
@@ -25,7 +25,7 @@ def gen(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-# -- numbers in the prose -------------------------------------------------------------------------------------------
+# -- numbers in the text --------------------------------------------------------------------------------------------
 
 
 def test_puzzle_just_reaches_the_first_word():
@@ -80,7 +80,7 @@ def test_what_grows_linearly_and_what_does_not():
     def growth(count, n=512):
         return count(4 * n) / count(n)
 
-    # As the unit counts them, without masks.
+    # Counted as in the unit, without masks.
     far = lambda n, s: sum(i // s + 1 for i in range(n))
     for n, s in ((64, 8), (60, 7)):
         assert ref.local_causal_pairs(n, s) + far(n, s) == sum(int(m.sum()) for m in ref.strided_masks(n, s))
@@ -131,7 +131,7 @@ def test_recording_says_its_device_and_shows_what_the_text_says():
 
 
 def test_recorded_kernel_does_the_same_arithmetic_with_fewer_bytes():
-    """What section 4 says of attention without a mask, as a formula and by the kernel, and of the causal kernel."""
+    """Checks section 4 on attention without a mask, by formula and by kernel, and on the causal kernel."""
     record = recorded("sparse_attention")
     found, s = sparse_facts(record), record["setting"]
     rows = {r["way"]: r for r in record["rows"] if r["T"] == s["longest_dense"]}
@@ -178,7 +178,7 @@ def test_window_times_measures_both_and_their_gap():
 
 
 def learners_local_attention():
-    """The function that the notebook's solution defines, taken from its source with what it needs."""
+    """(local_attention, attention) from the source of the solved notebook."""
     start, end = "def local_attention(", '# %% [markdown] hints="sparse.local_attention"'
     body = PROSE[PROSE.index(start) : PROSE.index(end)]
     setup = PROSE[PROSE.index("def attention(") : PROSE.index("def stack(")]
@@ -188,7 +188,7 @@ def learners_local_attention():
 
 
 def test_the_notebooks_window_is_faster_than_dense_at_4096():
-    """16 times fewer scores; a third of the time leaves ample room for a busy machine."""
+    """It computes 16 times fewer scores; the limit of a third of the time leaves ample room for a busy machine."""
     local, dense = learners_local_attention()
     (row,) = sparse.window_times(dense, ref.local_causal_mask, local, [4096], 128)
     assert row["gap"] < 1e-4 and row["gathered"] < row["dense"] / 3, row

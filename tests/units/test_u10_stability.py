@@ -1,4 +1,4 @@
-"""Unit 10: the loss spike of its text, the recorded runs beside it, and the numbers of its claims."""
+"""Unit 10: the loss spike in its text, the recorded runs, and the numbers of its claims."""
 
 import ast
 import json
@@ -22,18 +22,18 @@ CHANGES = spikes.remedies(
 )
 FACTS = script.facts(recorded("loss_spike"))
 SOURCE = (ROOT / "solutions" / "10-stability.py").read_text(encoding="utf-8")
-pytestmark = pytest.mark.xdist_group("unit-10")  # the runs are trained once
+pytestmark = pytest.mark.xdist_group("unit-10")  # so that the runs are trained once
 
 
 @pytest.fixture(scope="module")
 def runs():
-    """Two seeds, the second of which the notebook does not use."""
+    """Runs with two seeds; the notebook uses only the first."""
     names = ("nothing", "a tenth of the rate", "QK-norm", "z-loss", "decay on matrices", "decay on gains too")
     return {(name, seed): spikes.train(seed, **CHANGES[name]) for name in names for seed in (0, 1)}
 
 
 def alarms(run, healthy):
-    """As in the notebook, taken from its text."""
+    """The notebook's function of that name, taken from its source."""
     cell = re.search(r"^def alarms\(.*?(?=\n\n# %%)", SOURCE, re.M | re.S).group()
     space = {"runs": {"a tenth of the rate": healthy}}
     exec(compile(ast.parse(cell), "alarms", "exec"), space)
@@ -45,18 +45,18 @@ def largest_score(row):
 
 
 def ends(remedy):
-    """Mean of the last 20 losses of the recorded runs, seed by seed."""
+    """Mean of the last 20 losses of each recorded run, in the order of seeds."""
     rows = [r for r in recorded("loss_spike")["rows"] if r["remedy"] == remedy]
     return [spikes.end([float(v) for v in r["loss"].split()]) for r in sorted(rows, key=lambda r: r["seed"])]
 
 
 def test_the_puzzle_tells_the_run_as_it_is(runs):
-    """Up to step 40 every processor gives the same run; what comes after is told from the recording."""
+    """Up to step 40 every processor gives the same run; the text takes later steps from the recording."""
     losses = runs["nothing", 0]["loss"]
     told = list(FACTS["puzzle"].values())
     assert told == pytest.approx([losses[i] for i in (0, 20, 30, 40)], abs=0.02)
     assert told[0] > 2.7 and max(told[2:]) < 0.1, "the rule was learned"
-    assert spike_height(losses) > 0.5 and spikes.end(losses) > 0.1  # recorded, eight seeds: 0.71 and 0.11 at least
+    assert spike_height(losses) > 0.5 and spikes.end(losses) > 0.1  # at least 0.71 and 0.11 in the eight recorded seeds
     rows = [r for r in recorded("loss_spike")["rows"] if r["remedy"] == "nothing"]
     assert all(spike_height([float(v) for v in r["loss"].split()]) > 0.5 for r in rows), "it climbs in every run"
     assert sum(end > 0.05 for end in ends("nothing")) >= 7
@@ -102,7 +102,7 @@ def test_what_is_told_of_decay_and_clipping_is_what_was_recorded():
 
 
 def test_live_and_recorded_runs_are_the_same_experiment(runs):
-    """The first steps agree to the digits that were kept; later the smallest rounding makes them part."""
+    """The first steps agree to the recorded digits; later, rounding makes the runs diverge."""
     record = recorded("loss_spike")
     assert record["remedies"] == list(CHANGES) and len(record["made"]["seeds"]) == 8
     for name, seed in runs:

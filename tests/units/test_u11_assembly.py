@@ -1,4 +1,4 @@
-"""Unit 11: numbers in the prose, what a decoder owes its reader, and equality with Hugging Face."""
+"""Unit 11: numbers in the text, guarantees of a decoder, and equality with Hugging Face."""
 
 import re
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_puzzle_and_the_published_sizes(answers):
 
 
 def test_what_shared_heads_free_the_vocabulary_takes():
-    """The sentence below the experiment: both are 0.8 billion."""
+    """Checks the sentence below the experiment: both are 0.8 billion."""
     freed = size(Decoder, **LLAMA) - size(Decoder, **LLAMA | {"n_kv_heads": 8})
     taken = size(Decoder, **LLAMA | {"vocab": 128_256}) - size(Decoder, **LLAMA)
     assert round(freed / 1e9, 1) == round(taken / 1e9, 1) == 0.8
@@ -104,7 +104,7 @@ def test_the_released_cells_bring_and_an_unwritten_one_counts_as_not_written(ans
         assert verdict.score == 0 and verdict.mistakes[0].name == "generic.not_written"
 
 
-# What a decoder owes its reader
+# Guarantees of a decoder
 
 T = 7
 WIRINGS = ("pre", "post", "inside", "both")
@@ -133,7 +133,7 @@ def model(answers, seed, placement, position, window):
 )
 @settings(max_examples=40, deadline=None)
 def test_chunks_and_padding_change_nothing(answers, plan, pads, placement, position, window, seed):
-    """In any chunks, beside any neighbors: each text's logits are those of the text alone."""
+    """In any chunks and next to any other texts, each text's logits equal those of the text alone."""
     decoder = model(answers, seed, placement, position, window)
     ids = torch.randint(11, (3, T))
     real = torch.arange(T) >= torch.tensor(pads)[:, None]
@@ -168,7 +168,7 @@ def test_answers_equal_the_reference(answers, placement, position, window, seed)
 
 
 def test_only_rope_does_not_mind_counted_padding(answers):
-    """The prediction about places that count padding."""
+    """Checks the prediction about positions that count padding."""
     shifts = {}
     for position in ("rope", "learned"):
         decoder = model(answers, 0, "pre", position, None)
@@ -184,12 +184,12 @@ def test_only_rope_does_not_mind_counted_padding(answers):
     assert shifts["rope"] < 1e-4 and shifts["learned"] > 0.1
 
 
-# The real ones
+# Models of Hugging Face
 
 
 @pytest.mark.parametrize("family", ["llama", "mistral", "qwen2"])
 def test_the_answers_are_hugging_faces_models(answers, family):
-    """Same weights, strict load, logits within rounding, the same generated tokens."""
+    """The weights are the same and load strictly, logits agree within rounding, and generated tokens are equal."""
     pytest.importorskip("transformers")
     found = compare.compare(family, answers.Decoder, rename)
     assert found.equal, found
@@ -206,7 +206,7 @@ def test_a_count_leaves_the_default_device_as_it_was():
 
 
 def test_a_variant_is_one_method(answers):
-    """Qwen 3 by the subclass that the text shows."""
+    """Builds Qwen 3 with the subclass that the text shows."""
     pytest.importorskip("transformers")
     cell = next(c for c in PROSE.split("\n# %%") if "class HeadNorm" in c)
     space = dict(vars(answers))

@@ -1,4 +1,4 @@
-"""Unit 12: numbers in the prose, the verdicts, and what the unit's own answers do on real text and a real model."""
+"""Unit 12: numbers in the text, the verdicts, and the unit's own answers on real text and a real model."""
 
 import copy
 import json
@@ -108,7 +108,7 @@ def test_counting_speaks_better_with_longer_contexts(answers):
 
 
 def test_merges_are_the_library_s(answers):
-    """On the part of the text that the notebook takes; tests/reference compares all of them."""
+    """Compares them on the notebook's part of the text; tests/reference compares all of them."""
     text, n = corpus.training_text()[:16_000], 768
     theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
     theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -173,7 +173,7 @@ WAYS_TO_CUT = {
 
 
 def cutting(cut):
-    """The exercise for sorted logits, with one way to tell which tokens top-p removes."""
+    """An answer to the exercise in which ``cut`` decides which of the sorted tokens top-p removes."""
 
     def distribution(logits, temperature=1.0, top_k=None, top_p=None):
         if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
@@ -208,7 +208,7 @@ def test_the_token_that_is_lost_is_named_however_it_is_added():
 @given(seed=seeds, T=st.integers(1, 6), padding=st.integers(0, 4))
 @drawn
 def test_the_toys_are_decoders(answers, seed, T, padding):
-    """A cache changes nothing, padding changes nothing, and rounding what is stored does."""
+    """A cache changes nothing, padding changes nothing, but rounding the cache's contents does."""
     g = torch.Generator().manual_seed(seed)
     ids = torch.randint(16, (2, T), generator=g)
     once = answers.generate(toys.decoder, ids, 5, largest)

@@ -1,6 +1,6 @@
-"""What unit 12 does with a model beside training it: speaking, breaking, longer texts, speed; and the head that copies.
+"""What unit 12 does with a model besides training: speaking, breaking, longer texts, speed; and the head that copies.
 
-The models are the reference's decoder, tiny and untrained or the shipped one. What recordings say is held here too.
+The models are the reference's decoder, tiny and untrained or the shipped one. Recorded results are checked here too.
 """
 
 import copy
@@ -42,7 +42,7 @@ def ids():
 
 @pytest.fixture
 def shown(monkeypatch):
-    """What a cell displays: a list of bundles, one for each place, as it was last."""
+    """The displays of a cell: a list of places, each with its latest bundle."""
     places = []
 
     class Place:
@@ -88,7 +88,7 @@ def test_a_broken_model_computes_something_else_and_the_whole_one_stays(model, i
 
 
 class Other(Attention):
-    """Attention with one line changed, as a learner could have it wrong."""
+    """Attention with one line changed, as in a learner's mistake."""
 
     wrong = ""
 
@@ -113,7 +113,7 @@ def test_breaking_from_outside_equals_the_wrong_line(model, ids, name):
     wrong.load_state_dict(model.state_dict())
     broken = breaking.broken(model, TINY, name)
     torch.testing.assert_close(logits(broken, ids), logits(wrong, ids), rtol=1e-4, atol=1e-5)
-    # With a cache, token by token, too.
+    # Also with a cache, token by token.
     past, pieces = [None, None], [[], []]
     with torch.no_grad():
         for t, (i, m) in itertools.product(range(ids.shape[1]), enumerate((broken, wrong))):
@@ -123,7 +123,7 @@ def test_breaking_from_outside_equals_the_wrong_line(model, ids, name):
 
 
 def test_residual_norms_and_blocks_are_what_they_say(model, ids):
-    """Written out on the parts."""
+    """Compares with the same change written out with the model's parts."""
     x = model.embeddings(ids, None)
     mask = torch.ones(9, 9).tril().bool()
     positions = torch.arange(9)
@@ -145,7 +145,7 @@ def test_residual_norms_and_blocks_are_what_they_say(model, ids):
 
 
 class Renamed(Attention):
-    """A learner's layer: other names of arguments, called by name."""
+    """A learner's layer: its arguments have different names."""
 
     def forward(self, h, may_look=None, places=None, before=None):
         return super().forward(h, may_look, places, before)
@@ -210,7 +210,7 @@ def test_squeezed_positions_are_divided(model, ids):
 
 
 def test_a_further_rotation_gives_the_frequencies_that_are_wanted(model, ids):
-    """YaRN from outside, against attention that turns by YaRN's frequencies itself."""
+    """Compares YaRN added from outside with attention that itself rotates by YaRN's frequencies."""
     D, base, s = TINY["head_dim"], TINY["base"], 4
     frequencies = rope_scaling.yarn_frequencies(D, base, s, 16)
     factor = rope_scaling.yarn_temperature(s)
@@ -330,7 +330,7 @@ def test_a_head_that_is_off_adds_nothing():
 
 
 def test_circles_lie_where_the_score_looks():
-    """The picture's circles are the places that the score adds up."""
+    """The picture's circles are at the places that the score adds up."""
     import matplotlib.pyplot as plt
 
     _, ids = induction.look(induction.Copier(apply_rope))
@@ -345,7 +345,7 @@ def test_circles_lie_where_the_score_looks():
     assert counted.tolist() == [1] * 12 + [2] * 12
 
 
-# -- what recordings say -----------------------------------------------------------------------------------------------
+# -- recorded results --------------------------------------------------------------------------------------------------
 
 
 def test_every_seed_of_two_layers_has_an_induction_head_and_no_control_has():

@@ -1,4 +1,4 @@
-"""What unit 13 says in words: sizes, laws, adapters, steps, by references, recordings and its own answers."""
+"""Unit 13: statements on sizes, laws, adapters and steps, checked by references, recordings and its own answers."""
 
 import math
 import re
@@ -82,7 +82,7 @@ def test_aspect_ratios_that_the_verdict_counts():
 def test_forward_takes_two_and_backward_four_and_attention_the_rest():
     short, long = (scaling.training_step(d=192, layers=1, length=n, batch=1) for n in (16, 192))
     for counted, length in ((short, 16), (long, 192)):
-        rest = 4 * length * 192 / (12 * 192**2)  # scores and sums, per parameter and token
+        rest = 4 * length * 192 / (12 * 192**2)  # scores and weighted sums, per parameter and token
         assert counted["forward"] == pytest.approx(2 + rest) and counted["backward"] == pytest.approx(2 * (2 + rest))
     assert scaling.training_step(layers=1, length=512, batch=1)["forward"] == pytest.approx(2.22, abs=0.005)
 
@@ -94,7 +94,7 @@ def test_days_of_the_puzzle(answers):
 
 
 def tables():
-    """(sizes, budgets by approach) as the text has them."""
+    """(sizes, budgets by approach) from the text."""
     cell = next(c for c in PROSE.split("\n# %%") if "budgets = {" in c)
     space = {"torch": torch, "fit_power_law": reference.fit_power_law, "allocate": reference.allocation}
     exec(cell.split("\n", 1)[1].split("\nfor name, law")[0], space)
@@ -102,7 +102,7 @@ def tables():
 
 
 def test_published_tables_give_the_papers_exponents_and_hold_no_slip():
-    """Table 2 of arXiv:2203.15556 says 0.50, 0.49 and 0.46; 6·N·D of table 3 is its FLOPs but for rounding."""
+    """Table 2 of arXiv:2203.15556 says 0.50, 0.49 and 0.46; 6·N·D of table 3 equals its FLOPs except for rounding."""
     sizes, budgets = tables()
     laws = [reference.fit_power_law(torch.tensor(C, dtype=torch.float64), sizes) for C in budgets.values()]
     assert [round(law.exponent, 2) for law in laws] == [0.50, 0.49, 0.46]

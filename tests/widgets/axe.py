@@ -1,21 +1,21 @@
-"""axe-core in a page: what it finds against WCAG 2.2 A and AA and against good practice.
+"""axe-core in a page: violations of WCAG 2.2 A and AA and of good practice.
 
-The script comes out of the package axe-playwright-python; nothing is fetched.
+The script comes from the package axe-playwright-python; nothing is downloaded.
 """
 
 from axe_playwright_python.base import AXE_SCRIPT
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-# Rules that are left out on the bare stage, each with its reason.
+# Rules that do not apply to the bare stage, each with its reason.
 NOT_ON_STAGE = {
     "region": "landmarks are the page's that a widget stands in; the saved page has its own and is asked for them",
 }
 
 
 def violations(page, within=None, without=()):
-    """A line for each rule that is broken: its name, how often, the first place, and why. Empty when all is well.
+    """A line for each broken rule: its name, how often, the first place, and why. Empty if there is none.
 
-    within: CSS selector of a part of the page; rules for whole pages are asked of whole pages only
+    within: CSS selector of a part of the page; without it, rules about whole pages are checked as well
     without: names of rules to leave out
     """
     if not page.evaluate("() => Boolean(window.axe)"):
@@ -30,7 +30,7 @@ def violations(page, within=None, without=()):
 
 
 def passed(page):
-    """Names of the rules that found something to look at, and were kept."""
+    """Names of the rules that found something to check, and passed."""
     page.evaluate(AXE_SCRIPT)
     found = page.evaluate("(tags) => axe.run(document, {runOnly: {type: 'tag', values: tags}})", TAGS)
     return {rule["id"] for rule in found["passes"]}

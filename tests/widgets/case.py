@@ -1,4 +1,4 @@
-"""A widget as a learner meets it."""
+"""A widget as the learner sees it."""
 
 import functools
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ UNLABELED = ".ta-svg text:not(.ta-strong)"
 
 @dataclass(frozen=True)
 class Case:
-    """A widget, the arguments that hold right functions, and its controls.
+    """A widget, the arguments with right functions, and its controls.
 
     controls: (role, accessible name, trait, key that moves it[, state in which it can be moved])
-    silent: traits that change the picture and leave the readout as it is
-    crowded: states in which the drawing has the most to show
+    silent: traits that change the picture but not the readout
+    crowded: states in which the drawing shows the most
     drawn: the texts that must not overlap (letters at the tips of arrows may)
     """
 
@@ -32,7 +32,7 @@ class Case:
 
     @functools.cached_property
     def usual(self):
-        """The widget in its first state, made once: the page has its own copy of the state."""
+        """The widget in its first state, created once: each page has its own copy of the state."""
         return self.make()
 
     def stubs(self, **state):

@@ -1,4 +1,4 @@
-"""The cases of all widgets: each stands in its widget's folder, and is found there."""
+"""The cases of all widgets; each is in the folder of its widget."""
 
 from importlib import import_module
 from pathlib import Path

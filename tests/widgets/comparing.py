@@ -1,12 +1,12 @@
-"""Pictures of widgets, and how far two of them differ.
+"""Pictures of widgets, and how much two of them differ.
 
-A picture is the widget on a bare stage, without its words: other fonts move pixels, and nothing else does. The words
-are kept beside it, each with the place where it stands. ``python -m tests.widgets.comparing`` (make pictures) draws
-and stores all pictures anew; look at them before you commit them.
+A picture shows the widget on a bare stage, without its words: otherwise other fonts would move pixels. The words are
+stored next to it, each with its position. ``python -m tests.widgets.comparing`` (make pictures) draws and stores all
+pictures anew; look at them before you commit them.
 
-Two pictures are the same when their pixels are, or when pixelmatch (YIQ distance 0.1, anti-aliasing left out) counts
+Two pictures are the same if their pixels are equal, or if pixelmatch (YIQ distance 0.1, anti-aliasing ignored) counts
 at most 8 that differ: a lost arrow head is 21, lost dashes of a short arrow are 14, and a share of the whole picture
-would hide them. Real processors and versions of Chromium have differed by none.
+would hide them. Across the processors and Chromium versions tried so far, no pixels differed.
 """
 
 import argparse
@@ -25,16 +25,16 @@ from .stages import CALM, Stages
 
 STORED = Path(__file__).parent / "pictures"
 SCHEMES, WIDTHS = ("light", "dark"), (390, 820, 1400)
-THRESHOLD, MOST = 0.1, 8  # of pixelmatch; pixels
-NEAR = 2  # pixels that a word may stand elsewhere: half a line of text is more
-# One font, so that lines break alike on every machine with fonts-dejavu-core; transparent letters take their room.
+THRESHOLD, MOST = 0.1, 8  # pixelmatch's color distance; pixels
+NEAR = 2  # pixels by which a word may move: less than half a line of text
+# One font, so that lines break alike on each machine with fonts-dejavu-core; transparent letters keep their space.
 WORDLESS = f"""{CALM}
 .ta, .ta * {{ font-family: "DejaVu Sans" !important; font-variant-ligatures: none !important;
   -webkit-text-fill-color: transparent !important; text-shadow: none !important; }}
 .ta svg text, .ta svg tspan {{ fill: transparent !important; stroke: transparent !important; }}
 .ta ::marker {{ color: transparent !important; }}
 """
-# Every word of a drawing, with the point that it hangs from; of the rest only what is in sight, in order.
+# All words of a drawing, with their anchor points; of other texts only the visible ones, in order.
 WORDS = """() => {
   const root = document.querySelector('.ta');
   const origin = root.getBoundingClientRect();
@@ -54,21 +54,21 @@ WORDS = """() => {
   return {drawn, said};
 }"""
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[−+]?\d+)?")
-NOISE = 1e-5  # what float32 leaves where nothing should be; it differs between processors
+NOISE = 1e-5  # float32 noise instead of zero; it differs between processors
 
 
 def file_of(name, scheme, width):
-    """Where a picture is stored."""
+    """Path of a stored picture."""
     return STORED / f"{name}-{scheme}-{width}.png"
 
 
 def words_of(name):
-    """Where the words of a widget's pictures are stored."""
+    """Path of the stored words of a widget's pictures."""
     return STORED / f"{name}.json"
 
 
 def shown(stages, name, scheme, width):
-    """The page in which that picture is taken."""
+    """The page of which that picture is taken."""
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     return stages.showing(CASES[name].usual, WORDLESS, **options)
 
@@ -85,7 +85,7 @@ def words(page):
 
 
 def packed(image):
-    """PNG bytes of the image, lossless: with a palette where 256 colors are enough."""
+    """Lossless PNG bytes of the image, with a palette if 256 colors are enough."""
     colors = image.getcolors(256)
     if colors:
         palette = sorted(color for _, color in colors)
@@ -99,8 +99,8 @@ def packed(image):
 
 
 def differing(expected, got):
-    """(number of pixels that differ, image that shows them). Only the part that is not equal is compared by
-    pixelmatch, with a margin for its neighbors."""
+    """(number of pixels that differ, image that shows them). pixelmatch compares only the part that is not equal, with
+    a margin for its neighbors."""
     if expected.size != got.size:
         size = tuple(map(max, expected.size, got.size))
         expected, got = (_on_paper(image, size) for image in (expected, got))
@@ -116,16 +116,16 @@ def differing(expected, got):
 
 
 def _on_paper(image, size):
-    # Magenta stands in no widget: what one picture has and the other lacks differs everywhere.
+    # No widget contains magenta: where only one of the pictures has pixels, they all differ.
     paper = Image.new("RGB", size, "#ff00ff")
     paper.paste(image)
     return paper
 
 
 def verdict(name, scheme, width, got, folder, expected=None):
-    """One sentence where the picture is not the stored one, else "".
+    """One sentence if the picture differs from the stored one, else "".
 
-    Expected, got and difference are then written to ``folder``, which the sentence names.
+    In that case, writes expected, got and difference to ``folder``, which the sentence names.
     """
     stored = file_of(name, scheme, width)
     if expected is None:
@@ -150,7 +150,7 @@ def verdict(name, scheme, width, got, folder, expected=None):
 
 
 def other_words(expected, got):
-    """Sentences on words that are missing, new, or stand elsewhere. A number may differ by one in its last digit."""
+    """Sentences on words that are missing, new, or moved. A number may differ by one in its last digit."""
     found = []
     for kind in ("drawn", "said"):
         before, now = (_texts(side[kind]) for side in (expected, got))
@@ -173,7 +173,7 @@ def _texts(items):
 
 
 def _less(some, others):
-    """What is left of ``some`` when each of ``others`` took one away: itself, else one that differs in numbers."""
+    """Removes each of ``others`` from ``some``: the same text if present, else one that differs only in numbers."""
     left, spare = list(some), []
     for text in others:
         left.remove(text) if text in left else spare.append(_without_numbers(text))
@@ -196,7 +196,7 @@ def _alike(one, other):
 
 
 def _step(text):
-    """One in the last digit that is shown; of a whole number, which counts something, nothing."""
+    """One unit in the last digit shown; 0 for whole numbers, which are counts."""
     digits, _, power = text.partition("e")
     decimals = digits.partition(".")[2]
     return 10.0 ** (int(power.replace("−", "-") or 0) - len(decimals)) if decimals else 0.0
@@ -207,7 +207,7 @@ def _value(text):
 
 
 def renew(stages, names):
-    """Stores the pictures and the words of these widgets; yields (name, files, bytes)."""
+    """Stores the pictures and the words of these widgets; yields (name, number of files, bytes)."""
     STORED.mkdir(exist_ok=True)
     for name in names:
         kept, total = {}, 0
@@ -218,7 +218,7 @@ def renew(stages, names):
                     if scheme == SCHEMES[0]:
                         kept[str(width)] = words(page)
                 path = file_of(name, scheme, width)
-                # An equal picture keeps its bytes: another version of the library may pack it otherwise.
+                # Keep the bytes of an equal picture: another version of the library may pack it differently.
                 same = path.exists() and Image.open(path).convert("RGB").tobytes() == _pixels(data)
                 if not same:
                     path.write_bytes(data)
@@ -233,7 +233,7 @@ def _pixels(data):
 
 
 def abandoned():
-    """Stored files of which no widget knows."""
+    """Stored files that belong to no widget."""
     known = {file_of(n, s, w).name for n in CASES for s in SCHEMES for w in WIDTHS} | {words_of(n).name for n in CASES}
     return sorted(path for path in STORED.glob("*") if path.name not in known)
 

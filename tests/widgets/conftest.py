@@ -1,4 +1,4 @@
-"""Chromium for the widget tests, and pages in it that are used again and again."""
+"""Chromium for the widget tests, and pages in it that are reused."""
 
 import functools
 from contextlib import ExitStack
@@ -11,14 +11,14 @@ from .stages import Pages, Stages, state_of
 
 @pytest.fixture(scope="package")
 def browser():
-    """Chromium, started once for all of these tests: none of them runs an event loop of its own."""
+    """Chromium, started once for all of these tests: none of them runs its own event loop."""
     with launched() as running:
         yield running
 
 
 @pytest.fixture(scope="package")
 def stages(browser):
-    """Pages for widgets by themselves: ``with stages.showing(widget) as page``."""
+    """Pages for single widgets: ``with stages.showing(widget) as page``."""
     return Stages(browser)
 
 
@@ -30,7 +30,7 @@ def pages(browser):
 
 @pytest.fixture
 def draw(stages):
-    """draw(esm, css, state, **options) → page with what that script draws; the test fails on any error of a script."""
+    """draw(esm, css, state, **options) → page with the script's drawing; the test fails on any JavaScript error."""
     with ExitStack() as open_:
         yield lambda *what, **options: open_.enter_context(
             stages.drawing(*what, **{"viewport": {"width": 900, "height": 800}, **options})
@@ -47,7 +47,7 @@ def stage(draw):
 def saved(tmp_path_factory):
     """saved(name, stubs=False) → the page that save_html writes of that widget, or of its most crowded state without
     functions; written once."""
-    from .cases import CASES  # here, so that a case that cannot be imported is missing in its own tests alone
+    from .cases import CASES  # here, so that a case that fails to import only breaks its own tests
 
     folder = tmp_path_factory.mktemp("saved")
 

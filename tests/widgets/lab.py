@@ -1,7 +1,7 @@
-"""A JupyterLab on a free loopback port, with config, runtime and home of its own, and Chromium to drive it.
+"""A JupyterLab on a free loopback port, with its own config, runtime and home, and Chromium to drive it.
 
-It is started as ``make lab`` starts it (anatomy.app.lab), so that a test meets what a learner meets. Used
-by the browser tests and by benchmarks/widget_latency.py::
+It starts as ``make lab`` starts it (anatomy.app.lab), so that tests see what learners see. Used by the browser tests
+and by benchmarks/widget_latency.py::
 
     with start_lab(folder) as url, sync_playwright() as pw:
         browser = pw.chromium.launch(**chromium())
@@ -28,7 +28,7 @@ from anatomy.app import lab
 
 from autograder import ROOT
 
-# Only what a headless run needs: no sandbox (containers have no user namespaces), no traffic of its own.
+# Only what a headless run needs: no sandbox (containers have no user namespaces), no background network traffic.
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -44,7 +44,7 @@ _KERNEL_IDLE = """() => {
 }"""
 
 
-# Asked four times a second: it copies no outputs, which hold whole widgets and pictures.
+# Polled four times a second: it copies no outputs, which contain whole widgets and pictures.
 HAVE_RUN = """() => {
   const { content, context } = window.jupyterapp.shell.currentWidget;
   const cells = [...content.model.cells].filter((cell) => cell.type === 'code');
@@ -55,7 +55,7 @@ HAVE_RUN = """() => {
 
 
 class NoChromium(RuntimeError):
-    """Chromium is not installed; the message says how to get it."""
+    """Chromium is not installed; the message says how to install it."""
 
 
 def chromium():
@@ -71,7 +71,7 @@ def chromium():
 
 @contextmanager
 def launched():
-    """Chromium, running, through Playwright's synchronous interface; where it is not installed the test fails."""
+    """Running Chromium, through Playwright's synchronous interface; fails the test if Chromium is not installed."""
     import pytest
     from playwright.sync_api import sync_playwright
 
@@ -86,7 +86,7 @@ def launched():
 
 
 def free_port():
-    """A port that nobody listens on just now."""
+    """A port that is currently free."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
@@ -94,13 +94,13 @@ def free_port():
 
 @contextmanager
 def start_lab(folder, timeout=60, python=None, kernels=None, extension=()):
-    """Serve ``folder``; yields the address. Raises RuntimeError.
+    """Serves ``folder``; yields the address. Raises RuntimeError.
 
     Args:
-        python: of an environment that holds JupyterLab and the course; without it, this one and the checkout's course.
+        python: that of an environment with JupyterLab and the course; default: this one and the checkout's course.
         kernels: more kernels by name, each the Python of another environment.
-        extension: files, relative to the repository, that kernels import by their bare names; each kernel loads the
-            last of them at its start.
+        extension: files, relative to the repository, that kernels can import by their bare names; each kernel loads the
+            last of them when it starts.
     """
     private = Path(tempfile.mkdtemp(prefix="lab-"))
     for file in extension:
@@ -163,35 +163,35 @@ def start_lab(folder, timeout=60, python=None, kernels=None, extension=()):
         try:
             server.wait(15)
         except subprocess.TimeoutExpired:
-            os.killpg(server.pid, signal.SIGKILL)  # its own session, so nobody else's processes
+            os.killpg(server.pid, signal.SIGKILL)  # it has its own session, so no other processes are killed
             server.wait()
         shutil.rmtree(private, ignore_errors=True)
 
 
 def open_notebook(page, url, name, timeout=60_000, where="doc"):
-    """Open a notebook of the served folder and wait for its idle kernel; where: "lab" with all around it."""
+    """Opens a notebook of the served folder and waits for its idle kernel; where: "lab" for the whole JupyterLab."""
     page.goto(f"{url}/{where}/tree/{name}")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=timeout)
     page.wait_for_function(_KERNEL_IDLE, timeout=timeout)
 
 
 def run_all(page):
-    """Start all cells; the caller waits for what they show."""
+    """Starts all cells; the caller waits for their output."""
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
 
 
 def wait_until_run(page, timeout=300_000):
-    """Waits until every code cell has run, or one has failed."""
+    """Waits until all code cells have run, or one has failed."""
     page.wait_for_function(HAVE_RUN, timeout=timeout, polling=250)
 
 
 def shut_down_kernel(page):
-    """Shut down the kernel of the notebook on show."""
+    """Shuts down the kernel of the current notebook."""
     page.evaluate("async () => { await window.jupyterapp.shell.currentWidget.context.sessionContext.shutdown() }")
 
 
 def write_notebook(path, *cells):
-    """A notebook of code cells, with fixed ids."""
+    """Writes a notebook of code cells with fixed ids."""
     import nbformat
 
     book = nbformat.v4.new_notebook(

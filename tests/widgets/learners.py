@@ -1,4 +1,4 @@
-"""A function that is not written yet, as a stub leaves it."""
+"""A function that is not written yet, like the stub of an exercise."""
 
 
 def unfinished(*args, **kwargs):

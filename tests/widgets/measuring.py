@@ -1,6 +1,6 @@
-"""What is measured in a page of a widget: contrast, sizes of letters and targets, what sticks out, series in gray."""
+"""Measurements in a widget's page: contrast, sizes of letters and targets, overflow, series in grayscale."""
 
-# Letters in CSS px as they are seen: an SVG that shrinks takes its letters with it. → [[px, text], …] under `least`.
+# Letter sizes in CSS px as displayed: a shrunken SVG shrinks its letters. → [[px, text], …] below `least`.
 SMALL_LETTERS = """(least) => [...document.querySelectorAll('.ta *')].flatMap((e) => {
   const own = [...e.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
   if (!own || e.closest('option') || !e.checkVisibility({visibilityProperty: true})) return [];
@@ -9,7 +9,7 @@ SMALL_LETTERS = """(least) => [...document.querySelectorAll('.ta *')].flatMap((e
   return px < least - 0.05 ? [[+px.toFixed(1), e.textContent.trim().slice(0, 40)]] : [];
 })"""
 
-# Contrast of every letter with what is behind it. → [[contrast, text, px], …] of all words in sight.
+# Contrast of all letters with their background. → [[contrast, text, px], …] of all visible words.
 CONTRAST = """() => {
   const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
   const light = (rgb) => rgb.slice(0, 3).map((v) => v / 255)
@@ -34,7 +34,7 @@ CONTRAST = """() => {
   return found;
 }"""
 
-# What the page would have to be scrolled sideways for. Parts that scroll by themselves keep theirs. → [[px out, what]]
+# Elements that need sideways scrolling, except inside parts that scroll themselves. → [[px out, name], …]
 STICKING_OUT = """() => {
   const held = (e) => {
     for (let p = e.parentElement; p && p !== document.body; p = p.parentElement) {
@@ -53,9 +53,9 @@ STICKING_OUT = """() => {
   return page > 0 && !out.length ? [[page, 'the page']] : out;
 }"""
 
-# Targets of the pointer under `least` px. The area that takes the pointer counts: of a check box its label too, of a
-# shape what elementsFromPoint finds. Parts that are `ta-touch` alone have the cursor over their picture as another way,
-# and words in a line of text are as wide as they are: only their height is asked for (WCAG 2.5.8 asks for neither).
+# Pointer targets below `least` px. The area that takes the pointer counts: for a check box also its label, for a shape
+# the points where elementsFromPoint finds it. Parts that are only `ta-touch` can also be reached with the cursor on
+# their picture, and words in a line of text are as wide as they are: only their height counts (WCAG exempts both).
 SMALL_TARGETS = """(least) => {
   const reach = (e, box) => [[1, 0], [0, 1]].map(([dx, dy]) => {
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
@@ -88,9 +88,9 @@ SMALL_TARGETS = """(least) => {
   return found;
 }"""
 
-# Classes that stand for a series: two of them in one drawing must be told apart without their colors.
+# Classes that mark a series: two of them in one drawing must be distinguishable without their colors.
 SERIES = ("one", "two", "fill-one", "fill-two", "mine", "reference", "ghost", "open-two", "good", "bad")
-# Every look that a series has in a drawing; the tip of an arrow is its shaft's, which may be dashed.
+# All styles of each series in a drawing; the tip of an arrow belongs to its shaft, which may be dashed.
 # → [[drawing, series, look], …]
 LOOKS = """(series) => {
   const numbers = (color) => color.match(/[\\d.]+/g)?.map(Number) ?? [0, 0, 0, 0];
@@ -126,18 +126,18 @@ LOOKS = """(series) => {
   return Object.values(found);
 }"""
 
-LEAST_GRAY = 1.8  # contrast of two grays that a print tells apart beside each other
+LEAST_GRAY = 1.8  # contrast of two grays that are distinguishable side by side in print
 WIDER = 1.5
 
 
 def gray_contrast(one, other):
-    """Contrast of two relative luminances, as WCAG computes it: what is left of two colors on a gray print."""
+    """Contrast of two relative luminances, as WCAG computes it: the contrast of two colors in a grayscale print."""
     low, high = sorted((one, other))
     return (high + 0.05) / (low + 0.05)
 
 
 def told_apart(one, other):
-    """Why two looks differ without color: a word, or "" where they do not."""
+    """The feature by which two looks differ without color: a word, or "" if there is none."""
     for name in ("shape", "open", "pattern", "dashes", "outline"):
         if one[name] != other[name]:
             return name
@@ -148,7 +148,7 @@ def told_apart(one, other):
 
 
 def alike_in_gray(looks):
-    """A line for each pair of series in one drawing that a gray print does not tell apart."""
+    """A line for each pair of series in one drawing that are not distinguishable in a grayscale print."""
     found = []
     for i, (where, name, look) in enumerate(looks):
         for there, other, seen in looks[i + 1 :]:

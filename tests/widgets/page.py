@@ -1,14 +1,14 @@
-"""Reading and moving a widget in a page, as a person does."""
+"""Reading and operating a widget in a page, as a person does."""
 
 
 def find(page, role, name):
-    """The control itself; of radio buttons the one that is chosen, which is where the tab key lands."""
+    """The control itself; for radio buttons the chosen one, where the Tab key lands."""
     control = page.get_by_role(role, name=name, exact=True)
     return control.locator("input:checked") if role == "group" else control
 
 
 def settle(page):
-    """Two frames: one for the drawing that was asked for, one for it to be on the screen."""
+    """Waits two frames: one for the requested drawing, one for it to appear on the screen."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
@@ -17,10 +17,10 @@ def trait(page, name):
 
 
 def said(page):
-    """What a screen reader hears."""
+    """The text that a screen reader announces."""
     return page.locator(".ta [aria-live=polite]").text_content()
 
 
 def words(page):
-    """The verdicts beside the numbers."""
+    """The verdicts next to the numbers."""
     return page.locator(".ta-word").all_text_contents()

@@ -1,7 +1,7 @@
-"""Stages: bare pages, each with one widget on it, drawn by its own script with a fake model.
+"""Stages: bare pages, each with one widget drawn by its own script with a fake model.
 
-To open a page costs thirty times what it costs to draw a widget in it. So a few pages are kept open, and widgets are
-put on them one after the other: what a widget or a test leaves in a page is cleared away before the next one comes.
+Opening a page costs thirty times as much as drawing a widget in it. So a few pages stay open, and widgets are put on
+them one after the other: whatever a widget or a test leaves in a page is cleared before the next one.
 """
 
 import base64
@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 
 from .page import settle
 
-# What moves or blinks by itself, and would give another picture or another color each time.
+# Turns off everything that moves or blinks by itself, which would make each picture or color different.
 CALM = """.ta, .ta *, .ta *::before, .ta *::after {
   animation: none !important; transition: none !important; caret-color: transparent !important;
 }"""
@@ -74,7 +74,7 @@ window.clear = () => {
 
 
 def state_of(widget):
-    """The traits that the page reads, with tables in base64."""
+    """The traits that the page reads, with the tables in base64."""
     state = {name: getattr(widget, name) for name in ("spec", "notice", "mistake", "step", *widget.controls)}
     return {**state, "tables": tables_of(widget)}
 
@@ -84,22 +84,22 @@ def tables_of(widget):
 
 
 def set_state(page, state):
-    """Sets traits as Python would, and waits for the picture."""
+    """Sets traits as Python would, and waits for the drawing."""
     page.evaluate("(state) => Object.entries(state).forEach(([k, v]) => model.set(k, v))", state)
     settle(page)
 
 
 class Pages:
-    """Pages of a browser that are used again and again. Two of a kind stay open."""
+    """Pages of a browser that are reused. Two of a kind stay open."""
 
     def __init__(self, browser):
         self.browser, self.kept = browser, {}
 
     @contextmanager
     def page(self, viewport, color_scheme="light", reduced_motion="no-preference", **lasting):
-        """A page for as long as it is needed; whoever takes it clears it. lasting: what a context can't change later.
+        """Lends a page; the borrower must clear it. lasting: options that a context can't change later.
 
-        It counts as a failure if a script in it raised anything, or wrote an error on the console.
+        Fails if a script in the page raised an error or wrote one to the console.
         """
         kept = self.kept.setdefault(tuple(sorted(lasting.items())), [])
         page = kept.pop() if kept else self._new(viewport, **lasting)
@@ -113,7 +113,7 @@ class Pages:
             page.mouse.move(0, 0)
             assert not page.errors, page.errors
         except BaseException:
-            page.context.close()  # whatever state it is in
+            page.context.close()  # its state is unknown
             raise
         if len(kept) < 2:
             kept.append(page)
@@ -134,22 +134,22 @@ class Pages:
 
 
 class Stages(Pages):
-    """The same, for what a widget's script draws."""
+    """Pages with a widget's drawing, cleared after each use."""
 
     def showing(self, widget, css="", **options):
-        """A page with the widget drawn, at rest; css comes after the widget's own."""
+        """A page with the widget drawn, at rest; css is added after the widget's own."""
         options = {"viewport": {"width": 820, "height": 900}, "reduced_motion": "reduce", **options}
         return self.drawing(widget._esm, widget._css + css, state_of(widget), **options)
 
     @contextmanager
     def drawing(self, esm, css, state, around="", **options):
-        """A page with what that script draws; around: HTML that stands before it."""
+        """A page with that script's drawing; around: HTML placed before it."""
         with self.page(**options) as page:
             page.evaluate("(given) => put(given)", {"css": css, "state": state, "esm": esm, "around": around})
             settle(page)
             yield page
             page.evaluate("() => clear()")
-            # After a click Chromium shows no focus that a script sets until a key is pressed, nor the next widget's.
+            # After a click, Chromium hides focus that a script sets until a key is pressed, even on the next widget.
             page.keyboard.press("Shift")
 
     def _new(self, viewport, **lasting):
@@ -160,6 +160,6 @@ class Stages(Pages):
 
 @contextmanager
 def on_stage(browser, widget, css="", **options):
-    """A page with that widget which nobody has used before."""
+    """A new page with that widget."""
     with closing(Stages(browser)) as stages, stages.showing(widget, css, **options) as page:
         yield page

@@ -1,4 +1,4 @@
-"""The control of predictions and recap questions, its script alone in Chromium: keyboard, names, what is announced."""
+"""The control for predictions and recap questions, its script alone in Chromium: keyboard, names, announcements."""
 
 import pytest
 from anatomy.notebook.question import Question
@@ -36,7 +36,7 @@ RIGHT = {
 
 @pytest.fixture
 def ask(draw):
-    """ask(*items, states=…, **context options) → page with the control drawn."""
+    """ask(*items, states=…, **context options) → page with the control."""
 
     def show(*items, states=None, around="", **options):
         state = {
@@ -58,7 +58,7 @@ def committed(page):
 
 
 def answer(page, **states):
-    """What Python sends back: new states, each with the number of the commit that it answers."""
+    """Sends Python's reply: new states, each with the number of the commit that it answers."""
     page.evaluate(
         """(states) => { const n = model.get('commit').n || 0;
       const fresh = Object.fromEntries(Object.entries(states).map(([k, v]) => [k, {...v, n}]));
@@ -88,7 +88,7 @@ def test_choose_commit_see_by_keyboard_alone(ask):
     assert committed(page) == {"key": "q1", "value": "by 5θ", "n": 2}
     answer(page, q1=RIGHT)
     assert said(page) == "✓ Right. R(12 − 7)."
-    # The place in the page is kept, though the question is closed now: the next tabs lead on from it.
+    # Focus keeps its place in the page, though the question is closed now: the next Tab continues from it.
     assert page.evaluate("() => document.activeElement.getAttribute('role')") == "status"
     assert page.get_by_role("radio", name="by 12θ").is_disabled() and page.get_by_role("button").count() == 1
     page.keyboard.press("Tab")

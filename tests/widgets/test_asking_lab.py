@@ -1,4 +1,4 @@
-"""Predictions in a real JupyterLab: the waiting result comes by itself, and a page without a kernel reads as text."""
+"""Predictions in a real JupyterLab: the waiting result appears by itself, and a page without a kernel reads as text."""
 
 import json
 
@@ -21,7 +21,7 @@ CELLS = {
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    """A notebook in its unit's folder, beside a small course; predictions are waited for."""
+    """A notebook in its unit's folder, next to a small course; results wait for predictions."""
     monkeypatch.setenv("ANATOMY_ASSETS", str(write(tmp_path / "assets")))
     monkeypatch.delenv("ANATOMY_RUN_ALL", raising=False)
     path = tmp_path / "root" / "06-rope" / "06-rope.ipynb"
@@ -71,7 +71,7 @@ def test_predict_then_see_and_come_back_the_next_day(browser, book):
         assert "42" in result.inner_text() and "waits" not in result.inner_text()
 
         save(page)
-        page.reload()  # the kernel lives on, and so do the controls
+        page.reload()  # the kernel keeps running, and so do the controls
         cell(page, "quiz").get_by_role("radio", name="by 5θ").wait_for(timeout=60_000)
         cell(page, "quiz").get_by_role("radio", name="by 5θ").press("Space")
         page.keyboard.press("Enter")
@@ -83,9 +83,9 @@ def test_predict_then_see_and_come_back_the_next_day(browser, book):
         page = browser.new_context(viewport={"width": 1200, "height": 800}).new_page()
         open_notebook(page, url, "06-rope/06-rope.ipynb")
         cell(page, "quiz").get_by_text("Which turn is left?").wait_for()
-        # After a reload JupyterLab no longer knows which output to draw again: this answer came after one.
+        # After a reload JupyterLab no longer knows which output to redraw: this answer was given after one.
         cell(page, "quiz").get_by_text("To answer, run this cell.").wait_for()
-        page.wait_for_timeout(1500)  # by now JupyterLab has looked for the widgets of yesterday
+        page.wait_for_timeout(1500)  # by now JupyterLab has looked for the widgets of the earlier session
         kept = cell(page, "predict-rope-p2")
         assert kept.locator("li strong", has_text="rescues <all>").is_visible() and "Kept:" in kept.inner_text()
         assert cell(page, "predict-rope-p2").get_by_text("What does PI do?").is_visible()

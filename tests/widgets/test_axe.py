@@ -1,7 +1,7 @@
-"""axe-core finds nothing against any widget, the class report and the feedback page (test_saved.py: nor a saved page).
+"""axe-core finds no violation in any widget, the class report or the feedback page (test_saved.py: or a saved page).
 
-It looks at each in light and in dark, on a wide page and on a phone; at widgets also in the states that show more:
-a notice, a failed check, an answered question, the crowded ones. Ink on an SVG, which axe cannot judge, is measured in
+It checks each in light and in dark, on a wide page and on a phone; widgets also in the states that show more: a notice,
+a failed check, an answered question, the crowded ones. Ink on an SVG, which axe cannot judge, is measured in
 test_saved.py, sizes in test_room.py.
 """
 

@@ -1,4 +1,4 @@
-"""What every widget leaves in a notebook and in a page of its own, read without a browser."""
+"""The output that each widget leaves in a notebook and in a page of its own, read without a browser."""
 
 import base64
 import io
@@ -10,7 +10,7 @@ from PIL import Image
 from .cases import CASES
 
 EACH = pytest.mark.parametrize("name", CASES)
-# What would load something from elsewhere; url(#…) names a shape of the same drawing.
+# Text that would load something from elsewhere; url(#…) names a shape of the same drawing.
 REACHES = re.compile(r"""https?:|src=["']?//|@import|integrity=|url\((?!#)""")
 
 
@@ -54,4 +54,4 @@ def test_template_keeps_the_alt_text(tmp_path):
     page, _ = exporter.from_notebook_node(book)
     assert BeautifulSoup(page, "html.parser").img["alt"] == 'a "curve" that <falls>'
     plain, _ = HTMLExporter(template_name="lab").from_notebook_node(book)
-    assert "falls" not in plain  # the day this fails, nbconvert does it by itself and the template can go
+    assert "falls" not in plain  # once this fails, nbconvert keeps the text itself and the template can go

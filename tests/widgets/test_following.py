@@ -1,4 +1,4 @@
-"""Widgets follow the checks: what they take over, which mistake they name, and what they leave alone. No browser."""
+"""Widgets follow the checks: the functions they take over, the mistake they name, what they leave alone. No browser."""
 
 import functools
 import gc
@@ -31,12 +31,12 @@ AVERAGE = "start.weighted_average"
 
 @pytest.fixture(autouse=True)
 def nobody_else():
-    """The widgets of other tests, which ipywidgets keeps alive, do not follow."""
+    """Keeps the widgets of other tests, which ipywidgets keeps alive, from following."""
     following._live.clear()
 
 
 def named(fn, name):
-    """The function or class under the name that the exercise asks for, as in a learner's notebook."""
+    """The function or class, renamed to the name that the exercise asks for, as in a learner's notebook."""
     if inspect.isclass(fn):
         return type(name, (fn,), {})
 
@@ -49,17 +49,17 @@ def named(fn, name):
 
 
 def as_written(exercise, implementation):
-    """target → function, all new objects."""
+    """target → function, each a new object."""
     return {t: named(fn, t) for t, fn in exercise.functions(implementation).items()}
 
 
 def names_of(widget):
-    """What a class of widgets can show."""
+    """The names of functions that a class of widgets can show."""
     return widget.names if widget.keyed or hasattr(widget, "names") else (widget.function_name,)
 
 
 def make(widget, functions):
-    """A widget that shows those of the functions that it can."""
+    """A widget with those of the functions that it can show."""
     given = {k: v for k, v in functions.items() if k in names_of(widget)}
     if widget.__name__ == "CacheStepper":
         return widget(**given)
@@ -67,7 +67,7 @@ def make(widget, functions):
 
 
 def checked(exercise, functions):
-    """What ``check`` does, without its display."""
+    """Does the same as ``check``, without its display."""
     verdict = checks.evaluate(exercise.id, *functions.values())
     following.after_check(verdict, functions)
     return verdict
@@ -87,7 +87,7 @@ FEEDS = [
     for exercise in dict.fromkeys(map(records.exercise_of, names_of(case.widget)))
     if exercise
 ]
-TOLD = 3  # mistakes of an exercise that a widget is to tell: the words come from one place for all of them
+TOLD = 3  # mistakes per exercise that a widget must name: the texts of all come from one place
 EACH = pytest.mark.parametrize("name, task", FEEDS, ids=[f"{n}-{e}" for n, e in FEEDS])
 
 
@@ -104,7 +104,7 @@ def test_nothing_is_said_of_functions_that_pass(name):
 
 @EACH
 def test_a_widget_names_the_mistake_until_the_check_passes(name, task):
-    """Made of a stub it shows the reference; a mistake is told in words; a pass takes it away."""
+    """With a stub it shows the reference; a mistake is described in words; a pass removes the description."""
     widget, exercise = CASES[name].widget, exercises.get(task)
     made = make(widget, {t: named(unwritten, t) for t in exercise.targets})
     assert "not written yet" in made.notice and made.mistake == ""
@@ -112,7 +112,7 @@ def test_a_widget_names_the_mistake_until_the_check_passes(name, task):
     assert checked(exercise, right).passed
     assert made.notice == "" and made.mistake == "" and all(map(made.own, made.given()))
     fresh = make(widget, right)
-    fresh.close()  # stays as it is
+    fresh.close()  # so that it stays as it is
     assert made.tables == fresh.tables and fresh.mistake == ""
     told = 0
     for mutant in exercise.mutants:
@@ -121,7 +121,7 @@ def test_a_widget_names_the_mistake_until_the_check_passes(name, task):
         wrong = as_written(exercise, mutant.fn)
         verdict = checked(exercise, wrong)
         if not made.mistake:
-            continue  # the mistake is in a function that this widget does not show, or cannot be drawn
+            continue  # this widget does not show the wrong function, or cannot draw it
         told += verdict.mistakes[0].message[:100] in made.mistake
         assert made.alt.startswith(made.mistake.replace("\n", " ")) and made.mistake.startswith("Your ")
     assert told
@@ -131,10 +131,10 @@ def test_a_widget_names_the_mistake_until_the_check_passes(name, task):
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_in_the_picture_and_on_the_page(name, tmp_path):
-    """Of one exercise that feeds the widget: where its words come from makes no difference to either."""
+    """Uses one exercise per widget: the source of the text makes no difference to picture or page."""
     widget, exercise = CASES[name].widget, exercises.get(dict(FEEDS)[name])
     fresh = make(widget, as_written(exercise, exercise.reference))
-    fresh.close()  # stays as it is
+    fresh.close()  # so that it stays as it is
     made = make(widget, as_written(exercise, exercise.reference))
     for mutant in exercise.mutants:
         checked(exercise, as_written(exercise, mutant.fn))
@@ -150,7 +150,7 @@ def test_a_mistake_is_in_the_picture_and_on_the_page(name, tmp_path):
 
 @EACH
 def test_a_widget_made_of_a_wrong_function_says_so_at_once(name, task):
-    """Where it holds all functions of the exercise; else it says what their last check said."""
+    """If it has all functions of the exercise; else it shows the result of their last check."""
     widget, exercise = CASES[name].widget, exercises.get(task)
     for mutant in exercise.mutants:
         wrong = as_written(exercise, mutant.fn)
@@ -259,7 +259,7 @@ def test_what_cannot_be_drawn_is_said_in_one_sentence_and_nothing_is_raised(fn, 
     assert made.tables["out"] == made.tables["ref_out"]
     assert capsys.readouterr() == ("", "") and torch.equal(torch.random.get_rng_state(), state)
     exercise = exercises.get(AVERAGE)
-    checked(exercise, as_written(exercise, exercise.reference))  # the mended function comes back
+    checked(exercise, as_written(exercise, exercise.reference))  # the corrected function is shown again
     assert made.notice == "" and made.own("weighted_average")
 
 
@@ -325,7 +325,7 @@ def test_verdicts_are_kept_as_long_as_the_function():
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """A shell as in a notebook's kernel, of which only the events are real."""
+    """A shell as in a notebook's kernel; only its events are real."""
     shell = SimpleNamespace(kernel=object())
     shell.events = EventManager(shell, available_events)
     monkeypatch.setattr(following, "_shell", lambda: shell)

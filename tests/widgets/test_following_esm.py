@@ -1,4 +1,4 @@
-"""What the check says, in the page: the banner comes and goes with its trait, above the picture, in both themes."""
+"""The check's message in the page: the banner follows its trait, is above the picture, and works in both themes."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_the_banner_follows_the_trait(stage, name):
 
 
 def test_a_mark_stands_before_each_mistake(stage):
-    """The color alone says nothing."""
+    """Color must not be the only sign."""
     page = stage(CASES["MixExplorer"].usual)
     page.evaluate("(text) => model.set('mistake', text)", f"{TOLD}\n{ALSO}")
     content = "(all) => all.map((e) => getComputedStyle(e, '::before').content)"

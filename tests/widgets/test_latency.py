@@ -1,4 +1,4 @@
-"""What benchmarks.widget_latency measures is there: a slow drawing is slow, a missing way is left out."""
+"""benchmarks.widget_latency measures correctly: slow drawings are slow, missing kinds of input are left out."""
 
 import random
 
@@ -19,7 +19,7 @@ from benchmarks.widget_latency_page import (
     ways,
 )
 
-SLOW = 60  # ms that a drawing is held up by
+SLOW = 60  # ms of delay for a slow drawing
 BUSY = f"const until = performance.now() + {SLOW}; while (performance.now() < until);"
 
 
@@ -70,7 +70,7 @@ def test_what_changes_nothing_is_not_counted(opened):
     found = Found("hover")
     assert not act(page, found, lambda: page.mouse.move(500, 390), random.Random(0))
     assert (found.pixels, found.unanswered) == ([], 1)
-    points = iter([(200, 100), (210, 100), (220, 100), (230, 100)])  # several, for a machine that is busy
+    points = iter([(200, 100), (210, 100), (220, 100), (230, 100)])  # several, in case the machine is busy
     assert any(act(page, found, lambda: page.mouse.move(*next(points)), random.Random(0)) for _ in range(4))
     assert len(found.pixels) == 1
 

@@ -1,4 +1,4 @@
-"""Tier 1, no browser: what the widgets of one function do with stubs, errors and wrong results."""
+"""Tier 1, no browser: how widgets of one function handle stubs, errors and wrong results."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
-"""Every widget looks as it did when somebody last looked at it: light and dark, on a phone, in a notebook, wide.
+"""Each widget looks as it did when its picture was last approved: light and dark, on a phone, in a notebook, wide.
 
-How pictures are taken and compared: comparing.py. ``make pictures`` stores them anew.
+comparing.py takes and compares the pictures. ``make pictures`` stores them anew.
 """
 
 import json
@@ -20,7 +20,7 @@ EACH = pytest.mark.parametrize("name", CASES)
 
 @pytest.fixture(scope="module")
 def folder():
-    """Where expected, got and difference of all that fails are written; it outlives the test."""
+    """Folder for expected, got and difference of all failures; it is kept after the test."""
     return Path(tempfile.gettempdir()) / "widget-pictures"
 
 
@@ -46,7 +46,7 @@ def test_no_picture_is_left_of_a_widget_that_is_gone():
     assert not comparing.abandoned(), "`make pictures` removes them"
 
 
-# What a change of styles or scripts may lose without anybody's noticing. Each must be there to be spoiled.
+# Changes that an edit of styles or scripts could cause without being noticed. The code must find each element.
 SPOILS = {
     "an arrow head": "document.querySelector('.ta-head').remove()",
     "the dashes of one arrow": "document.querySelector('.ta-arrow.ta-two').style.strokeDasharray = 'none'",
@@ -98,7 +98,7 @@ def test_a_lost_word_is_found(stages, what):
 
 @pytest.mark.browser
 def test_words_are_not_in_the_picture_and_their_room_is(stages, tmp_path):
-    """Other letters of the same widths move no pixel; words that take more room do."""
+    """Other letters of the same widths move no pixel; longer texts may take more room."""
     with shown(stages, "RopeExplorer", "light", 820) as page:
         before = photograph(page)
         page.evaluate("""() => {
@@ -136,7 +136,7 @@ def _drawing(*spots):
 
 @pytest.mark.parametrize("spot, least", [((30, 20, 34, 24), 25), ((0, 0, 4, 4), 25), ((55, 35, 59, 39), 25)])
 def test_pixels_are_counted_one_by_one(spot, least):
-    """Also at the edges, and with the same result as over the whole picture."""
+    """Also at the edges, and with the same result as for the whole picture."""
     from pixelmatch.contrib.PIL import pixelmatch
 
     count, picture = differing(_drawing(), _drawing(spot))

@@ -1,4 +1,4 @@
-"""What every widget promises in a browser: keys, names, themes, room, fresh tables, no leftovers."""
+"""The promises of all widgets in a browser: keys, names, themes, room, fresh tables, cleanup."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 EACH = pytest.mark.parametrize("name", CASES)
 MOVES = [(name, *control, *[{}] * (5 - len(control))) for name, case in CASES.items() for control in case.controls]
-# The name of a control: of radio buttons that of the group, which is where the tab key lands.
+# The name of a control: for radio buttons the group's, because the Tab key lands there.
 NAME = """(e) => {
   const group = e.type === 'radio' && e.closest('fieldset')?.querySelector('legend');
   return (group || e.labels?.[0])?.textContent.trim() || '';
@@ -29,7 +29,7 @@ CLASHES = """(selector) => {
 
 @pytest.mark.parametrize("name, role, label, moved, key, state", MOVES, ids=[f"{m[0]}-{m[2]}" for m in MOVES])
 def test_keyboard_moves_every_control_and_the_picture(stage, name, role, label, moved, key, state):
-    """The focus can be seen; a key changes the trait, the picture and what is read out, and is saved once."""
+    """Focus is visible; a key changes the trait, the picture and the readout, and is saved once."""
     case = CASES[name]
     page = stage(case.make(**state) if state else case.usual)
     before, picture, heard = trait(page, moved), page.locator(".ta").screenshot(), said(page)
@@ -47,7 +47,7 @@ def test_keyboard_moves_every_control_and_the_picture(stage, name, role, label, 
 
 
 def test_a_click_on_one_widget_hides_no_focus_on_the_next(stages):
-    """Chromium shows the focus that a script sets unless the mouse was used last, and pages are used again."""
+    """Chromium shows focus set by a script unless the mouse was used last, and pages are reused."""
     for click in (True, False):
         with stages.showing(CASES["ActivationExplorer"].usual) as page:
             slider = find(page, "slider", "value v")
@@ -61,8 +61,8 @@ def test_a_click_on_one_widget_hides_no_focus_on_the_next(stages):
 
 @EACH
 def test_controls_have_names_and_keep_their_keys(stage, name):
-    """All traits that can be moved are listed; every control has a name and keeps its keys from the notebook's
-    shortcuts; the tab key reaches each, and the focus can be seen there."""
+    """All traits that can be moved are listed; each control has a name and keeps its keys from the notebook's
+    shortcuts; the Tab key reaches each, with visible focus."""
     case = CASES[name]
     assert {c[2] for c in case.controls} == set(case.widget.controls)
     page = stage(case.usual)
@@ -76,7 +76,7 @@ def test_controls_have_names_and_keep_their_keys(stage, name):
 
 
 def _reached_by_tab(page, count):
-    """Names of the controls that ``count`` tabs and a few more reach; each shows its focus."""
+    """Names of the controls that ``count`` tabs and two more reach; each must show its focus."""
     reached = set()
     for _ in range(count + 2):
         page.keyboard.press("Tab")
@@ -92,8 +92,8 @@ def _reached_by_tab(page, count):
 
 @EACH
 def test_refreshed_tables_are_drawn_and_cleanup_leaves_nothing(stage, name):
-    """Stubs show the reference and say so; right functions are drawn without a notice; after cleanup there is no
-    listener, no observer and no element left."""
+    """Stubs show the reference and a notice; right functions are drawn without a notice; after cleanup no listener,
+    observer or element remains."""
     case = CASES[name]
     fresh = case.stubs()
     page = stage(fresh)
@@ -117,7 +117,7 @@ def test_python_hears_the_last_state_even_when_the_view_closes(stage, name):
         find(page, role, label).press(key)
     page.evaluate("() => cleanup()")
     saves = page.evaluate("() => model.saves")
-    assert 1 <= saves <= 3  # the last at least; fewer than three when the keys come fast
+    assert 1 <= saves <= 3  # at least the last; fewer than three if the keys come fast
     page.wait_for_timeout(400)
     assert page.evaluate("() => model.saves") == saves
 
@@ -125,7 +125,7 @@ def test_python_hears_the_last_state_even_when_the_view_closes(stage, name):
 @EACH
 @pytest.mark.parametrize("width", [900, 830])
 def test_nothing_is_cut_off_or_overlaps(stage, name, width):
-    """The page needs no sideways scrolling; no text of the drawing leaves it or lies on another."""
+    """The page needs no sideways scrolling; no text of the drawing leaves it or overlaps another."""
     case = CASES[name]
     page = stage(case.usual, viewport={"width": width, "height": 900})
     found = {}
@@ -148,7 +148,7 @@ def test_lab_theme_wins_over_the_systems(stage, name):
     assert page.locator(".ta").screenshot() != before
 
 
-THEMES = [  # where a page says its theme, the word for light, the word for dark
+THEMES = [  # where a page states its theme, the word for light, the word for dark
     ("body", "data-vscode-theme-kind", "vscode-light", "vscode-dark"),
     ("body", "data-vscode-theme-kind", "vscode-high-contrast-light", "vscode-high-contrast"),
     ("documentElement", "theme", "light", "dark"),
@@ -157,7 +157,7 @@ THEMES = [  # where a page says its theme, the word for light, the word for dark
 
 @pytest.mark.parametrize("place, name, light, dark", THEMES, ids=["VS Code", "high contrast", "Colab"])
 def test_other_pages_themes_win_over_the_systems_too(stage, place, name, light, dark):
-    """They frame outputs by themselves; a dark system says nothing of a light page around them."""
+    """These pages put outputs in frames; a dark system theme does not mean that the surrounding page is dark."""
     for system, word, want in (("dark", light, "light"), ("light", dark, "dark")):
         page = stage(CASES["MixExplorer"].usual, color_scheme=system)
         page.evaluate("([place, name, word]) => document[place].setAttribute(name, word)", [place, name, word])
@@ -167,7 +167,7 @@ def test_other_pages_themes_win_over_the_systems_too(stage, place, name, light, 
 
 @pytest.mark.parametrize("name", ["MaskExplorer", "ObjectiveLab"])
 def test_every_setting_is_drawn_and_said(stage, name):
-    """The list from end to end, each with the last value of the other controls: no error, no missing word."""
+    """All list entries, each with the smallest and largest values of other controls: no error, no missing word."""
     page = stage(CASES[name].usual)
     first = CASES[name].controls[0][2]
     count = page.locator("select option").count()

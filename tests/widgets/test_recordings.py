@@ -1,4 +1,4 @@
-"""The recordings are reproducible, and those of the repository."""
+"""The recordings are reproducible, and equal to those in the repository."""
 
 import json
 
@@ -21,5 +21,5 @@ def test_recording_is_reproducible_and_equal_to_the_committed_one(tmp_path):
         fresh, kept = load_file(tmp_path / "a" / name), load_file(committed / name)
         assert fresh.keys() == kept.keys()
         for key, value in fresh.items():
-            # Rounded from float64, so two machines may differ in the last bit of float32 and no more.
+            # Rounded from float64, so two machines may differ at most in the last bit of float32.
             assert np.allclose(value, kept[key], rtol=2e-7, atol=2e-7, equal_nan=True), (name, key)

@@ -1,4 +1,4 @@
-"""Every widget stands in all its places; where one is missing, a sentence says what to add."""
+"""Each widget is registered in all places; if one is missing, a sentence says what to add."""
 
 import re
 import tomllib
@@ -53,7 +53,7 @@ def test_there_are_widgets_to_compare():
 
 
 def test_a_wheel_takes_every_file_along():
-    """Scripts, styles and templates are package data of the folder that they lie in."""
+    """Scripts, styles and templates are package data of the folder that contains them."""
     settings = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text(encoding="utf-8"))
     data = settings["tool"]["setuptools"]["package-data"]
     wing = ROOT / "course"

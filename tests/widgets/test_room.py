@@ -1,8 +1,8 @@
-"""Every widget has room: for itself in a notebook, for its letters on a phone, for a finger, and on a gray print.
+"""Each widget has enough room: in a notebook, for its letters on a phone, for a finger, and in a grayscale print.
 
-At 820 px it is at most 600 px high, so that controls and picture are seen together. On a phone and with the page twice
-as large, nothing sticks out, letters have 11 px and more. Targets of the pointer have 24 px (WCAG 2.5.8). Series are
-told apart without their colors.
+At 820 px it is at most 600 px high, so that controls and picture are visible together. On a phone and at 200 % zoom,
+nothing overflows and letters have at least 11 px. Pointer targets have 24 px (WCAG 2.5.8). Series are distinguishable
+without their colors.
 """
 
 import pytest
@@ -24,9 +24,9 @@ from .stages import CALM, set_state
 
 EACH = pytest.mark.parametrize("name", CASES)
 HIGH, LETTER, TARGET = 600, 11, 24
-# Width of the page and device pixels per CSS pixel. 410 is 820 px with the page twice as large.
+# Width of the page and device pixels per CSS pixel. 410 is 820 px at 200 % zoom.
 NARROW = {"a phone": (390, 3), "820 px at 200 %": (410, 2)}
-NARROWEST = (320, 2)  # 640 px at 200 %: WCAG 1.4.10 asks for no less
+NARROWEST = (320, 2)  # 640 px at 200 %: WCAG 1.4.10 requires no less
 
 
 def _options(width, pixels=1):
@@ -38,7 +38,7 @@ def _height(page):
 
 
 def _measured(page):
-    """{what is wrong: places}, each empty when all is well."""
+    """{problem: places}, each empty if there is none."""
     return {
         "sticks out": page.evaluate(STICKING_OUT),
         "letters": page.evaluate(SMALL_LETTERS, LETTER),
@@ -57,7 +57,7 @@ def test_controls_and_picture_are_seen_together_and_can_be_hit(stages, name):
 @pytest.mark.browser
 @EACH
 def test_every_step_of_the_story_has_room(stages, name):
-    """Also with its question answered."""
+    """Even with its question answered."""
     found = {}
     with stages.showing(CASES[name].usual, CALM, **_options(820)) as page:
         for i, step in enumerate(CASES[name].widget.story):
@@ -104,7 +104,7 @@ def test_a_gray_print_tells_series_apart(stages, name):
     assert not found
 
 
-# ---- the measures themselves -------------------------------------------------------------------------------------
+# ---- tests of the measurements -----------------------------------------------------------------------------------
 
 SPOILS = {
     "letters": (
@@ -150,7 +150,7 @@ def test_what_is_spoiled_is_found(stages, what):
 
 @pytest.mark.browser
 def test_the_area_that_takes_the_pointer_counts(stages):
-    """A dot of 12 px with a transparent edge of 24 px around its outline can be hit well."""
+    """A dot of 12 px with a transparent outline up to 24 px is easy to hit."""
     with stages.showing(CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
         page.evaluate(HANDLE)
         page.evaluate("() => document.querySelector('.ta-svg').append(svgHandle(13))")
@@ -159,7 +159,7 @@ def test_the_area_that_takes_the_pointer_counts(stages):
 
 @pytest.mark.browser
 def test_series_of_one_shape_and_gray_are_found(stages):
-    """Two bars in the two colors of the course are the same gray; a dashed line is told from a solid one."""
+    """Bars in two of the course's colors have the same gray; a dashed line is distinguishable from a solid one."""
     with stages.showing(CASES["RopeExplorer"].usual, CALM, **_options(820)) as page:
         page.evaluate("""() => {
           const make = (tag, more) => {

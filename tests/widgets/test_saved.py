@@ -1,4 +1,4 @@
-"""A page that save_html wrote works from a file without a network and reads well: light, dark, wide, on a phone."""
+"""A page written by save_html works from a file without a network and reads well: light, dark, wide, on a phone."""
 
 from contextlib import contextmanager
 
@@ -18,7 +18,7 @@ LEAST_CONTRAST, LETTER = 4.5, 11
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_saved_page_works_and_reads_well(pages, saved, name, scheme):
-    """All that is wrong with the pages of one widget in one theme is said together."""
+    """Reports all problems of one widget's pages in one theme together."""
     found = {}
     with opened(pages, saved(name, stubs=True), scheme, "wide") as page:
         found["stubs: notice"] = [] if page.locator(".ta-notice").is_visible() else ["it is not in sight"]
@@ -35,7 +35,7 @@ def test_a_saved_page_works_and_reads_well(pages, saved, name, scheme):
 
 @contextmanager
 def opened(pages, path, scheme, size):
-    """The page, which asks for nothing else."""
+    """The page; fails if it requests anything else."""
     asked = []
     note = lambda request: asked.append(request.url)
     with pages.page(SIZES[size], color_scheme=scheme, offline=True) as page:
@@ -49,7 +49,7 @@ def opened(pages, path, scheme, size):
 
 
 def hard_to_read(page, scheme):
-    """Letters that are too pale or too small, and another theme than the system's."""
+    """Letters with too little contrast or size, and a theme that differs from the system's."""
     letters = page.evaluate(CONTRAST)
     lines = [f"“{text}” has contrast {ratio:.2f} and {px} px" for ratio, text, px in letters if _bad(ratio, px)]
     theme = page.locator(".ta").get_attribute("data-theme")
@@ -63,7 +63,7 @@ def _bad(ratio, px):
 
 
 def dead(page, control):
-    """A sentence if a key on the control changes nothing in the picture."""
+    """A sentence if a key on the control does not change the picture."""
     role, label, _, key = control[:4]
     before = page.locator(".ta").screenshot()
     find(page, role, label).press(key)

@@ -1,4 +1,4 @@
-"""Tier 1, no browser: what the widgets of several functions do with stubs, wrong names and wrong results."""
+"""Tier 1, no browser: how widgets of several functions handle stubs, wrong names and wrong results."""
 
 import numpy as np
 import pytest

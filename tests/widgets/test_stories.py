@@ -1,6 +1,6 @@
-"""The story of every widget: steps that set valid states, the picture that follows, the reply to an answer.
+"""The story of each widget: steps that set valid states, the picture that follows, the reply to an answer.
 
-Whether each answer is true is tested beside the widget, in ``tests/widgets/<name>/test_story.py``.
+``tests/widgets/<name>/test_story.py`` tests whether each answer is true.
 """
 
 import re
@@ -16,7 +16,7 @@ EACH = pytest.mark.parametrize("name", CASES)
 
 @EACH
 def test_steps_set_states_that_the_widget_takes(name):
-    """Four to six steps; the first one is the state in which the widget opens."""
+    """Four to six steps; the first is the state in which the widget opens."""
     case = CASES[name]
     steps = case.widget.story
     assert 4 <= len(steps) <= 6
@@ -41,7 +41,7 @@ def test_each_step_says_asks_and_answers(name):
 
 @EACH
 def test_every_answer_has_a_test_beside_the_widget(name):
-    """Each step is asked for by its number there, or its right answer is quoted."""
+    """The test file uses each step's number or quotes its right answer."""
     folder = Path(__file__).parent / CASES[name].widget.recording
     text = (folder / "test_story.py").read_text(encoding="utf-8")
     for i, step in enumerate(CASES[name].widget.story):
@@ -51,7 +51,7 @@ def test_every_answer_has_a_test_beside_the_widget(name):
 @EACH
 @pytest.mark.browser
 def test_the_story_is_walked_with_keys_and_answered(stage, name):
-    """Next sets the state and moves the picture along; a wrong answer says where to look, the right one why."""
+    """Next sets the state and updates the picture; a wrong answer gets a hint where to look, the right one a reason."""
     case = CASES[name]
     page = stage(case.usual)
     steps = case.widget.story
@@ -66,7 +66,7 @@ def test_the_story_is_walked_with_keys_and_answered(stage, name):
         assert trait(page, "step") == i and step.says in section.text_content()
         for name_, value in step.state.items():
             assert trait(page, name_) == value, (step.says, name_)
-        assert step.says in page.locator(".ta-readout").text_content() or i == 0  # and a screen reader hears it
+        assert step.says in page.locator(".ta-readout").text_content() or i == 0  # screen readers announce it too
         wrong = next(c for j, c in enumerate(step.choices) if j != step.answer)
         section.get_by_role("button", name=wrong, exact=True).press("Enter")
         assert f"✗ {step.look}" in section.text_content() and step.because not in section.text_content()

@@ -1,4 +1,4 @@
-"""Every picture answers the hand: a hover shows and changes nothing, a click keeps, Escape lets go, keys do as well."""
+"""Each picture reacts to the pointer: hovering shows, a click keeps, Escape releases, and keys do the same."""
 
 from itertools import product
 
@@ -21,7 +21,7 @@ def point_at(page, area, spot):
 
 
 def state(page):
-    """All traits that Python would hear of, and the picture's own name for its state."""
+    """Number of saved states, and the picture's own name for its state."""
     return page.evaluate("() => [model.saves, document.querySelector('.ta').dataset.key]")
 
 
@@ -39,7 +39,7 @@ def shown(page):
 
 @EACH
 def test_hover_shows_numbers_and_changes_no_trait(stage, name):
-    """Each area answers at some of three spots with other words; nothing is saved; leaving brings everything back."""
+    """Each area shows other words at one of three spots or more; nothing is saved; leaving restores everything."""
     case = CASES[name]
     page = stage(case.usual)
     traits = "(names) => names.map((n) => JSON.stringify(model.get(n)))"
@@ -72,7 +72,7 @@ def is_a_number_with_its_formula(words):
 @EACH
 @pytest.mark.parametrize("width", [820, 390])
 def test_nothing_moves_under_the_hand(stage, name, width):
-    """A formula that comes with a hover has its room already: the picture stays where the hand is."""
+    """The formula of a hover has its space reserved: the picture stays under the pointer."""
     page = stage(CASES[name].usual, viewport={"width": width, "height": 1500})
     high = page.locator(".ta").bounding_box()["height"]
     moved = {}
@@ -87,7 +87,7 @@ def test_nothing_moves_under_the_hand(stage, name, width):
 
 @EACH
 def test_a_click_keeps_and_escape_lets_go(stage, name):
-    """After a click the state stays, or what was pointed at stays held until Escape."""
+    """After a click, the state stays or the target stays held until Escape."""
     page = stage(CASES[name].usual)
     for i in range(len(areas(page))):
         area = areas(page)[i]
@@ -109,7 +109,7 @@ def test_a_click_keeps_and_escape_lets_go(stage, name):
 
 @EACH
 def test_arrow_keys_reach_what_the_hand_reaches(stage, name):
-    """In each area arrow keys change the state or what is held, and it is read out."""
+    """In each area, arrow keys change the state or the held target, and the change is announced."""
     page = stage(CASES[name].usual)
     for i in range(len(areas(page))):
         areas(page)[i].focus()
@@ -137,7 +137,7 @@ def test_handles_are_sliders_that_keys_move(stage, name):
 
 @EACH
 def test_a_tap_chooses_and_a_swipe_scrolls(stage, name):
-    """A finger that moves up or down scrolls the page: areas take sideways moves only, handles take all."""
+    """A finger that moves up or down scrolls the page: areas take only sideways moves, handles take all."""
     page = stage(CASES[name].usual, has_touch=True)
     actions = page.evaluate(
         "() => [...document.querySelectorAll('.ta-area')].map((e) => getComputedStyle(e).touchAction)"
@@ -154,7 +154,7 @@ def test_a_tap_chooses_and_a_swipe_scrolls(stage, name):
 
 
 def built_anew(page, change, *what):
-    """Changes the room; returns when everything in it has been built anew for it."""
+    """Calls ``change(*what)``, which resizes the page; returns once the widget is rebuilt for it."""
     page.evaluate("() => { document.querySelector('.ta-title').dataset.before = 'yes'; }")
     change(*what)
     page.wait_for_function("() => !document.querySelector('.ta-title').dataset.before")
@@ -173,12 +173,12 @@ def test_a_narrow_room_builds_it_anew_and_keeps_the_focus(stage, name):
     held = page.evaluate("() => Object.values(model.listeners).map((l) => l.length)")
     built_anew(page, page.set_viewport_size, {"width": 900, "height": 800})
     built_anew(page, page.set_viewport_size, {"width": 390, "height": 800})
-    assert page.evaluate("() => Object.values(model.listeners).map((l) => l.length)") == held  # nothing piles up
+    assert page.evaluate("() => Object.values(model.listeners).map((l) => l.length)") == held  # no listeners pile up
 
 
 @EACH
 def test_a_page_that_has_no_room_yet_gets_no_picture_of_negative_size(stage, name):
-    """A notebook lays out its cells one after the other: for a moment there are 20 px. (stage fails on any error.)"""
+    """A notebook lays out its cells one by one: for a moment a widget has 20 px. (stage fails on any error.)"""
     page = stage(CASES[name].usual)
     lay_out = "(width) => { document.querySelector('.ta').parentElement.style.width = width + 'px'; }"
     for width in (20, 900):

@@ -1,1 +1,1 @@
-"""What every room of grading needs: the trusted notebooks, names and words."""
+"""Shared by all packages of grading: the trusted notebooks, names, notes and words."""

@@ -1,4 +1,4 @@
-"""What nbgrader expects of the environment that it runs in. Imports nothing heavy: nbgrader_config.py uses it."""
+"""Prepares the environment that nbgrader expects. Imports nothing heavy, because nbgrader_config.py imports it."""
 
 import os
 import shutil
@@ -9,9 +9,11 @@ SANDBOX_KERNEL = "anatomy-zygote"
 
 
 def find_alembic() -> None:
-    """nbgrader asks a program named alembic for its version when it creates a gradebook. It is installed beside this
-    Python, which is no help to those who did not activate the environment; and it takes seconds to start, where this
-    process has everything imported to find the answer itself."""
+    """Lets nbgrader find the newest schema revision, for which it runs ``alembic`` when it creates a gradebook.
+
+    The program is installed next to this Python, but is not on the PATH if the environment isn't activated. It also
+    takes seconds to start, while this process has already imported everything that it needs to find the revision.
+    """
     beside = os.path.dirname(sys.executable)
     if shutil.which("alembic") is None and beside not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
@@ -20,7 +22,7 @@ def find_alembic() -> None:
 
 
 def _newest_revision() -> str:
-    """What ``alembic heads`` prints for nbgrader's gradebooks."""
+    """The revision that ``alembic heads`` prints for nbgrader's gradebooks."""
     import nbgrader
     from alembic.script import ScriptDirectory
 

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, as Markdown that shows it and does nothing else."""
+"""Turns untrusted text into Markdown that shows it and does nothing else."""
 
 import re
 import textwrap
@@ -9,9 +9,9 @@ WIDTH = 100  # characters of a line: preformatted text is not wrapped by the pag
 
 
 def as_text(text: str) -> str:
-    """Markdown that shows a text as it was typed: no HTML, no link, no image from elsewhere, no TeX.
+    """Markdown that shows a text as it was typed: no HTML, no links, no external images, no TeX.
 
-    What stands between fences is escaped when it becomes HTML, and typesetters leave preformatted text alone.
+    Text between fences is escaped when it becomes HTML, and TeX renderers skip preformatted text.
     """
     lines = [part for line in printable(text.replace("\r\n", "\n")).split("\n") for part in _wrapped(line.rstrip())]
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
@@ -19,7 +19,7 @@ def as_text(text: str) -> str:
 
 
 def as_typed(text: str) -> str:
-    """A text as it stood before ``as_text``, apart from line breaks in long lines."""
+    """Undoes ``as_text``, except for its line breaks in long lines."""
     lines = text.split("\n")
     return "\n".join(lines[1:-1]) if len(lines) > 2 and lines[0] == lines[-1] == "`" * len(lines[0]) else text
 

@@ -20,8 +20,9 @@ from autograder.notebooks.release import release_notebook
 
 MARK = "anatomy"  # key of a cell's metadata in a rebuilt notebook: {"role": …, "exercise": …}
 
-# Where a score is made. What these modules import, at whatever distance, is what it depends on: a change there means
-# grade again. asked.py, proxies.py and runner.py run in the student's process, where no import leads to them.
+# The modules that compute a score. It depends on everything that they import, directly or indirectly: a change there
+# means that units are graded again. asked.py, proxies.py and runner.py are listed because they run in the student's
+# process, so no import leads to them.
 SCORING = (
     "autograder.grading.judging.contained",
     "autograder.grading.judging.grade",
@@ -36,17 +37,20 @@ SCORING = (
 
 
 class UnknownUnit(ValueError):
-    """There is no such unit to grade; the message names the known ones."""
+    """The unit does not exist or is not built. For an unknown name the message lists the known units."""
 
 
 @dataclass(frozen=True)
 class Master:
     """One unit as the grader sees it.
 
-    notebook: the released notebook, from nbgrader's source notebook (treat as read-only). exercises: specs in order.
-    checks, answers: grade_id of the check cell and of the answer cell → exercise. written: grade_id of the cell with
-    the written question's answer → what it is worth where a person reads it (``c.Grading.written_answers``); in
-    ``notebook`` its points are 0.
+    Attributes:
+        notebook: the released notebook, made from nbgrader's source notebook (treat as read-only).
+        exercises: specs in order.
+        checks: grade_id of the check cell → exercise.
+        answers: grade_id of the answer cell → exercise.
+        written: grade_id of the written question's answer cell → points that it is worth if a person grades it
+            (``c.Grading.written_answers``); in ``notebook`` its points are 0.
     """
 
     unit: str
@@ -58,9 +62,9 @@ class Master:
 
     @cached_property
     def version(self) -> str:
-        """16 hexadecimal digits of all that the unit's scores depend on: its source notebook, specs and judge.
+        """16 hexadecimal digits: a hash of everything that the unit's scores depend on (source notebook, specs, judge).
 
-        Rubrics can be changed while a class is being graded: no computed score hangs on them.
+        It leaves out the rubrics, which no computed score depends on: they can change while a class is being graded.
         """
         files = scoring_files() | imported(exercises.spec_modules(self.unit))
         digest = hashlib.sha256(_without_rubrics(source_notebook_path(self.unit).read_bytes()))
@@ -70,7 +74,7 @@ class Master:
 
     @property
     def points(self) -> float:
-        """The maximum, which is that of the core path: extensions are extra."""
+        """Maximum points of the core path; extensions are extra."""
         return sum(e.points for e in self.exercises if not e.extension)
 
     @property
@@ -85,7 +89,7 @@ def gradable_units() -> list[str]:
 
 
 def source_notebook_path(unit: str) -> Path:
-    """nbgrader's source notebook of a unit, as ``make build`` writes it."""
+    """Path of a unit's nbgrader source notebook, which ``make build`` writes."""
     return ROOT / "solutions" / unit / f"{unit}.ipynb"
 
 
@@ -93,7 +97,7 @@ def source_notebook_path(unit: str) -> Path:
 def master(unit: str) -> Master:
     """The Master of a unit, made once per process.
 
-    Raises UnknownUnit for a name that is not a unit's, or a unit that has not been built.
+    Raises UnknownUnit if there is no such unit, or if it has not been built.
     """
     if unit not in exercises.units():
         raise UnknownUnit(f"There is no unit {unit!r}. Units: {', '.join(gradable_units())}.")
@@ -113,8 +117,11 @@ def master(unit: str) -> Master:
 
 
 class Rubric(NamedTuple):
-    """How a written answer is graded. answer: a model answer; scheme: what earns points; both as Markdown. points: what
-    it is worth where answers are read."""
+    """How a written answer is graded.
+
+    answer: a model answer. scheme: what earns points. Both are Markdown. points: what the answer is worth if a person
+    reads it.
+    """
 
     answer: str
     scheme: str
@@ -122,7 +129,7 @@ class Rubric(NamedTuple):
 
 
 def rubrics(unit: str) -> dict[str, Rubric]:
-    """dict grade_id of a written answer → Rubric, as the source notebook has it now; {} for what is no unit."""
+    """grade_id of a written answer → Rubric in the current source notebook; {} if there is no such unit."""
     if unit not in gradable_units():
         return {}
     cells = nbformat.read(source_notebook_path(unit), as_version=4).cells
@@ -131,7 +138,7 @@ def rubrics(unit: str) -> dict[str, Rubric]:
 
 
 def _without_rubrics(source: bytes) -> bytes:
-    """A source notebook whose written question has neither model answer nor rubric nor points."""
+    """The source notebook with the model answer, rubric and points of its written question removed."""
     book = json.loads(source)
     for cell in book.get("cells", ()):
         if written.is_written(cell):
@@ -146,15 +153,19 @@ def scoring_files() -> frozenset[Path]:
 
 
 OURS = ("autograder", "anatomy")
-OF_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # where a statement holds others
+OF_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of a statement that hold statements
 
 
 def imported(modules: Iterable[str], root: Path = ROOT, packages: Sequence[str] = OURS) -> frozenset[Path]:
-    """Files of modules of ``autograder`` and ``anatomy``, and of all that they import of these two packages.
+    """Files of the given modules and of everything that they import from ``autograder`` and ``anatomy``.
 
-    Imports inside functions count, those for type checkers don't. ``anatomy/__init__.py`` counts only where a name of
-    its own is taken from it: it gathers widgets, progress and plots for learners, and no score hangs on those.
-    root: the repository. packages: others than these two.
+    Imports inside functions count, those for type checkers don't. ``anatomy/__init__.py`` counts only if one of its own
+    names is imported: it collects widgets, progress and plots for learners, and no score depends on those.
+
+    Args:
+        modules: names of the modules to start from.
+        root: the repository.
+        packages: the packages to follow, if not these two.
     """
     found: set[Path] = set()
     todo = list(modules)
@@ -172,14 +183,14 @@ def imported(modules: Iterable[str], root: Path = ROOT, packages: Sequence[str] 
 
 
 def _file(module: str, root: Path) -> Path | None:
-    """The file of a module of ours, or None where there is none: the name is then one in its package."""
+    """The file of one of our modules, or None: then the last part of the name is defined in its package."""
     base = (root / "course" if module.startswith("anatomy") else root).joinpath(*module.split("."))
     candidates = base / "__init__.py", base.with_suffix(".py")
     return next((path for path in candidates if module and path.exists()), None)
 
 
 def _imports(text: str, package: str, root: Path) -> Iterator[str]:
-    """Full names of the modules that a file of this text in ``package`` imports."""
+    """Full names of the modules that a file in ``package`` with this text imports."""
     for level, module, name in _import_statements(text):
         above = package.split(".")[: len(package.split(".")) - level + 1] if level else []
         source = ".".join([*above, *([module] if module else [])])
@@ -187,7 +198,7 @@ def _imports(text: str, package: str, root: Path) -> Iterator[str]:
         yield imported if not name or _file(imported, root) else source
 
 
-@cache  # files are asked for again for each unit, and parsing takes long
+@cache  # each unit asks for the same files again, and parsing is slow
 def _import_statements(text: str) -> tuple[tuple[int, str | None, str | None], ...]:
     """(dots, module, name) of each ``from module import name``, and (0, module, None) of each ``import module``."""
     found = list[tuple[int, str | None, str | None]]()

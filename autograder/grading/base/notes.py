@@ -1,4 +1,4 @@
-"""Remarks about a submission that did not keep it from being graded."""
+"""Remarks about a submission that was graded nevertheless."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ MAX_NOTES = 100  # a notebook without any of its cells gives fewer
 
 @dataclass
 class Note:
-    """Something odd about a submission that did not keep it from being graded.
+    """Something odd about a submission that was graded nevertheless.
 
-    name: slug. sentence: for the student and the instructor. exercise: id, or "". suspicious: True where honest work
-    does not lead there.
+    name: slug. sentence: for the student and the instructor. exercise: id, or "". suspicious: True if honest work does
+    not cause it.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Note:
 
 
 def few(notes: Iterable[Note]) -> list[Note]:
-    """Each remark once, and a limited number, those about odd things first."""
+    """The distinct remarks, at most ``MAX_NOTES`` of them; suspicious ones are kept first."""
     distinct = list({(n.name, n.sentence): n for n in notes}.values())
     if len(distinct) <= MAX_NOTES:
         return distinct

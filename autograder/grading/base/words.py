@@ -2,7 +2,7 @@
 
 from anatomy.system.translation import ngettext, one_or_many
 
-_KNOWN = {  # what students read; other words are for the staff alone
+_KNOWN = {  # words that students read, so they are translated; other words are for the staff alone
     "point": one_or_many("{n} point", "{n} points"),
     "extra point": one_or_many("{n} extra point", "{n} extra points"),
 }
@@ -14,7 +14,7 @@ def number(points: float) -> str:
 
 
 def amount(how_many: float, what: str) -> str:
-    """So many of something; ``what`` in the singular.
+    """A number with its noun; give ``what`` in the singular.
 
     >>> amount(1, "submission"), amount(0.5, "point")
     ('1 submission', '0.5 points')

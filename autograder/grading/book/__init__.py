@@ -1,1 +1,1 @@
-"""What is kept of a class: the gradebook, attempts, tables, settings, the secret."""
+"""Stores everything about a class: the gradebook, attempts, tables, settings, the secret."""

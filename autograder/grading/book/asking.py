@@ -1,4 +1,4 @@
-"""Which written answers wait for a person."""
+"""Marks the written answers that wait for a person."""
 
 from typing import Any
 
@@ -8,8 +8,10 @@ from ..base.masters import master
 
 
 def ask_a_person(unit: str, notebook: SubmittedNotebook, result: dict[str, Any], last: dict[str, Any]) -> None:
-    """Marks the written answers that a person has to grade: those with points that say something, until points were
-    given, and again where the text has changed since."""
+    """Marks the written answers that a person has to grade.
+
+    These are nonempty answers to questions with points: until a person gave points, and again after the text changed.
+    """
     written, before = result.get("written", {}), last.get("written", {})
     asked = master(unit).written
     for grade in notebook.grades:

@@ -1,7 +1,7 @@
-"""``python -m autograder.grading.book.backup`` (make backup): all that a course can't make again, in one zip.
+"""``python -m autograder.grading.book.backup`` (make backup): zips everything that a course cannot recreate.
 
-That is the gradebook (copied as a whole, also while somebody writes to it), ``.secret``, the settings, what was handed
-in and every graded attempt. Pages and tables are left out: ``make publish`` writes them from these.
+The zip has the gradebook (a consistent copy, even while it is written to), ``.secret``, the settings, the submissions
+and every graded attempt. Pages and tables are left out, because ``make publish`` writes them again.
 """
 
 import argparse
@@ -24,7 +24,7 @@ FILES = (".secret", "nbgrader_config.py", "students.csv")
 
 
 def backup(course: Course, target: Path) -> Path:
-    """Writes the zip, whole or not at all; returns its path. Raises GradebookError and OSError."""
+    """Writes the zip, completely or not at all; returns its path. Raises GradebookError and OSError."""
     url = sa.engine.make_url(course.db_url)
     if url.get_backend_name() != "sqlite" or not url.database:
         raise GradebookError(
@@ -37,7 +37,7 @@ def backup(course: Course, target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     building = target.with_name(f".{target.name}.building")
     try:
-        # Readable by its owner alone: .secret is in it.
+        # Readable only by its owner, because it contains .secret.
         opened = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(opened, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
@@ -58,7 +58,7 @@ def _files(course: Course) -> Iterator[Path]:
         if (course.root / name).is_file():
             yield course.root / name
     for folder in (course.directory.submitted_directory, "earlier", "attempts"):
-        # What students handed in may hold links and pipes: regular files alone.
+        # Only regular files: submissions may contain links and pipes.
         for where, _, names in os.walk(course.root / folder):
             for name in sorted(names):
                 path = Path(where) / name

@@ -1,4 +1,4 @@
-"""Where a course's files lie: nbgrader's own configuration, read the way nbgrader reads it."""
+"""The paths and settings of a course, from nbgrader's configuration, read the way nbgrader reads it."""
 
 import csv
 import io
@@ -21,14 +21,14 @@ from ..base.names import shown
 from .database import GradebookError
 from .late import PerDay
 
-# What a spreadsheet takes for a formula: at the start of a cell, and of what a semicolon separates where the list
-# separator is one. The wide ones count as well in some countries.
+# Text that a spreadsheet takes for a formula: at the start of a cell, or after a semicolon, which separates cells in
+# some locales. In some locales the fullwidth characters count, too.
 _FORMULA = re.compile("(^|;)(?=\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 @dataclass
 class Course:
-    """directory: nbgrader's CourseDirectory. config: everything in nbgrader_config.py."""
+    """A course. directory: nbgrader's CourseDirectory. config: everything in nbgrader_config.py."""
 
     directory: CourseDirectory
     config: Config
@@ -55,9 +55,9 @@ class Course:
 
 
 def load_course(root: str | os.PathLike[str] | None = None) -> Course:
-    """The Course of a folder: the working directory if it has an nbgrader_config.py, else the repository.
+    """The Course in ``root``; by default the working directory if it has an nbgrader_config.py, else the repository.
 
-    Raises GradebookError for a setting that has a value which it cannot have.
+    Raises GradebookError for an invalid setting.
     """
     root = Path(root or (Path.cwd() if Path("nbgrader_config.py").exists() else ROOT)).resolve()
     config = PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
@@ -75,7 +75,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII)
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A CSV file. What a spreadsheet would run as a formula gets a quote in front; what is hidden is written out."""
+    """Writes a CSV file. Text that a spreadsheet would run as a formula gets a quote; hidden characters are escaped."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(header)

@@ -1,4 +1,4 @@
-"""Transactions that wait for their turn, and what is wrong with a database in one sentence."""
+"""Runs database transactions with retries, and explains database errors in one sentence."""
 
 import random
 import time
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from nbgrader.api import InvalidEntry
 
 LOCK = 1706_03762  # any number that all graders agree on
-PATIENCE = 60.0  # seconds to wait for somebody else's transaction
+PATIENCE = 60.0  # seconds to wait for another process's transaction
 T = TypeVar("T")
 
 
@@ -20,21 +20,25 @@ class GradebookError(RuntimeError):
 
 @contextmanager
 def alone(db_url: str) -> Iterator[None]:
-    """Keeps other graders of the same PostgreSQL database from making the same tables, course or assignment meanwhile:
-    nbgrader does it in many transactions, and logs a traceback where it was second. SQLite has one writer anyway."""
+    """Locks out other graders of the same PostgreSQL database while tables, a course or an assignment are created.
+
+    nbgrader creates them in many transactions, and logs a traceback if another process was first. SQLite has only one
+    writer anyway.
+    """
     if sa.engine.make_url(db_url).get_backend_name() != "postgresql":
         yield
         return
-    engine = sa.create_engine(db_url, poolclass=sa.pool.NullPool)  # closing the connection gives the lock back
+    engine = sa.create_engine(db_url, poolclass=sa.pool.NullPool)  # closing the connection releases the lock
     with engine.connect() as connection:
         connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
         yield
 
 
 def patiently(work: Callable[[], T], db_url: str, undo: Callable[[], None] = lambda: None) -> T:
-    """Runs a transaction, again while others hold the database or were first to create the same thing.
+    """Runs a transaction; retries it while the database is locked or another process created the same rows first.
 
-    Raises GradebookError for what does not pass; everything else, such as OSError from the writing of files, as it is.
+    Raises GradebookError for lasting database errors. Other errors, such as OSError from writing files, pass through.
+    undo: called after each failure.
     """
     deadline, pause = time.monotonic() + PATIENCE, 0.05
     while True:
@@ -46,14 +50,13 @@ def patiently(work: Callable[[], T], db_url: str, undo: Callable[[], None] = lam
                 raise GradebookError(_sentence(error, db_url)) from error
             time.sleep(pause * (0.5 + random.random()))
             pause = min(2 * pause, 2.0)
-        except Exception:  # of the work itself: the next one must not find half of it
+        except Exception:  # an error of the work itself: the next transaction must not find half of it
             undo()
             raise
 
 
 def patient_url(db_url: str) -> str:
-    """The address with a longer wait: SQLite waits 5 seconds for a lock, and a formgrader that is open can hold it
-    longer."""
+    """The address with a longer timeout: SQLite waits 5 s for a lock, and an open formgrader can hold it longer."""
     if db_url.startswith("sqlite:///") and "timeout=" not in db_url:
         return db_url + ("&" if "?" in db_url else "?") + "timeout=30"
     return db_url

@@ -1,6 +1,6 @@
-"""``python -m autograder.grading.book.due UNIT DATE`` (make due): when a unit is due, for all or later for one student.
+"""``python -m autograder.grading.book.due UNIT DATE`` (make due): sets a unit's due date, or a later one for a student.
 
-What is taken off for lateness changes with the next ``make publish``; no student's code runs.
+Late penalties change with the next ``make publish``; no student's code runs.
 """
 
 import argparse
@@ -20,13 +20,13 @@ from .database import GradebookError, patiently
 from .gradebook import GradebookWriter
 
 FORM = "2026-12-01 23:59, or with a time zone: 2026-12-01T23:59+01:00"
-MAX_NEAR = 5  # names in the sentence about one that is not there
+MAX_NEAR = 5  # similar names in the message about an unknown student
 
 
 def moment(text: str) -> datetime:
-    """The moment in UTC, without a zone, that ``text`` names; this machine's zone where it names none.
+    """The time that ``text`` names, as a naive datetime in UTC; text without a time zone is in this machine's zone.
 
-    Raises GradebookError for what is no date with a year, month and day.
+    Raises GradebookError if the text is not a date with year, month and day.
     """
     try:
         return dateutil.parser.isoparse(text.strip().replace(" ", "T", 1)).astimezone(UTC).replace(tzinfo=None)
@@ -35,10 +35,10 @@ def moment(text: str) -> datetime:
 
 
 def set_due(writer: GradebookWriter, unit: str, when: datetime | None, student: str | None = None) -> list[str]:
-    """Stores a due date (UTC), or takes it away; with ``student`` for that one alone. Returns sentences.
+    """Stores a due date (UTC) or removes it (None); with ``student``, only for that one. Returns sentences.
 
-    A date that a student was given stays that date when the unit's moves, unless it would come before the unit's.
-    Raises GradebookError for an unknown unit or student, and where a student's date comes before the unit's.
+    If the unit's date moves, a student's own date stays as it is, unless it is no longer after the unit's.
+    Raises GradebookError for an unknown unit or student, and if a student's date is before the unit's.
     """
     if unit not in gradable_units():
         raise GradebookError(f"There is no unit {shown(unit, 80)}. Units: {', '.join(gradable_units())}.")
@@ -52,9 +52,9 @@ def set_due(writer: GradebookWriter, unit: str, when: datetime | None, student: 
 
 
 def student_meant(name: str, students: Sequence[str]) -> str:
-    """The student of that name; else the one whose name differs in capitals alone.
+    """The student with that name, else the only one whose name differs just in capitals.
 
-    Raises GradebookError, which lists names like it, where there is no such one or more than one.
+    Raises GradebookError, with similar names, if there is no such student or more than one.
     """
     if name in students:
         return name
@@ -80,14 +80,16 @@ def _set_for_all(book: Gradebook, unit: str, when: datetime | None) -> list[str]
 
 
 def _keep_own_dates(assignment: Assignment, when: datetime | None) -> Iterator[str]:
-    """Moves students' extensions, which nbgrader counts from the unit's date, against it. Yields a sentence for each
-    student who has one."""
+    """Adjusts students' extensions, which nbgrader counts from the unit's date, so that their own dates stay the same.
+
+    Yields a sentence for each student with an extension.
+    """
     for one in sorted(assignment.submissions, key=lambda s: str(s.student_id)):
         if one.extension is None:
             continue
         name, own = shown(one.student_id, 80), assignment.duedate and assignment.duedate + one.extension
         one.extension = own - when if own and when and own > when else None
-        if own is None:  # left by the formgrader or an older gradebook: as it counts from nothing, it is no date
+        if own is None:  # from the formgrader or an older gradebook: without the unit's date it means nothing
             yield f"{name}: the extension, which had no date to count from, is taken away."
         elif when is None:
             yield f"{name}: the date of their own, {_shown(own)}, goes with it."

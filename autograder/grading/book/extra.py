@@ -1,8 +1,8 @@
-"""Extensions count extra: how their points stand in nbgrader's gradebook.
+"""Stores the points of extensions in nbgrader's gradebook, as extra credit.
 
-The grade cell of an extension has a maximum of 0, so that the maximum of a unit is that of its core path. What was
-earned goes into nbgrader's own extra credit, which every total of nbgrader adds: in the formgrader, whose score box
-takes no more than the maximum, this is also where an instructor gives points for an extension.
+The grade cell of an extension has a maximum of 0, so that the maximum of a unit is that of its core path. The points
+earned go into nbgrader's extra credit, which all of nbgrader's totals include. The formgrader's score box takes no more
+than the maximum, so instructors also use its extra credit to give points for an extension.
 """
 
 import math
@@ -13,21 +13,21 @@ Remembered = list[float]  # [written, instructor's part of it]
 
 
 def settle(grade: Grade, earned: float | None, before: Remembered | None, changed: bool = True) -> Remembered | None:
-    """Writes the points of an extension into a grade's extra credit, unless an instructor has decided otherwise.
+    """Writes the points of an extension into a grade's extra credit, unless an instructor has changed it.
 
-    A number that an instructor wrote stays: where the extra credit is no longer what was written here the last time,
-    or where there is a manual score, nothing changes, and a changed file's cell is marked for another look. An
-    instructor who empties the box gives it back. Extra credit that was there before the exercise became an extension
-    is kept on top.
+    An instructor's number stays: if the extra credit differs from the value written here last time, or if there is a
+    manual score, nothing changes, and the cell is marked for another look if the file changed. If an instructor empties
+    the box, computed points are written again. Extra credit from before the exercise became an extension is added to
+    the points.
 
     Args:
         grade: nbgrader's Grade, with ``needs_manual_grade`` already set.
         earned: points of an extension; None for an exercise of the core path.
         before: what this function returned for the submission's last result, or None.
-        changed: is it another file than the one that counted before?
+        changed: True if the file is not the one that counted before.
 
     Returns:
-        What is to be remembered, or None.
+        The value to pass as ``before`` next time, or None.
     """
     now, decided = grade.extra_credit, grade.manual_score is not None
     if before is None:

@@ -1,6 +1,6 @@
-"""The one writer to nbgrader's gradebook. Everything about a submission is written in one transaction.
+"""The only writer to nbgrader's gradebook. It writes everything about a submission in one transaction.
 
-Beside nbgrader's own tables stand those of ``stored.py``.
+The database has nbgrader's own tables and those of ``stored.py``.
 """
 
 import json
@@ -46,22 +46,22 @@ _NO_TIMES: Mapping[str, datetime] = MappingProxyType({})
 
 
 class Shelf(Protocol):
-    """Where the files of one submission lie; see ``pages/shelf.py``."""
+    """Stores the files of one submission; see ``pages/shelf.py``."""
 
     def keep(self, digest: str, notebook: nbformat.NotebookNode) -> None:
         """Keeps the graded notebook of an attempt."""
 
     def kept(self, digest: str) -> nbformat.NotebookNode | None:
-        """What ``keep`` kept of an attempt, None where nothing was."""
+        """The notebook that ``keep`` stored for an attempt, or None."""
 
     def show(self, graded: GradedNotebook, standing: Standing, attempts: list[Attempt]) -> str:
-        """Writes what nbgrader and the student find on the disk; returns a hash of the page."""
+        """Writes the files for nbgrader and the student; returns a hash of the page."""
 
 
 class GradebookWriter:
-    """Opens nbgrader's gradebook for writing results. A context manager; one at a time in a process.
+    """Opens nbgrader's gradebook for writing results. A context manager; use one at a time in a process.
 
-    Raises GradebookError where the database cannot be opened.
+    Raises GradebookError if the database cannot be opened.
     """
 
     def __init__(self, db_url: str, course_id: str = "default_course", config: Config | None = None):
@@ -92,23 +92,23 @@ class GradebookWriter:
 
     # ---- reading ---------------------------------------------------------------------------------------------------
     def graded(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """dict (student, unit) → (digest, version) of everything that was graded."""
+        """(student, unit) → (digest, version) of every graded submission."""
 
         def read() -> tuple[Any, set[tuple[str, str]]]:
             there = sa.select(SubmittedAssignment.student_id, Assignment.name).join(SubmittedAssignment.assignment)
             rows = self._db.execute(_some(GRADED, "student_id", "unit", "digest", "version")).all()
             return rows, {(student, unit) for student, unit in self._db.execute(there)}
 
-        # What was taken out of nbgrader's tables since (`nbgrader db student remove`) is not graded any more.
+        # Submissions removed from nbgrader's tables since (`nbgrader db student remove`) no longer count as graded.
         rows, there = self._read(read)
         return {key: (r.digest, r.version) for r in rows if (key := (r.student_id, r.unit)) in there}
 
     def students(self) -> list[str]:
-        """All students of the gradebook, those of the roster and those who handed in, sorted."""
+        """All students in the gradebook, sorted: those of the roster and those with submissions."""
         return sorted(self._read(lambda: self._db.execute(sa.select(Student.id)).scalars().all()))
 
     def results(self, unit: str | None = None, student: str | None = None) -> Iterator[Result]:
-        """All graded submissions (of one unit, of one student), by student and unit."""
+        """All graded submissions, or those of one unit or student, sorted by student and unit."""
 
         def read() -> tuple[Any, Any, Any]:
             rows = self._db.execute(_of(sa.select(GRADED), GRADED, student, unit).order_by("student_id", "unit"))
@@ -121,11 +121,11 @@ class GradebookWriter:
             attempts.setdefault((row.student_id, row.unit), []).append(attempt_of(row))
         for row in rows:
             key = row.student_id, row.unit
-            if key in stands:  # else it was taken out of nbgrader's tables
+            if key in stands:  # else it was removed from nbgrader's tables
                 yield result_of(row, stands[key], attempts.get(key, []))
 
     def published(self) -> dict[tuple[str, str], tuple[float, float, str, str]]:
-        """dict (student, unit) → (score, penalty, mark, hash of the page) of what students were last shown."""
+        """(student, unit) → (score, penalty, mark, hash of the page) of the last page shown to the student."""
         rows = self._read(lambda: self._db.execute(sa.select(PUBLISHED)).all())
         return {(r.student_id, r.unit): (r.score, r.penalty, r.mark, r.page) for r in rows}
 
@@ -145,10 +145,10 @@ class GradebookWriter:
     ) -> list[str]:
         """Stores one GradedNotebook: scores, comments and the rows of our own tables, all or nothing.
 
-        Which attempt then counts is the course's setting. Manual scores, manual comments and an instructor's extra
+        The course's settings decide which attempt counts. Manual scores, manual comments and an instructor's extra
         credit stay as they are; a cell with a manual score, or of an extension whose extra credit an instructor changed
         (``extra.settle``), is marked for another look.
-        shelf: where the files go, before the commit: what is on the disk is then never older than the database.
+        shelf: stores the files, before the commit, so that the files are never older than the database.
         Returns sentences for the instructor.
         """
         self._ensure_unit(graded.unit)
@@ -190,10 +190,10 @@ class GradebookWriter:
     def recount(
         self, student: str, unit: str, shelf: Shelf | None = None, times: Mapping[str, datetime] = _NO_TIMES
     ) -> None:
-        """Computes a stored submission anew from the gradebook and the attempts: which of them counts, what is taken
-        off for lateness, what its page says. No code of a student's runs. Raises GradebookError, OSError.
+        """Updates a stored submission from the gradebook and the attempts, without running students' code.
 
-        times: hash of a file → when it was handed in (UTC), where that became known since."""
+        Computes which attempt counts, the late penalty and the page. Raises GradebookError, OSError. times: hash of a
+        file → time of submission (UTC), if it became known since."""
         self._ensure_unit(unit)
         self._retry(lambda: self._recount(student, unit, shelf, times))
 
@@ -219,9 +219,9 @@ class GradebookWriter:
         shelf: Shelf | None,
         graded: GradedNotebook | None,
     ) -> None:
-        """Makes one of the attempts the one that the gradebook, the tables and the page show.
+        """Makes ``counted`` the attempt that the gradebook, the tables and the page show.
 
-        values: new ones of the row in GRADED. graded: the attempt itself, if it is at hand with its notebook.
+        values: new values for the row in GRADED. graded: the result of ``counted`` with its notebook, if available.
         """
         old = self._row(student, unit)
         last = json.loads(old.result) if old else {}
@@ -235,7 +235,7 @@ class GradebookWriter:
         else:
             result["extra"] = last.get("extra", {})
         ask_a_person(unit, notebook, result, last)
-        # Of several attempts, the time of one must not be held against another, of which none is known.
+        # With several attempts, an attempt without a time must not get the time of another one.
         if counted.submitted_at is not None or len(attempts) > 1:
             notebook.assignment.timestamp = counted.submitted_at
         self._db.flush()
@@ -261,9 +261,9 @@ class GradebookWriter:
         last: dict[str, Any],
         changed: bool,
     ) -> dict[str, extra.Remembered]:
-        """Writes computed points and comments into nbgrader's rows; returns what extra.py remembers.
+        """Writes computed points and comments into nbgrader's rows; returns what extra.py has to remember.
 
-        changed: is it another file than the one that counted before? Else what a person decided is decided."""
+        changed: True if the file is not the one that counted before; else a person's decisions need no second look."""
         verdicts = {grade_id(v.exercise): v for v in graded.verdicts}
         held = {h.exercise for h in graded.held}
         before, remembered = last.get("extra", {}), dict[str, extra.Remembered]()
@@ -285,7 +285,7 @@ class GradebookWriter:
         return remembered
 
     def _choose(self, notebook: SubmittedNotebook, attempts: list[Attempt]) -> Attempt:
-        """The attempt that counts: by the setting the last, or the one with most points after those for lateness."""
+        """The attempt that counts by the course's setting: the last one, or the best one after late penalties."""
         if self.settings.attempts == "last":
             return max(attempts, key=lambda a: a.graded_at)
         student = notebook.assignment.student_id
@@ -299,9 +299,9 @@ class GradebookWriter:
         return max(attempts, key=worth)
 
     def decide(self, student: str, unit: str, exercise: str, points: float) -> None:
-        """An instructor's points for one exercise of a submission, as the formgrader would write them.
+        """Stores an instructor's points for one exercise of a submission, as the formgrader would.
 
-        Raises GradebookError for more points than the exercise has.
+        Raises GradebookError if the points are negative or more than the exercise has, or for an unknown exercise.
         """
         self._retry(lambda: self._decide(student, unit, exercise, points))
 
@@ -311,7 +311,7 @@ class GradebookWriter:
         grade = next((g for g in notebook.grades if g.cell.name == grade_id(exercise)), None) if notebook else None
         if grade is None or not 0 <= points <= most:
             raise GradebookError(f"{exercise} takes 0 to {most:g} points, not {points:g}.")
-        if exercise in trusted.extensions:  # its cell takes no points but extra ones, see extra.py
+        if exercise in trusted.extensions:  # its cell takes only extra credit, see extra.py
             grade.extra_credit = points
         else:
             grade.manual_score = points
@@ -325,7 +325,7 @@ class GradebookWriter:
         return self._db.execute(_of(sa.select(GRADED), GRADED, student, unit)).first()
 
     def _attempts(self, student: str, unit: str) -> list[Attempt]:
-        """Attempts at a unit. A gradebook from before they were kept has one: what was graded last."""
+        """Attempts at a unit. Old gradebooks have no rows for attempts: then the last graded file is the only one."""
         found = self._db.execute(_of(sa.select(ATTEMPTS), ATTEMPTS, student, unit)).all()
         row = None if found else self._row(student, unit)
         if row is not None:
@@ -359,14 +359,14 @@ class GradebookWriter:
         return self._db.execute(query).scalars().first()
 
     def _penalize(self, notebook: SubmittedNotebook) -> None:
-        """nbgrader's late penalty, through whatever plugin nbgrader_config.py names (none by default)."""
+        """Sets nbgrader's late penalty, using the plugin that nbgrader_config.py names (none by default)."""
         late = notebook.assignment.total_seconds_late
         self._db.expire(notebook, ["score"])
         student = notebook.assignment.student_id
         notebook.late_submission_penalty = self.penalty(student, notebook.score, late) if late > 0 else None
 
     def penalty(self, student: str, score: float, late: float) -> float:
-        """Points that the course's plugin takes from ``score`` for ``late`` seconds: 0 to ``score``."""
+        """Points that the course's plugin takes off for being ``late`` seconds late: 0 to ``score``."""
         if late <= 0:
             return 0.0
         steps = AssignLatePenalties(config=self.config)
@@ -375,12 +375,12 @@ class GradebookWriter:
         return min(max(0.0, penalty or 0.0), score)
 
     def handed_out(self, unit: str) -> Gradebook:
-        """nbgrader's gradebook, with the unit in it."""
+        """nbgrader's gradebook; adds the unit to it if needed."""
         self._ensure_unit(unit)
         return self.gradebook
 
     def forget_removed(self) -> None:
-        """Deletes our rows of students and submissions that are no longer in nbgrader's tables."""
+        """Deletes our rows about students and submissions that are no longer in nbgrader's tables."""
 
         def work() -> None:
             there = set(standings(self._db))
@@ -393,7 +393,7 @@ class GradebookWriter:
         self._retry(work)
 
     def _ensure_unit(self, unit: str) -> None:
-        """The unit's assignment as ``nbgrader generate_assignment`` would store it."""
+        """Stores the unit's assignment as ``nbgrader generate_assignment`` would, once per writer."""
         if unit in self._units:
             return
         with alone(self.db_url):

@@ -1,4 +1,4 @@
-"""The rows of nbgrader's gradebook that say what was handed out: a unit, its cells, and their rows in submissions."""
+"""Writes nbgrader's gradebook rows for released units: a unit, its cells, and their rows in submissions."""
 
 import copy
 import uuid
@@ -25,8 +25,8 @@ from .database import GradebookError, patient_url
 def update_unit(gradebook: Gradebook, db_url: str, trusted: Master, answers_count: bool = False) -> None:
     """Stores a unit as ``nbgrader generate_assignment`` would, and commits.
 
-    answers_count: has the written answer points? Raises GradebookError where there are scores for exercises that the
-    unit no longer has.
+    answers_count: True if the written answer has points. Raises GradebookError if there are scores for exercises that
+    the unit no longer has.
     """
     points = {name: 0.0 if e.extension else float(e.points) for name, e in trusted.checks.items()}
     points |= {name: float(most) if answers_count else 0.0 for name, most in trusted.written.items()}
@@ -59,7 +59,7 @@ def _extend_unit(
     have: Mapping[str, float],
     points: Mapping[str, float],
 ) -> None:
-    """New exercises and new points for a unit that has submissions already, which nbgrader refuses."""
+    """Stores new exercises and points for a unit that already has submissions, which nbgrader refuses to do."""
     unit, gone = trusted.unit, sorted(set(have) - set(points))
     if gone:
         raise GradebookError(
@@ -79,7 +79,7 @@ def _extend_unit(
 
 
 def add_submission(gradebook: Gradebook, student: str, unit: str) -> None:
-    """The rows that ``Gradebook.add_submission`` makes, without the commits between them."""
+    """Adds the same rows as ``Gradebook.add_submission``, without its commits in between."""
     if gradebook.db.get(Student, student) is None:
         _insert(gradebook, Student, id=student)
     assignment = gradebook.find_assignment(unit)
@@ -90,7 +90,7 @@ def add_submission(gradebook: Gradebook, student: str, unit: str) -> None:
 
 
 def _add_rows(gradebook: Gradebook, submitted: str, notebook: Notebook, have: set[str]) -> None:
-    """Grade and comment rows of a submitted notebook's id for every cell whose id is not in ``have``."""
+    """Adds grade and comment rows to a submitted notebook (its id) for every cell whose id is not in ``have``."""
     for cells, model in ((notebook.grade_cells, Grade), (notebook.solution_cells, Comment)):
         for cell in cells:
             if cell.id not in have:
@@ -98,7 +98,7 @@ def _add_rows(gradebook: Gradebook, submitted: str, notebook: Notebook, have: se
 
 
 def _insert(gradebook: Gradebook, model: type[Any], **values: Any) -> str:
-    # Core, not the ORM: its flushes between half-linked objects would insert rows twice.
+    # SQLAlchemy Core, not the ORM, which would flush half-linked objects and insert rows twice.
     values = {"id": uuid.uuid4().hex, **values}
     gradebook.db.execute(sa.insert(model.__table__).values(**values))
     return values["id"]

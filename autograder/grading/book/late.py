@@ -1,4 +1,4 @@
-"""Late policies that a course can choose in nbgrader_config.py, as plugins of nbgrader's."""
+"""Late policies that a course can choose in nbgrader_config.py; they are nbgrader plugins."""
 
 import math
 
@@ -7,10 +7,10 @@ from traitlets import Float
 
 
 class PerDay(BasePlugin):
-    """Takes a share of the points for each day that is begun after the due date.
+    """Takes off a share of the points for each day, or part of a day, after the due date.
 
-    ``c.AssignLatePenalties.plugin_class = "autograder.grading.book.late.PerDay"`` switches it on; the rest is set like
-    ``c.PerDay.percent = 5``.
+    ``c.AssignLatePenalties.plugin_class = "autograder.grading.book.late.PerDay"`` switches it on; the options are set
+    like ``c.PerDay.percent = 5``.
     """
 
     percent = Float(10.0, help="Percent of the points that are taken off for each day.").tag(config=True)
@@ -18,7 +18,7 @@ class PerDay(BasePlugin):
     grace_minutes = Float(10.0, help="So many minutes after the due date cost nothing.").tag(config=True)
 
     def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float:
-        """Points to take off; score: points without it."""
+        """Points to take off. score: points before the penalty."""
         if total_seconds_late <= 60 * self.grace_minutes:
             return 0.0
         days = math.ceil(total_seconds_late / 86_400)

@@ -1,8 +1,8 @@
-"""Lets the gradebook go on with this machine's secret where the old one is lost: ``python -m`` this module.
+"""Makes a gradebook accept this machine's secret if the old one is lost: ``python -m`` this module.
 
-Graders that share a gradebook must share the course's secret too: with another one a student's inputs are others, and a
-regrade may give other points. So a gradebook remembers a fingerprint of the secret that it was first graded with, from
-which nobody can compute the secret.
+Graders that share a gradebook have to share the course's secret, too: with a different secret a student gets different
+inputs, and a regrade may give different points. So a gradebook stores a fingerprint of the secret that it was first
+graded with; the secret cannot be computed from it.
 """
 
 import hashlib
@@ -26,12 +26,12 @@ SECRETS = sa.Table(
 
 
 def fingerprint(secret: str) -> str:
-    """What a gradebook keeps of a secret: 64 hexadecimal digits."""
+    """The fingerprint of a secret that a gradebook stores: 64 hexadecimal digits."""
     return hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256).hex()
 
 
 def require_same(engine: sa.Engine, course_id: str, secret: str) -> None:
-    """Remembers the secret of a gradebook that has none yet. Raises GradebookError where it has another one."""
+    """Stores the secret's fingerprint if the gradebook has none. Raises GradebookError if it has a different one."""
     mine = fingerprint(secret)
 
     def first_or_same() -> str:
@@ -55,7 +55,7 @@ def require_same(engine: sa.Engine, course_id: str, secret: str) -> None:
 
 
 def replace(engine: sa.Engine, course_id: str, secret: str) -> None:
-    """Lets the gradebook go on with ``secret``."""
+    """Makes the gradebook use ``secret`` from now on."""
 
     def forget() -> None:
         with alone(_url(engine)), engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""The course secret: what makes a student's inputs unknown to the student and the same at each regrade."""
+"""The course secret: it keeps a student's inputs unknown to the student and the same at each regrade."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ VARIABLE = "ANATOMY_SECRET"
 
 
 class BadSecret(GradebookError, ValueError):
-    """The secret cannot be used; the message says what to do. Every command shows it as it shows a GradebookError."""
+    """The secret cannot be used; the message says what to do. Commands show it like any GradebookError."""
 
 
 def _path(root: str | os.PathLike[str]) -> Path:
@@ -20,17 +20,17 @@ def _path(root: str | os.PathLike[str]) -> Path:
 
 
 def require_private(root: str | os.PathLike[str] = ROOT) -> None:
-    """Raises BadSecret for a ``.secret`` that is used and that others may read. It need not be there yet."""
+    """Raises BadSecret if ``.secret`` is used and others may read it. The file need not exist yet."""
     path = _path(root)
     if VARIABLE not in os.environ and os.name == "posix" and path.exists() and path.stat().st_mode & 0o077:
         raise BadSecret(f"{path.name} can be read by others: run `chmod 600 {path.name}`")
 
 
 def course_secret(root: str | os.PathLike[str] = ROOT) -> str:
-    """The secret as text: from the environment variable ANATOMY_SECRET, else from ``.secret``, made at the first use.
+    """The secret as text: from the environment variable ANATOMY_SECRET, else from ``.secret``, made at first use.
 
-    Keep the file: with another secret a regrade draws other inputs. Raises BadSecret for an empty one, and for
-    a file that others may read or that cannot be read.
+    Keep the file: with a different secret, a regrade draws different inputs. Raises BadSecret if the secret is empty,
+    or if the file can be read by others or cannot be read.
     """
     if VARIABLE in os.environ:
         if not os.environ[VARIABLE].strip():
@@ -38,7 +38,7 @@ def course_secret(root: str | os.PathLike[str] = ROOT) -> str:
         return os.environ[VARIABLE].strip()
     path = _path(root)
     try:
-        # Exclusive: of two graders that start together one writes, the other reads what it wrote.
+        # O_EXCL: if two graders start together, one of them writes the file and the other reads it.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(secrets.token_hex(32) + "\n")
     except FileExistsError:

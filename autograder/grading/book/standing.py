@@ -1,4 +1,4 @@
-"""What nbgrader's gradebook says of a submission: the one truth, from which every table and page is made."""
+"""Reads a submission's state from nbgrader's gradebook, the single source for all tables and pages."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,10 +20,15 @@ from sqlalchemy.orm import Session
 class Standing:
     """One submission in the gradebook. Keys are names of cells, as ``anatomy.program.units.grade_id`` makes them.
 
-    points: what counts, an instructor's where one was given, extra credit included. most: the cell's part of the
-    maximum, 0 for an extension. decided: cells whose points an instructor gave. waiting: cells that wait for one.
-    comments: what instructors wrote. penalty: points taken off for lateness. submitted: when it was handed in (UTC).
-    late: seconds after the due date of this student.
+    Attributes:
+        points: points that count: an instructor's if given, with extra credit.
+        most: the cell's part of the maximum, 0 for an extension.
+        decided: cells whose points an instructor gave.
+        waiting: cells that wait for an instructor.
+        comments: instructors' comments.
+        penalty: points taken off for lateness.
+        submitted: time of submission (UTC), or None.
+        late: seconds after this student's due date.
     """
 
     points: dict[str, float] = field(default_factory=dict)
@@ -37,12 +42,12 @@ class Standing:
 
     @property
     def score(self) -> float:
-        """Points in all, as ``nbgrader export`` computes them."""
+        """Total points, as ``nbgrader export`` computes them."""
         return max(0.0, sum(self.points.values()) - self.penalty)
 
     @property
     def max_score(self) -> float:
-        """Points that the core path gives; with extensions a score can be above it."""
+        """Maximum points of the core path; with extensions, the score can be higher."""
         return sum(self.most.values())
 
 
@@ -50,7 +55,7 @@ Key = tuple[str, str]  # (student, unit)
 
 
 def standings(db: Session, student: str | None = None, unit: str | None = None) -> dict[Key, Standing]:
-    """The Standing of every submission in the gradebook, or of those of one student or of one unit."""
+    """The Standing of every submission in the gradebook, or only of one student's or one unit's submissions."""
 
     def of_these(query: sa.Select[tuple[object, ...]]) -> sa.Select[tuple[object, ...]]:
         query = query.join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id).join(

@@ -1,7 +1,7 @@
-"""Our own tables beside nbgrader's: what was graded, every attempt, and what students were last shown.
+"""Our own tables in nbgrader's database: graded submissions, all attempts, and the pages that students were last shown.
 
-A killed run leaves a submission either whole or not at all in there, so a resumed one grades nothing twice and loses
-nothing.
+A killed run leaves each submission either stored completely or not at all, so that a resumed run grades nothing twice
+and loses nothing.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ def _whose() -> list[sa.Column[Any]]:
     return [sa.Column(name, sa.String(128), primary_key=True) for name in ("student_id", "unit")]
 
 
-# What was graded last (a hash of the file and the version of the spec), with the verdicts of the attempt that counts.
+# The file graded last (its hash, and the version of the unit), and the verdicts of the attempt that counts.
 GRADED = sa.Table(
     "anatomy_graded",
     METADATA,
@@ -43,7 +43,7 @@ GRADED = sa.Table(
     sa.Column("times", sa.Integer, nullable=False),
     sa.Column("result", sa.Text, nullable=False),
 )
-# Every file that was graded. result: NULL for the one that counts, whose result stands above.
+# Every file that was graded. result: NULL for the attempt that counts, whose result is in GRADED.
 ATTEMPTS = sa.Table(
     "anatomy_attempts",
     METADATA,
@@ -56,7 +56,7 @@ ATTEMPTS = sa.Table(
     sa.Column("counts", sa.Boolean, nullable=False),
     sa.Column("result", sa.Text),
 )
-# mark: a hash of all that the page is made of. page: a hash of the page itself.
+# mark: a hash of everything that the page is made from. page: a hash of the page itself.
 PUBLISHED = sa.Table(
     "anatomy_published",
     METADATA,
@@ -70,10 +70,9 @@ PUBLISHED = sa.Table(
 
 @dataclass
 class Attempt:
-    """One file that a student handed in for a unit.
+    """One file that a student submitted for a unit.
 
-    score: computed points, before anything is taken off for lateness. result: as ``packed`` gives it; None for the one
-    that counts.
+    score: computed points, before late penalties. result: as ``packed`` returns it; None for the attempt that counts.
     """
 
     digest: str
@@ -86,17 +85,25 @@ class Attempt:
 
     @property
     def when(self) -> str:
-        """The day and minute for people."""
+        """Time of submission for people, to the minute; else the time of grading."""
         moment = self.submitted_at or self.graded_at
         return f"{moment:%Y-%m-%d %H:%M} UTC{'' if self.submitted_at else ' (graded)'}"
 
 
 class Result(TypedDict):
-    """A stored submission. scores: exercise → points that count, an instructor's where one was given. most: exercise →
-    its part of the maximum, 0 for an extension; both as the gradebook has them. problem: (slug, sentence) where nothing
-    could be graded. times: how often it was graded. decided: exercises for which an instructor gave points. standing:
-    all that the gradebook has about it. attempts: every file, oldest first. counted: hash of the file that counts.
-    The rest is GradedNotebook's."""
+    """A stored submission. The other keys are those of GradedNotebook.
+
+    Keys:
+        times: how often it was graded.
+        digest: hash of the file graded last.
+        counted: hash of the file that counts.
+        scores: exercise → points that count in the gradebook: an instructor's if given.
+        most: exercise → its part of the maximum in the gradebook, 0 for an extension.
+        decided: exercises for which an instructor gave points.
+        problem: (slug, sentence) if nothing could be graded.
+        standing: everything that the gradebook has about it.
+        attempts: every file, oldest first.
+    """
 
     student: str
     unit: str
@@ -121,7 +128,7 @@ class Result(TypedDict):
 
 
 def packed(graded: GradedNotebook) -> dict[str, Any]:
-    """A GradedNotebook without its notebook, as plain data."""
+    """A GradedNotebook as plain data, without its notebook."""
     return {
         "verdicts": [v.to_dict() for v in graded.verdicts],
         "notes": [vars(n) for n in graded.notes],
@@ -138,7 +145,7 @@ def packed(graded: GradedNotebook) -> dict[str, Any]:
 def unpacked(
     student: str, unit: str, data: Mapping[str, Any], notebook: nbformat.NotebookNode | None = None
 ) -> GradedNotebook:
-    """The GradedNotebook of ``packed``, with the notebook that was kept of it."""
+    """Restores a GradedNotebook from ``packed``'s data. notebook: the stored notebook, if any."""
     return GradedNotebook(
         student,
         unit,
@@ -154,7 +161,7 @@ def unpacked(
 
 
 def untouched(graded: GradedNotebook) -> set[str]:
-    """Names of the answer cells that were handed in as they were given out."""
+    """Names of the answer cells that were submitted unchanged."""
     if graded.notebook is None:
         return set()
     marks = [(c, c.metadata.get("nbgrader") or {}) for c in graded.notebook.cells]
@@ -162,7 +169,7 @@ def untouched(graded: GradedNotebook) -> set[str]:
 
 
 def _written(graded: GradedNotebook) -> dict[str, str]:
-    """Name of a cell that a person grades → hash of what was written there, pictures included."""
+    """Name of a cell that a person grades → hash of its text and pictures."""
     cells = graded.notebook.cells if graded.notebook is not None else []
     parts = {
         m["grade_id"]: [c.source, *(data for _, _, data in pictures.taken_from(c))]
@@ -173,13 +180,13 @@ def _written(graded: GradedNotebook) -> dict[str, str]:
 
 
 def attempt_of(row: Any) -> Attempt:
-    """The Attempt of a row of ATTEMPTS."""
+    """The Attempt in a row of ATTEMPTS."""
     result = json.loads(row.result) if row.result else None
     return Attempt(row.digest, row.submitted_at, row.graded_at, row.version, row.score, row.counts, result)
 
 
 def mark(standing: Standing, attempts: list[Attempt]) -> str:
-    """A hash of all that a page is made of: what has another one is to be written again."""
+    """Hash of everything on a page; a page whose hash changed is rewritten."""
     tried = [[a.digest, str(a.graded_at), str(a.submitted_at), a.score, a.counts] for a in attempts]
     about = [standing.points, standing.most, sorted(standing.waiting), sorted(standing.decided), standing.comments]
     text = json.dumps([*about, standing.penalty, sorted(tried)], sort_keys=True)
@@ -187,7 +194,7 @@ def mark(standing: Standing, attempts: list[Attempt]) -> str:
 
 
 def result_of(row: Any, standing: Standing, attempts: list[Attempt]) -> Result:
-    """The Result of a row of GRADED."""
+    """The Result in a row of GRADED."""
     data = json.loads(row.result)
     graded = unpacked(row.student_id, row.unit, data)
     names = {v.exercise: grade_id(v.exercise) for v in graded.verdicts}
@@ -216,7 +223,7 @@ def result_of(row: Any, standing: Standing, attempts: list[Attempt]) -> Result:
 
 
 def remarks(before: Attempt | None, mine: Attempt, counted: Attempt) -> list[str]:
-    """What an instructor is told of a new attempt: that it is worse than the one that counted before."""
+    """Remarks for the instructor about a new attempt: one sentence if it is worse than the one that counted before."""
     if before is None or before.digest == mine.digest or mine.score >= before.score:
         return []
     which = "the last one counts" if counted is mine else "the best one counts"

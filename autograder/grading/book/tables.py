@@ -1,4 +1,4 @@
-"""The tables that are written from the gradebook: nothing in them is known anywhere else."""
+"""Writes tables from the gradebook, which is the source of everything in them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,20 +13,20 @@ from .stored import Result
 
 HEADER = ("student", "unit", "exercise", "score", "max_score", "max_extra", "mistake", "status")
 LATE = "late penalty"  # in the column of the exercise
-# What a submission can be. Only of those that are graded or waiting do the points say how well somebody did.
+# The states of a submission. Only for "graded" and "waiting" do the points show how well the student did.
 GRADED, WAITING, STALE, UNREADABLE, MISSING, NO_RESULT = STATUSES = (
     "graded",
-    "waiting",  # points that a person has to give
+    "waiting",  # a person has to give points
     "stale",  # graded before the exercises changed, or an earlier submission whose newer one has no result
     "unreadable",  # the file is at fault
-    "missing",  # nothing was handed in
+    "missing",  # nothing was submitted
     "no result",  # nothing could be stored
 )
 Problem = tuple[str, str, str, str]  # student, unit, slug, sentence
 
 
 class Total(NamedTuple):
-    """A student's unit. score: what counts, with extra points, less ``penalty``. late_seconds: after the due date."""
+    """A student's result in a unit. score: with extra points, minus ``penalty``. late_seconds: after the due date."""
 
     student: str
     unit: str
@@ -38,7 +38,7 @@ class Total(NamedTuple):
 
 
 def status(result: Result) -> str:
-    """One of STATUSES for what is stored."""
+    """The status of a stored submission, one of STATUSES."""
     if result["problem"]:
         return UNREADABLE
     if result["standing"].waiting:
@@ -50,12 +50,12 @@ def status(result: Result) -> str:
 
 
 def counts(result: Result) -> bool:
-    """Does it say anything about what the class can do? A file that nobody could read does not."""
+    """True if a result says something about the class's skills; False for an unreadable file."""
     return not result["problem"]
 
 
 def totals(writer: GradebookWriter) -> list[Total]:
-    """One for every student of the gradebook and every unit that anybody handed in, by student and unit."""
+    """A Total for every student in the gradebook and every unit with any submission, sorted by student and unit."""
     results = {(r["student"], r["unit"]): r for r in writer.results()}
     units = sorted({unit for _, unit in results})
     return [_total(results.get((s, u)), s, u) for s in writer.students() for u in units]
@@ -69,7 +69,7 @@ def _total(result: Result | None, student: str, unit: str) -> Total:
 
 
 def missing(results: Sequence[Result], students: Iterable[str]) -> dict[str, list[str]]:
-    """unit → students of the gradebook without a submission, for the units that anybody handed in."""
+    """Unit → students in the gradebook without a submission, for units with any submission."""
     there = {(r["student"], r["unit"]) for r in results}
     students = list(students)
     found = {u: [s for s in students if (s, u) not in there] for u in sorted({u for _, u in there})}
@@ -77,12 +77,15 @@ def missing(results: Sequence[Result], students: Iterable[str]) -> dict[str, lis
 
 
 def write_grades(path: Path, writer: GradebookWriter, problems: Iterable[Problem] = ()) -> list[Problem]:
-    """grades.csv: one row per exercise of every stored submission, one for what was taken off for lateness, and one for
-    each submission that is missing or (``problems``) could not be stored. Where an earlier one is stored, that one
-    stands alone, and is stale. Returns what is stored without a result.
+    """Writes grades.csv; returns the stored submissions without a result.
 
-    ``score`` is what counts, ``max_score`` the row's part of the maximum: 0 for an extension, whose points (at most
-    ``max_extra``) come on top. The sum of a student's scores in a unit is what the gradebook and the page have.
+    It has one row per exercise of every stored submission, one per late penalty, and one for each submission that is
+    missing or could not be stored (``problems``). If an earlier submission is stored instead, only that one is listed,
+    as stale.
+
+    ``score`` has the points that count, ``max_score`` the row's part of the maximum: 0 for an extension, whose points
+    (at most ``max_extra``) are extra. The sum of a student's scores in a unit equals the score in the gradebook and on
+    the page.
     """
     results, failed = list(writer.results()), {(student, unit): name for student, unit, name, _ in problems}
     rows: list[tuple[str, ...]] = []
@@ -105,7 +108,7 @@ def _rows(result: Result, stands: str) -> Iterator[tuple[str, ...]]:
         known.add(grade_id(v.exercise))
         extra = "0" if most else f"{v.max_score:g}"
         yield (*whose, v.exercise, f"{score:g}", f"{most:g}", extra, mistake, stands)
-    for name in sorted(set(standing.points) - known):  # what a person grades, where the course has points for it
+    for name in sorted(set(standing.points) - known):  # written answers, if they have points
         if standing.most[name] or standing.points[name]:
             yield (*whose, name, f"{standing.points[name]:g}", f"{standing.most[name]:g}", "0", "", stands)
     if standing.penalty:

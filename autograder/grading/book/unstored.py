@@ -1,6 +1,7 @@
-"""Entries of the folder that no score can be stored for, remembered beside the gradebook until the next grading.
+"""Remembers, until the next grading, entries of the submissions folder for which no score can be stored.
 
-So ``make publish`` and ``make report`` say them again, wherever the folder was.
+They are kept in the gradebook's database, so that ``make publish`` and ``make report`` can list them without the
+folder.
 """
 
 from collections.abc import Iterable
@@ -27,7 +28,7 @@ TABLE = sa.Table(
 
 
 def remember(writer: GradebookWriter, problems: Iterable[Problem]) -> None:
-    """Puts these in the place of what was remembered. Raises GradebookError."""
+    """Replaces the remembered problems by these. Raises GradebookError."""
     rows = [
         {"number": i, "student_id": shown(s), "unit": shown(u), "slug": slug, "sentence": shown(sentence, 1_000)}
         for i, (s, u, slug, sentence) in enumerate(problems)
@@ -44,7 +45,7 @@ def remember(writer: GradebookWriter, problems: Iterable[Problem]) -> None:
 
 
 def remembered(writer: GradebookWriter) -> list[Problem]:
-    """What the last grading could not store. Raises GradebookError."""
+    """The problems that the last grading could not store. Raises GradebookError."""
 
     def work() -> list[Problem]:
         with writer.gradebook.engine.begin() as connection:

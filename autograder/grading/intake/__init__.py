@@ -1,1 +1,1 @@
-"""From files somebody handed in to a notebook that can be run: finding, opening, matching, rebuilding."""
+"""Turns submitted files into runnable notebooks: finding, opening, matching, rebuilding."""

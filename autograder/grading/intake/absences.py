@@ -1,7 +1,7 @@
-"""Remarks about what a notebook asks for and grading does not have: packages, somebody at the keyboard.
+"""Remarks about what a notebook needs and grading does not have: missing packages, keyboard input.
 
-The statements that need it are passed over when the notebook runs (``autograder.sandbox.shell``). This says so from the
-source, so that nothing that the student's process claims is needed.
+Statements that need these are skipped when the notebook runs (``autograder.sandbox.shell``). The remarks are made from
+the source alone, so that they don't rely on anything that the student's process claims.
 """
 
 import ast
@@ -21,13 +21,13 @@ from ..source.parsing import parsed
 
 MAX_NAMED = 8  # packages in the sentence
 _COLAB = "google.colab"
-MAX_LOOKED = 100  # packages that are looked for
-_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)  # what stands inside runs when it is called
+MAX_LOOKED = 100  # packages that are looked up
+_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)  # their bodies run only when they are called
 
 
 def absences(notebook: NotebookNode) -> list[Note]:
-    """Notes about a rebuilt notebook's answers and cells of the student's own."""
-    imported: dict[str, str] = {}  # package → how it is first named
+    """Notes about the answers and the student's own cells in a rebuilt notebook."""
+    imported: dict[str, str] = {}  # package → the module name in its first import
     asks = False
     for cell in notebook.cells:
         if cell.metadata[MARK]["role"] not in ("answer", "extra"):
@@ -77,12 +77,12 @@ def _is_there(name: str) -> bool:
 
 
 def never_there(name: str) -> bool:
-    """Is a dotted name Colab's own, which is nowhere else? A statement that uses it was passed over."""
+    """True if a dotted name belongs to a package that only Colab has; statements that use it were skipped."""
     return (name == _COLAB or name.startswith(f"{_COLAB}.")) and not _is_there(_COLAB.partition(".")[0])
 
 
 def _asks(statement: ast.stmt) -> bool:
-    """Does a statement call ``input`` when it runs?"""
+    """True if a statement calls ``input`` when it runs."""
     todo: list[ast.AST] = [statement]
     while todo:
         node = todo.pop()

@@ -1,7 +1,7 @@
 """Finds submissions in a folder laid out ``student/unit/unit.ipynb``.
 
-What lies in it was made by students: everything is opened as ``opening`` does it, every name is shown as ``names`` does
-it, and whatever is odd costs the one entry that it is about.
+Its contents come from students: all files are opened through ``opening``, all names are shown through ``names``, and a
+problem affects only the entry that it is about.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from .locating import locate
 from .opening import BadSubmission, Folder, Problem
 from .stamps import read_secret, read_stamp
 
-MAX_LINES = 10  # about odd entries of one student; a folder can hold thousands
+MAX_LINES = 10  # remarks about odd entries in one student's folder, which can hold thousands
 LAYOUT = "the layout is student/unit/unit.ipynb"
-# Problems of the folder rather than of a unit's submission: no score is stored for them, and each run says them again.
+# Problems of the folder, not of a unit's submission: no score is stored for them, and each run reports them again.
 _UNSTORED = ("submission.unknown_unit", "submission.layout", "submission.empty", "submission.name", "submission.twice")
 
 
@@ -26,10 +26,14 @@ _UNSTORED = ("submission.unknown_unit", "submission.layout", "submission.empty",
 class Submission:
     """One file to grade.
 
-    student, unit: as they are stored and shown; where they are no valid names, as ``names.shown`` gives them. path:
-    where it lies, below ``root``, in ``parts``; the names are as the file system has them. digest: SHA-256 of its
-    bytes, or of the problem. timestamp: nbgrader's text for when it was submitted, or None. problem: why it cannot be
-    graded at all. notes: what else is odd. secret: what nbgrader's exchange put beside it, or "".
+    Attributes:
+        student, unit: as they are stored and shown; names that are not valid, as ``names.shown`` returns them.
+        root, parts: the file is ``root/parts[0]/…``, with the names that the file system has.
+        digest: SHA-256 of the file's bytes, or of the problem.
+        timestamp: nbgrader's text for the time of submission, or None.
+        problem: why it cannot be graded at all, or None.
+        notes: other remarks.
+        secret: the secret that nbgrader's exchange put next to it, or "".
     """
 
     student: str
@@ -48,15 +52,15 @@ class Submission:
 
     @property
     def known(self) -> bool:
-        """Does the unit exist, so that a score of zero can be stored for it?"""
+        """True if this is a unit's submission, so that a score (zero if there is a problem) can be stored for it."""
         return self.problem is None or self.problem[0] not in _UNSTORED
 
 
 def find(folder: str | os.PathLike[str], units: Collection[str] | None = None) -> list[Submission]:
-    """Submissions in ``folder``, sorted by student and unit; of the course's units only ``units`` if given.
+    """Submissions in ``folder``, sorted by student and unit; only those of ``units`` if given.
 
-    What is odd and belongs to no unit is found whatever ``units`` says, so that no run forgets it.
-    Raises OSError for the folder itself; nothing inside it raises.
+    Odd entries that belong to no unit are always included, so that every run reports them.
+    Raises OSError if the folder itself cannot be read; nothing inside it raises.
     """
     found: list[Submission] = []
     with Folder(folder) as top:
@@ -71,7 +75,7 @@ def find(folder: str | os.PathLike[str], units: Collection[str] | None = None) -
 
 
 class _Student:
-    """An entry of the top folder."""
+    """An entry of the top folder: one student's folder, or something odd."""
 
     def __init__(self, top: Folder, name: str):
         self.top, self.name, self.student = top, name, shown(name)
@@ -79,7 +83,7 @@ class _Student:
     def submissions(self, units: Collection[str] | None) -> list[Submission]:
         kind = self.top.kind(self.name)
         if kind == "file" and not is_notebook(self.name) and not is_archive(self.name):
-            return []  # a list of the class, a table of times: whatever an instructor keeps there
+            return []  # an instructor's own file, such as a class list
         try:
             if kind != "folder":
                 raise BadSubmission("submission.layout", self._misplaced(kind))
@@ -100,7 +104,7 @@ class _Student:
     def _of_units(self, folder: Folder, units: Collection[str] | None) -> list[Submission]:
         names, more = folder.names()
         known, found = gradable_units(), list[Submission]()
-        if more:  # the units are found by their names even so
+        if more:  # the units are then looked up by name
             sentence = f"The folder has more than {len(names)} entries; only the course's units were looked for."
             found.append(self._odd("", (self.name,), ("submission.layout", sentence)))
             names = []
@@ -116,7 +120,7 @@ class _Student:
         return found + [self._of_unit(folder, u) for u in units_here if not units or u in units]
 
     def _stray(self, folder: Folder, name: str) -> Submission | None:
-        """What is said about an entry of a student's folder that is no unit's; None for a file that nobody misses."""
+        """The remark about an entry of a student's folder that is not a unit's; None for a file that can be ignored."""
         kind = folder.kind(name)
         if kind == "folder":
             sentence = f"There is no unit {shown(name)!r}. Units: {', '.join(gradable_units())}."
@@ -152,8 +156,11 @@ class _Student:
 
 
 def _distinct(found: list[Submission]) -> Iterator[Submission]:
-    """The same, but of two folders whose names differ in the bytes alone (é as one or two characters) none counts:
-    which one is the student's cannot be told. Names that differ in capitals alone are two students, with a note."""
+    """Marks submissions from folders with confusingly similar names.
+
+    If two folder names differ only in their bytes (é as one or two characters), neither counts, because it is unclear
+    which one is the student's. Names that differ only in capitals are two students, with a note.
+    """
     places = Counter((s.student, s.unit) for s in found if s.known)
     spellings = {s.student: s.student.casefold() for s in found if s.known}
     alike = Counter(spellings.values())

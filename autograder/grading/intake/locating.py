@@ -1,6 +1,6 @@
-"""Which file in a unit's folder is the unit's notebook: browsers, systems and people rename what they hand on.
+"""Finds a unit's notebook in the unit's folder, also if a browser, a learning platform or a person renamed it.
 
-Files are only searched for the course's marks and names, as bytes; nothing is parsed here.
+Files are only searched, as bytes, for the course's marks and names; nothing is parsed here.
 """
 
 import hashlib
@@ -10,20 +10,20 @@ from ..base.masters import gradable_units, master
 from ..base.names import is_archive, is_junk, is_notebook, shown
 from .opening import BadSubmission, Folder, Problem
 
-MAX_LOOKED = 5  # notebooks under other names that are looked into; with more it is for a person to say which one counts
+MAX_LOOKED = 5  # notebooks with other names that are searched; if there are more, a person has to choose one
 MAX_NAMED = 3  # file names in a sentence
 
 
 def locate(folder: Folder, unit: str) -> tuple[str, Problem | None]:
-    """(name of the notebook that counts, remark about its name or about others beside it) of an open unit folder.
+    """(name of the notebook that counts, remark about its name or about other notebooks) in an open unit folder.
 
-    Raises BadSubmission where there is none, or where it cannot be said which one.
+    Raises BadSubmission if there is no notebook, or if it is unclear which one counts.
     """
     right = f"{unit}.ipynb"
     try:
         names = [n for n in folder.names()[0] if not is_junk(n)]
     except BadSubmission:
-        return right, None  # opening it says why, if that is not possible either
+        return right, None  # opening the notebook then raises with the reason
     books = [n for n in names if is_notebook(n) and n != right]
     if folder.kind(right):
         sentence = f"{right} was graded; other notebooks lie beside it: {_listed(books)}."
@@ -45,7 +45,7 @@ def locate(folder: Folder, unit: str) -> tuple[str, Problem | None]:
 
 
 def _digest(folder: Folder, name: str, unit: str) -> str:
-    """SHA-256 of a notebook of this unit; "" for any other file."""
+    """SHA-256 of the file if it is a notebook of this unit, else ""."""
     try:
         data = folder.read(name)
     except BadSubmission:
@@ -54,7 +54,7 @@ def _digest(folder: Folder, name: str, unit: str) -> str:
 
 
 def _is_of(data: bytes, unit: str) -> bool:
-    """Does a file hold marks of the unit's answers, or (without any unit's marks) functions that the unit asks for?"""
+    """True if a file has marks of the unit's answers, or no unit's marks but functions that the unit asks for."""
     marked = [u for u in gradable_units() if any(f'"{name}"'.encode() in data for name in master(u).answers)]
     if marked:
         return unit in marked

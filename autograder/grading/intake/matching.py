@@ -1,11 +1,11 @@
-"""Which cell of a submission is which cell of the course.
+"""Matches the cells of a submission with the cells of the course.
 
-A cell is known by its mark (nbgrader's ``grade_id``), else by its id, else because it is word for word a cell of the
-course. Where an exercise's answer is not found so, or was left as it was given out, the cells of the student's own
-are asked what they define: programs that rewrite notebooks lose marks and ids, and cells are merged, split and copied.
+A cell is identified by its mark (nbgrader's ``grade_id``), else by its id, else by its text if that equals a cell of
+the course. If an exercise's answer is not found in this way, or is still the stub, the student's own cells are searched
+for its definitions: programs that rewrite notebooks lose marks and ids, and students merge, split and copy cells.
 
-What counts is what would count in Jupyter, where the cells run in their order and the last definition stays; only
-that empty copies, copies with a syntax error and stubs that were left alone take nothing away.
+The same definitions count as in Jupyter, where cells run in order and the last definition wins; except that empty
+copies, copies with a syntax error and unchanged stubs don't override anything.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,16 +21,23 @@ from . import slips
 from .opening import BadSubmission
 from .raw import RawCell, grade_id_of, source_of, squeezed
 
-MAX_COPIES = 50  # of one answer cell, not counting those that are empty or as they were given out
+MAX_COPIES = 50  # of one answer cell, not counting empty ones
 
 
 @dataclass
 class Matched:
-    """names: for each cell what the course calls it, None for one of the student's own. chosen: grade_id of an answer →
-    number of the cell whose source counts. before, after: grade_id → numbers of copies that define something else as
-    well, to be run before and after it. dropped: numbers of cells that do not run. found: number of a cell of the
-    student's own → exercise whose answer it is. open: exercises whose answer cell holds nothing, because the answer is
-    absent or stands in another cell. absent: ids of exercises without an answer."""
+    """Which cell of a submission is which cell of the course. Cells are given by their numbers in the submission.
+
+    Attributes:
+        names: for each cell its name in the course, or None for one of the student's own.
+        chosen: grade_id of an answer → cell whose source counts.
+        before, after: grade_id → copies that also define something else, to be run before and after the chosen cell.
+        dropped: cells that do not run.
+        found: cell of the student's own → id of the exercise that it answers.
+        open: ids of exercises whose answer cell is left empty, because the answer is in another cell.
+        absent: ids of exercises without an answer.
+        notes: remarks about all this.
+    """
 
     names: list[str | None]
     chosen: dict[str, int] = field(default_factory=dict)
@@ -44,7 +51,7 @@ class Matched:
 
 
 def match(cells: Sequence[RawCell], trusted: Master) -> Matched:
-    """Matched of a submission's cells. Raises BadSubmission where none of them is the unit's."""
+    """Matches a submission's cells with those of the unit. Raises BadSubmission if none of them belongs to the unit."""
     sources = [source_of(c) for c in cells]
     texts = [squeezed(s) for s in sources]
     marked = {name for c in cells if (name := grade_id_of(c)) is not None}
@@ -73,7 +80,7 @@ def match(cells: Sequence[RawCell], trusted: Master) -> Matched:
 
 
 def _names(cells: Sequence[RawCell], texts: Sequence[str], marked: set[str], trusted: Master) -> list[str | None]:
-    """What the course calls each cell, by mark, id and text (without its white space)."""
+    """Each cell's name in the course, found by mark, id or text (ignoring white space); None if there is none."""
     known = {grade_id_of(c) or c.get("id"): c for c in trusted.notebook.cells}
     by_id = {c.get("id"): grade_id_of(c) or c.get("id") for c in trusted.notebook.cells}
 
@@ -81,13 +88,13 @@ def _names(cells: Sequence[RawCell], texts: Sequence[str], marked: set[str], tru
         if grade_id_of(cell) in known:
             return grade_id_of(cell)
         name = by_id.get(cell["id"]) if isinstance(cell.get("id"), str) else None
-        # An unmarked cell with the id of one whose mark is elsewhere is a copy of it.
+        # If another cell has the mark that belongs to this id, the unmarked cell is a copy.
         return None if name in marked else name
 
     names = [named(c) for c in cells]
     there = set(names)
     lost = {squeezed(c.source): n for n, c in known.items() if n not in there and c.cell_type == "code"}
-    # Of what was given out to be filled in, a copy without marks is one of those that hold nothing.
+    # An unmarked copy of a stub also gets the answer's name; it counts as an empty copy.
     blank = {squeezed(known[n].source): n for n in trusted.answers}
     for i, cell in enumerate(cells):
         if names[i] is None and cell.get("cell_type") == "code":
@@ -100,8 +107,11 @@ def _names(cells: Sequence[RawCell], texts: Sequence[str], marked: set[str], tru
 def _name_written(
     name: str, cells: Sequence[RawCell], texts: Sequence[str], names: list[str | None], trusted: Master
 ) -> None:
-    """Where nothing stands in the cell for the written answer, or it lost mark and id, the answer is the text of the
-    student's own that follows it, or follows the question."""
+    """Finds a written answer that is outside its cell.
+
+    If the cell for the written answer is unchanged, or lost its mark and id, the answer is the student's own text cell
+    that follows it or follows the question.
+    """
     book = trusted.notebook.cells
     place = next(i for i, c in enumerate(book) if grade_id_of(c) == name)
     question, given = squeezed(book[place - 1].source), squeezed(book[place].source)
@@ -121,7 +131,7 @@ def _name_written(
 def _choose(
     name: str, exercise: Exercise, copies: list[int], sources: Sequence[str], reader: Reader, result: Matched
 ) -> None:
-    """Of several copies of an answer cell, the one that counts and those that run beside it."""
+    """Chooses among several copies of an answer cell: the one that counts, and those that run before and after it."""
     targets = set(exercise.targets)
     some = [i for i in copies if sources[i].strip()][-MAX_COPIES:]
     read = {i: d for i in some if (d := reader[i]) is not None}
@@ -135,7 +145,7 @@ def _choose(
     answers = [i for i in kept if read[i].binds & real]
     if answers:
         chosen = answers[-1]
-    else:  # stubs beside real functions in each, or nothing at all
+    else:  # each copy has stubs next to real functions, or there are no real functions
         kept = [i for i in kept if not read[i].stubs]
         worth = lambda i: (len((read[i].binds - read[i].stubs) & real) if i in read else 0, not _is_stub(i, read), i)
         chosen = max(some or copies[:1], key=worth)
@@ -159,8 +169,11 @@ def _is_stub(number: int, read: Mapping[int, Definitions]) -> bool:
 def _find_by_name(
     cells: Sequence[RawCell], trusted: Master, reader: Reader, untouched: set[int], result: Matched
 ) -> list[tuple[Exercise, str]]:
-    """Answers that stand in cells that are not marked as theirs: (exercise, the other exercise whose cell it is, or "")
-    for each, and all of ``result`` that follows from it. untouched: cells as the course gave them out."""
+    """Finds answers in cells that are not marked as theirs, and updates ``result``.
+
+    Returns (exercise, id of the other exercise whose cell has the answer, or "") for each of them. untouched: cells
+    that are still as the course handed them out.
+    """
     unanswered: dict[str, Exercise] = {}
     for name, exercise in trusted.answers.items():
         if name not in result.chosen:
@@ -190,7 +203,7 @@ def _find_by_name(
         result.open.add(exercise.id)
         *drafts, last = holders
         for i in holders:
-            if i not in running:  # also an edited cell of the course: what is graded is not that
+            if i not in running:  # also for an edited cell of the course: it is now the student's own
                 result.names[i] = None
         again = read[last].binds & targets
         result.dropped |= {i for i in drafts if i not in running and read[i].binds <= again}
@@ -203,7 +216,7 @@ def _find_by_name(
 
 
 def _left_alone(reader: Reader, number: int, exercise: Exercise) -> bool:
-    """Is nothing in an answer cell but what the course gave out?"""
+    """True if an answer cell defines nothing but the exercise's stubs."""
     read = reader[number]
     return read is not None and not (read.binds - read.stubs) and read.stubs <= set(exercise.targets)
 
@@ -233,7 +246,7 @@ def _refuse_other_unit(marked: Iterable[str], unit: str) -> None:
 
 
 def _check_unit(cells: Sequence[RawCell], reader: Reader, unit: str) -> None:
-    """Raises BadSubmission for a notebook without marks that defines more of another unit's functions, or none."""
+    """Raises BadSubmission if a notebook without marks defines no function of this unit, or more of another unit's."""
     defined: set[str] = set()
     for i, cell in enumerate(cells):
         if cell.get("cell_type") == "code" and (read := reader[i]):

@@ -1,8 +1,8 @@
-"""Opens what lies below one folder that others have filled.
+"""Opens files below a folder with untrusted contents.
 
-Nothing is followed (links), waited for (FIFOs, sockets, devices) or read without bound: every component is opened from
-the descriptor of the one above it, and what was opened is looked at again before a byte is read, so that nothing that
-changes meanwhile makes a difference. Only the topmost folder, which is the instructor's own, may be a link.
+It never follows links, waits for FIFOs, sockets or devices, or reads without a limit. Every path component is opened
+from its parent's descriptor, and the opened file is checked again before a byte is read, so that changes in between
+don't matter. Only the top folder, which is the instructor's own, may be a link.
 """
 
 import errno
@@ -18,8 +18,8 @@ from ..base.names import cut, shown
 Problem = tuple[str, str]  # (slug, one sentence for people)
 Path = str | os.PathLike[str] | bytes
 MAX_BYTES = 100 << 20  # of a notebook; one with 50 MB of output is still read
-MAX_ENTRIES = 2_000  # of a folder: what comes after them is not looked at
-# Windows has none of these but has no links, FIFOs or devices in folders either; macOS has all of them.
+MAX_ENTRIES = 2_000  # entries of a folder; further ones are ignored
+# Windows lacks most of these flags, but has no links, FIFOs or devices in folders either; macOS has the POSIX ones.
 _FLAGS = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
     _FLAGS |= getattr(os, _flag, 0)
@@ -29,7 +29,7 @@ _CHUNK = 1 << 20
 
 
 class BadSubmission(ValueError):
-    """Nothing in the file can be graded. ``name`` is a slug for the table, the message one sentence for people."""
+    """Raised if nothing in a file can be graded. ``name``: slug for the table; the message is a sentence for people."""
 
     def __init__(self, name: str, message: str):
         super().__init__(message)
@@ -37,7 +37,7 @@ class BadSubmission(ValueError):
 
 
 class Folder:
-    """An open folder. A context manager; ``Folder(path)`` raises OSError, everything below it BadSubmission."""
+    """An open folder; a context manager. ``Folder(path)`` raises OSError, its methods raise BadSubmission."""
 
     def __init__(self, path: Path):
         self.path = os.fsdecode(path)
@@ -54,13 +54,13 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Gives the descriptor back; nothing else of the folder can be opened then."""
+        """Closes the descriptor; after that nothing in the folder can be opened."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def folder(self, name: str) -> "Folder":
-        """A folder in this one. Raises BadSubmission for anything else of this name."""
+        """Opens a subfolder. Raises BadSubmission if the entry is missing or not a folder."""
         kind = self._kind(name)
         if kind and not stat.S_ISDIR(kind):
             raise _not_regular(name, kind, "folder")
@@ -71,7 +71,7 @@ class Folder:
         return found
 
     def names(self, most: int = MAX_ENTRIES) -> tuple[list[str], bool]:
-        """(names of the entries, were there more than ``most``?). Which are left out is the file system's choice."""
+        """(sorted names of at most ``most`` entries, True if there are more). The file system's order decides."""
         found: list[str] = []
         try:
             with os.scandir(self._fd if _BY_DESCRIPTOR else self.path) as entries:
@@ -84,16 +84,16 @@ class Folder:
         return sorted(found), False
 
     def kind(self, name: str) -> str:
-        """What an entry is, without opening it: "folder", "file", or what stands in the sentences; "" for nothing."""
+        """The kind of an entry, without opening it: "file", "folder", "a link", "a pipe" …; "" if it is missing."""
         mode = self._kind(name)
         return _what(mode) if mode else ""
 
     def read(self, name: str, most: int = MAX_BYTES) -> bytes:
-        """Contents of a regular file in this folder, of at most ``most`` bytes. Raises BadSubmission."""
+        """Contents of a regular file in this folder. Raises BadSubmission, also if it has more than ``most`` bytes."""
         return b"".join(self._chunks(name, most))
 
     def digest(self, name: str, most: int = MAX_BYTES) -> str:
-        """SHA-256 of what ``read`` would return, without keeping it."""
+        """SHA-256 of the bytes that ``read`` would return, without holding them in memory."""
         digest = hashlib.sha256()
         for chunk in self._chunks(name, most):
             digest.update(chunk)
@@ -101,11 +101,11 @@ class Folder:
 
     def _chunks(self, name: str, most: int) -> Iterator[bytes]:
         kind = self._kind(name)
-        if kind and not stat.S_ISREG(kind):  # not even opened: some devices act on that
+        if kind and not stat.S_ISREG(kind):  # don't open it: some devices react to that
             raise _not_regular(name, kind, "file")
         fd = self._open(name, 0, "file")
         try:
-            about = os.fstat(fd)  # of what was opened: it may no longer be what was there a moment ago
+            about = os.fstat(fd)  # the entry may have been replaced since the first check
             if not stat.S_ISREG(about.st_mode):
                 raise _not_regular(name, about.st_mode, "file")
             if about.st_size > most:
@@ -114,7 +114,7 @@ class Folder:
             while left and (chunk := os.read(fd, min(left, _CHUNK))):
                 left -= len(chunk)
                 yield chunk
-            if not left:  # it grew, or its size was a lie
+            if not left:  # it grew, or reported a wrong size
                 raise _too_large(name, most + 1, most)
         except OSError as error:
             raise _unreadable(name, error) from None
@@ -122,7 +122,7 @@ class Folder:
             os.close(fd)
 
     def _kind(self, name: str) -> int:
-        """st_mode of an entry, a link's own; 0 where it cannot be told, so that opening it says why."""
+        """st_mode of an entry (for a link, of the link itself); 0 if unknown: then opening it raises the reason."""
         try:
             if _BY_DESCRIPTOR:
                 return os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
@@ -147,8 +147,10 @@ class Folder:
 
 @contextmanager
 def below(root: Path, parts: Sequence[str]) -> Iterator[Folder]:
-    """The folder ``root/parts[0]/parts[1]/…``. ``root`` may be a link, nothing below it. Raises BadSubmission; OSError
-    for ``root`` itself."""
+    """Opens the folder ``root/parts[0]/parts[1]/…``. ``root`` may be a link, but nothing below it.
+
+    Raises BadSubmission, or OSError if ``root`` itself cannot be opened.
+    """
     current = Folder(root)
     try:
         for part in parts:
@@ -160,14 +162,16 @@ def below(root: Path, parts: Sequence[str]) -> Iterator[Folder]:
 
 
 def read_below(root: Path, parts: Sequence[str], most: int = MAX_BYTES) -> bytes:
-    """Contents of the regular file ``root/parts[0]/…``, as ``below`` and ``Folder.read`` do it."""
+    """Contents of the regular file ``root/parts[0]/…``. Raises like ``below`` and ``Folder.read``."""
     with below(root, parts[:-1]) as folder:
         return folder.read(parts[-1], most)
 
 
 def read_submission(path: str | os.PathLike[str]) -> bytes:
-    """Bytes of a submitted notebook in a folder that is trusted. Raises BadSubmission for one that is missing, too
-    large, or anything else than a regular file."""
+    """Bytes of a submitted notebook in a trusted folder.
+
+    Raises BadSubmission if it is missing, too large or not a regular file.
+    """
     folder, name = os.path.split(os.path.abspath(path))
     try:
         return read_below(folder, [name])

@@ -1,6 +1,7 @@
-"""Pictures that were pasted into a written answer: they reach the graders, as pictures and nothing else.
+"""Copies pictures that were pasted into a written answer, so that graders see them, and see nothing but pictures.
 
-Only the two formats that nbgrader's pages show are taken, by what their bytes begin with, under names of ours.
+Only the two formats that nbgrader's pages show are accepted, recognized by their first bytes, and stored under our own
+names.
 """
 
 import base64
@@ -16,8 +17,8 @@ from ..base.notes import Note
 from .raw import RawCell, source_of
 
 MAX_PICTURES = 6
-MAX_ENCODED = 6 << 20  # characters of all of them in the notebook: two photographs, or a dozen screenshots
-MAX_PIXELS = 40_000_000  # of all of them: 30 kB of PNG can be a gigabyte in the browser of whoever looks
+MAX_ENCODED = 6 << 20  # characters of all pictures in the notebook: two photographs, or a dozen screenshots
+MAX_PIXELS = 40_000_000  # of all pictures: 30 kB of PNG can become a gigabyte in the grader's browser
 _FORMATS = {
     "image/png": b"\x89PNG\r\n\x1a\n",
     "image/jpeg": b"\xff\xd8\xff",
@@ -27,7 +28,7 @@ _ENDS = {kind: kind.removeprefix("image/") for kind in _FORMATS}
 
 
 def take(cell: RawCell, target: NotebookNode) -> list[Note]:
-    """Puts the pictures that the text of a submitted cell shows into ``target``; says what was left out."""
+    """Copies the pictures that the text of a submitted cell shows to ``target``; returns a note if any are left out."""
     attached = cell.get("attachments")
     asked = dict.fromkeys(_USED.findall(source_of(cell)))
     taken: dict[str, dict[str, str]] = {}
@@ -54,14 +55,14 @@ def take(cell: RawCell, target: NotebookNode) -> list[Note]:
 
 
 def taken_from(cell: NotebookNode) -> Iterator[tuple[str, str, str]]:
-    """(name, kind, Base64) of each picture that ``take`` took."""
+    """(name, kind, Base64) of each picture that ``take`` copied."""
     for name, data in cell.get("attachments", {}).items():
         for kind, encoded in data.items():
             yield name, kind, encoded
 
 
 def _picture(data: object) -> tuple[str, str, int] | None:
-    """(kind, Base64 without any other character, pixels) of an attachment; None for what is no picture."""
+    """(kind, clean Base64, number of pixels) of an attachment; None if it is not a picture."""
     for kind, begin in _FORMATS.items():
         encoded = data.get(kind) if isinstance(data, dict) else None
         if isinstance(encoded, list) and all(isinstance(part, str) for part in encoded):
@@ -78,9 +79,9 @@ def _picture(data: object) -> tuple[str, str, int] | None:
 
 
 def _pixels(raw: bytes, kind: str) -> int:
-    """Width times height, from a picture's header alone; 0 where there is none to be read."""
+    """Width times height, read from a picture's header; 0 if that cannot be read."""
     try:
         with Image.open(io.BytesIO(raw), formats=[kind]) as picture:
             return picture.width * picture.height
-    except Exception:  # whatever a parser says of an enemy's bytes: too many pixels among them
+    except Exception:  # whatever a parser raises for hostile bytes, such as too many pixels
         return 0

@@ -1,7 +1,7 @@
-"""The cells of a notebook file as they came: JSON objects of which nothing else is known.
+"""Reads the raw cells of a notebook file: JSON objects whose contents are not validated.
 
-Every format of notebooks that has been in use for fifteen years is read; in the older ones (2 and 3) the cells stand in
-worksheets, and a code cell's source is called ``input``.
+Reads every notebook format of the last fifteen years. In the older ones (2 and 3) the cells are in worksheets, and a
+code cell's source is called ``input``.
 """
 
 import json
@@ -11,9 +11,9 @@ from typing import Any
 from .opening import BadSubmission
 
 MAX_SOURCE = 200_000  # characters of one cell
-RawCell = dict[str, Any]  # a cell as it came: only that it is a JSON object is known
+RawCell = dict[str, Any]  # a cell of the file: any JSON object
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
-_KINDS = (  # first bytes → what such a file is
+_KINDS = (  # (first bytes, description of such a file)
     (b"%PDF", "a PDF"),
     (b"PK\x03\x04", "a zip archive, or a document that is one"),
     (b"\x1f\x8b", "a compressed archive"),
@@ -27,7 +27,7 @@ _KINDS = (  # first bytes → what such a file is
 
 
 def cells_of(data: bytes) -> list[RawCell]:
-    """The cells of a notebook file, whatever else stands in it. Raises BadSubmission."""
+    """The cells of a notebook file; everything else in it is ignored. Raises BadSubmission."""
     if not data.strip(b"\x00 \t\r\n"):
         raise BadSubmission(
             "submission.empty_file", "The file is empty: nothing arrived. Save the notebook and submit it again."
@@ -47,14 +47,14 @@ def cells_of(data: bytes) -> list[RawCell]:
 
 
 def _text_of(data: bytes) -> str:
-    """A file's text: UTF-8, or UTF-16 as some editors save it. Raises UnicodeDecodeError."""
+    """Decodes a file: UTF-8, or UTF-16, which some editors write. Raises UnicodeDecodeError."""
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     bare = next((code for code, begin in (("utf-16-le", b"{\0"), ("utf-16-be", b"\0{")) if data.startswith(begin)), "")
     return data.decode("utf-16" if wide else bare or "utf-8-sig")
 
 
 def _what_it_is(data: bytes, error: Exception) -> str:
-    """One sentence about a file that cannot be read as JSON: what it is, as far as that can be seen, and what to do."""
+    """Message about a file that cannot be read as JSON: what it seems to be, and what to do."""
     begin, again = data.lstrip()[:16], "Submit the notebook itself, the file that ends in .ipynb."
     for first, kind in _KINDS:
         if begin.startswith(first):
@@ -89,7 +89,7 @@ def _in_worksheets(sheets: Any) -> list[Any] | None:
 
 
 def grade_id_of(cell: RawCell) -> str | None:
-    """nbgrader's mark of a cell, or None."""
+    """nbgrader's mark of a cell (its ``grade_id``), or None."""
     meta = cell.get("metadata")
     marks = meta.get("nbgrader") if isinstance(meta, dict) else None
     value = marks.get("grade_id") if isinstance(marks, dict) else None
@@ -97,14 +97,14 @@ def grade_id_of(cell: RawCell) -> str | None:
 
 
 def source_of(cell: RawCell) -> str:
-    """The text of a cell; "" where it has none."""
+    """The text of a cell; "" if it has none."""
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
         source = "".join(s for s in source if isinstance(s, str))
-    # A lone surrogate is legal JSON and no text: it would stop whatever prints or stores it.
+    # JSON allows lone surrogates, but they cannot be encoded: printing or storing one would fail.
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
 def squeezed(source: str) -> str:
-    """A source whose white space does not matter; no cell of the course is as long as what is left as it is."""
+    """A source with normalized white space, for comparisons; unchanged if it is longer than any cell of the course."""
     return " ".join(source.split()) if len(source) <= MAX_SOURCE else source

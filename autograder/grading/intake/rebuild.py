@@ -1,11 +1,11 @@
-"""A submission, rebuilt from the trusted notebook: only what a student may write is taken over.
+"""Rebuilds a submission from the trusted notebook, and copies only what a student may write.
 
-Taken over are the answer cells' sources (``matching.py`` says which cells these are), the written answer's text, and
-the student's own code cells. Everything else (check cells, metadata, outputs, points, kernel, text) is the course's
-own, so nothing that was done to it matters.
+It copies the answer cells' sources (``matching.py`` finds these cells), the written answer's text, and the student's
+own code cells. Everything else (check cells, metadata, outputs, points, kernel, text) comes from the course, so changes
+to it have no effect.
 
-Work and result are bounded whatever the file holds: each part of it is looked at once, and of everything that a student
-can have any number of (cells, source, marks, remarks about them) a limited number counts.
+Work and result are bounded for any file: each part is read once, and everything that a student can repeat (cells,
+source, marks, remarks about them) has a limit.
 """
 
 import copy
@@ -33,19 +33,22 @@ from .slips import slips
 
 __all__ = ["MAX_NOTES", "BadSubmission", "Note", "Rebuilt", "read_submission", "rebuild"]
 
-MAX_CELLS = 5_000  # of the file; the course's longest notebook has some hundred
-MAX_OWN = 1_000_000  # characters of all cells of the student's own
-MAX_EXTRA = 500  # code cells of the student's own
-MAX_TRIES = 9_999  # more is a made-up number
-MAX_WRITTEN = 20_000  # characters of the written answer, which is some sentences
+MAX_CELLS = 5_000  # of the file; the course's longest notebook has about a hundred
+MAX_OWN = 1_000_000  # characters of all the student's own cells
+MAX_EXTRA = 500  # the student's own code cells
+MAX_TRIES = 9_999  # a larger number is made up
+MAX_WRITTEN = 20_000  # characters of the written answer, which should be a few sentences
 LANGUAGE = "anatomy_language"  # in the rebuilt notebook's metadata: the language of the submitted one
 
 
 @dataclass
 class Rebuilt:
-    """notebook: the trusted notebook with the student's sources, roles in the metadata, no outputs. notes: what was
-    odd. absent: ids of exercises whose answer is not in the submission. tries: exercise → how often it was
-    checked, as far as the outputs tell; they are the student's own claim."""
+    """A rebuilt submission.
+
+    notebook: the trusted notebook with the student's sources, roles in the metadata, no outputs. notes: remarks.
+    absent: ids of exercises whose answer is missing. tries: exercise → how often it was checked, according to the
+    submitted outputs, which the student can change.
+    """
 
     notebook: NotebookNode
     notes: list[Note] = field(default_factory=list)
@@ -55,16 +58,17 @@ class Rebuilt:
 
 @dataclass
 class _Own:
-    """A cell of the student's own. answer: id of the exercise whose answer it is, or ""."""
+    """A cell of the student's own. answer: id of the exercise that it answers, or ""."""
 
     source: str
     answer: str = ""
 
 
 class _Owns:
-    """The student's own cells, as far as the limits go, by the cell of the course beside which they run.
+    """The student's own cells, up to the limits, grouped by the course's cell next to which they run.
 
-    ahead: name of a cell → cells that run before it; behind: after it, or (None) after what the course begins with.
+    ahead: name of a course cell → cells that run before it. behind: name → cells that run after it; None → cells that
+    run after the course's first setup cell.
     """
 
     def __init__(self) -> None:
@@ -73,7 +77,7 @@ class _Owns:
         self.count = self.size = 0
 
     def add(self, place: dict[str | None, list[_Own]], name: str | None, own: _Own, counts: bool = True) -> None:
-        """counts: is it a cell more, rather than one of the course's that was edited?"""
+        """Adds a cell, up to the limits. counts: False for an edited cell of the course, which is not an extra one."""
         self.count += counts
         self.size += len(own.source)
         if self.count <= MAX_EXTRA and self.size <= MAX_OWN:
@@ -92,9 +96,9 @@ class _Owns:
 
 
 def rebuild(data: bytes, unit: str) -> Rebuilt:
-    """Rebuilt notebook from the bytes of a submission.
+    """Rebuilds a notebook from the bytes of a submission.
 
-    Raises BadSubmission (not JSON, not a notebook, no cell that the course knows) or masters.UnknownUnit.
+    Raises BadSubmission (not JSON, not a notebook, no cell of the course) or masters.UnknownUnit.
     """
     trusted = master(unit)
     cells = cells_of(data)
@@ -133,10 +137,10 @@ def _role(cell: NotebookNode, trusted: Master) -> dict[str, str]:
 
 
 def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, result: Rebuilt) -> _Owns:
-    """Puts the answers in; returns the student's own code cells."""
+    """Copies the answers into the result; returns the student's own code cells."""
     owns, before = _Owns(), None
     known = {grade_id_of(c) or c.get("id"): c for c in result.notebook.cells}
-    # Cells of the course are not run again as somebody's own.
+    # Copies of the course's cells are not run as the student's own.
     courses = {squeezed(c.source) for c in trusted.notebook.cells if c.cell_type == "code"}
     seen: set[str] = set()
     for number, (cell, name) in enumerate(zip(cells, matched.names, strict=True)):
@@ -147,7 +151,7 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
                 continue
             result.notes += _alien(cell, known)
             if number not in matched.dropped and cell.get("cell_type") == "code" and squeezed(source) not in courses:
-                if source.strip() and not is_first_cell(source):  # it asks pip for the course, which is suspicious here
+                if source.strip() and not is_first_cell(source):  # it calls pip, which would look suspicious
                     own = _Own(_limited(source, result), matched.found.get(number, ""))
                     owns.add(owns.behind, before, own)
             continue
@@ -184,12 +188,12 @@ def _alien(cell: RawCell, known: Container[str | None]) -> Iterator[Note]:
 
 
 def _given(name: str, trusted: Master) -> str:
-    """A cell's text as the course gave it out, "" where it has no such cell any more."""
+    """A cell's text as the course hands it out; "" if the course has no such cell."""
     return next((c.source for c in trusted.notebook.cells if grade_id_of(c) == name), "")
 
 
 def is_stub(source: str, name: str, trusted: Master) -> bool:
-    """Whether a written answer is what was given out, in whatever language."""
+    """True if a written answer is still the stub, in any of the languages."""
     given = {squeezed(_given(name, trusted))}
     for language in translation.languages():
         with translation.speaking(language):
@@ -198,12 +202,12 @@ def is_stub(source: str, name: str, trusted: Master) -> bool:
 
 
 def language_of(notebook: NotebookNode | None) -> str:
-    """The language in which a student reads what is said of a rebuilt notebook: that of the submitted one."""
+    """The language for messages about a rebuilt notebook: that of the submitted one."""
     return str((notebook.metadata if notebook is not None else {}).get(LANGUAGE, translation.ENGLISH))
 
 
 def _tries(cell: RawCell, exercise: str) -> dict[str, int]:
-    """{exercise: number of checks} from the mark that ``anatomy.check`` leaves in its output."""
+    """{exercise: number of checks} from the metadata that ``anatomy.check`` leaves in its output; {} if missing."""
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
         about = output
@@ -217,14 +221,14 @@ def _tries(cell: RawCell, exercise: str) -> dict[str, int]:
 
 
 def _note_marks(cell: RawCell, target: NotebookNode, mark: dict[str, str], trusted: Master, result: Rebuilt) -> None:
-    """Marks that a student has no way to change by accident."""
+    """Adds a note about changed marks that a student cannot have changed by accident."""
     theirs = cell["metadata"].get("nbgrader") if isinstance(cell.get("metadata"), dict) else None
     if not isinstance(theirs, dict) or mark["role"] not in ("answer", "check"):
         return
     ours = target.metadata.nbgrader
     changed = [k for k in theirs if k in ("grade", "points", "solution", "locked") and theirs[k] != ours.get(k)]
     points = next(e.points for e in trusted.exercises if e.id == mark["exercise"]) if mark["role"] == "check" else None
-    # A notebook that was handed out before an exercise became an extension, or while it was one, has other points.
+    # The points also differ if the exercise became an extension, or ceased to be one, after the notebook was released.
     changed = sorted(k for k in changed if k != "points" or theirs[k] not in (0, points))
     added = sorted(str(k)[:40] for k in theirs if k in ("score", "manual_score", "auto_score", "extra_credit"))
     if changed or added:
@@ -258,9 +262,9 @@ def _note_missing(matched: Matched, trusted: Master, result: Rebuilt) -> None:
 
 
 def _insert(owns: _Owns, result: Rebuilt) -> None:
-    """Puts the student's own cells where they stood among the course's."""
+    """Inserts the student's own cells where they were among the course's cells."""
     cells: list[NotebookNode] = []
-    answers: dict[str, NotebookNode] = {}  # exercise → cell of the student's own that holds its answer
+    answers: dict[str, NotebookNode] = {}  # exercise → the student's own cell that has its answer
     number = 0
 
     def add(some: Iterable[_Own]) -> None:
@@ -281,7 +285,7 @@ def _insert(owns: _Owns, result: Rebuilt) -> None:
         cells.append(cell)
         add(owns.behind.pop(name, []))
         if first and cell.metadata[MARK]["role"] == "setup":
-            add(owns.behind.pop(None, []))  # what stood above all cells of the course still needs its imports
+            add(owns.behind.pop(None, []))  # cells above all course cells still need the course's imports
             first = False
     add(own for some in owns.behind.values() for own in some)
     for exercise, own in answers.items():
@@ -290,7 +294,7 @@ def _insert(owns: _Owns, result: Rebuilt) -> None:
 
 
 def _move(own: NotebookNode, exercise: str, cells: list[NotebookNode]) -> None:
-    """Puts an answer from a cell of the student's own into its answer cell, where that is no change of order."""
+    """Moves an answer from the student's own cell into its answer cell, if no other code that runs is in between."""
     place, target = next(
         (i, c) for i, c in enumerate(cells) if c.metadata[MARK] == {"role": "answer", "exercise": exercise}
     )

@@ -1,4 +1,4 @@
-"""Remarks about an answer that cannot run for what an editor, git or a copy left in it. Said from the source alone."""
+"""Remarks about answers that cannot run because of what an editor, git or copying left in them. Reads source only."""
 
 import ast
 import re
@@ -44,12 +44,12 @@ SPLIT = (
 
 
 def is_rest(source: str) -> bool:
-    """Does a cell look like the lower part of a function that was cut in two?"""
+    """True if a cell looks like the lower part of a function that was split in two."""
     return bool(_INDENTED.match(source)) and (not _runs(source) or _returns(source))
 
 
 def _returns(source: str) -> bool:
-    """Does a cell return outside of a function? IPython takes the indentation away, and Python refuses what is left."""
+    """True if a cell returns outside a function: IPython removes the indentation, so it parses but does not compile."""
     todo: list[ast.AST] = list(tree.body if (tree := parsed(source)) else [])
     while todo:
         node = todo.pop()

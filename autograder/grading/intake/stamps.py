@@ -1,6 +1,6 @@
-"""When a submission was handed in: nbgrader's timestamp.txt, which a student can replace by anything.
+"""Reads the time of a submission from nbgrader's timestamp.txt, which a student can replace by anything.
 
-Imports little: nbgrader_config.py uses it.
+Imports little, because nbgrader_config.py imports it.
 """
 
 import os
@@ -20,33 +20,33 @@ from .opening import BadSubmission, Folder, Problem, below
 
 MAX_STAMP = 200  # bytes of a timestamp.txt
 STAMP = "timestamp.txt"
-UNTIMED = "submission.timestamp"  # the remark that it cannot be read
-SECRET = "submission_secret.txt"  # what nbgrader's exchange puts beside a submission
+UNTIMED = "submission.timestamp"  # slug of the remark that the time cannot be read
+SECRET = "submission_secret.txt"  # written by nbgrader's exchange next to a submission
 _SECRET = re.compile(r"[0-9a-f]{128}")  # as `nbgrader submit` writes it; a course's own .secret looks different
-# Nothing else gets to nbgrader's parser: as a time zone it would open any file that is named.
+# Only text of this form reaches nbgrader's parser, which would open any file that is named as a time zone.
 _WORD = r"(?:[0-9]+/[0-9]+/[0-9]+|[0-9A-Za-z,.:+-]+)"
 _DATE = re.compile(rf"(?!.*\.\.){_WORD}(?: {_WORD}){{0,5}}(?: [A-Za-z_]+(?:/[A-Za-z_+-]+){{1,2}})?", re.ASCII)
-# What a text leaves out is taken from these: a day that depends on them is no day.
+# The parser fills in missing parts from a default: if the day differs between these two, the text has no full date.
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
 
 
 def parse_stamp(text: str) -> datetime | None:
-    """The moment (UTC) that nbgrader's timestamp.txt names; None where that is no date with a year, month and day."""
+    """The time (UTC) in nbgrader's timestamp.txt; None if the text is not a date with year, month and day."""
     if len(text) > MAX_STAMP or not _DATE.fullmatch(text):
         return None
     words = text.split(" ")
     bare = " ".join(words[:2]) if len(words) == 3 else text
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # unknown time zones are taken for UTC, as nbgrader takes them
+            warnings.simplefilter("ignore")  # unknown time zones count as UTC, like in nbgrader
             days = {dateutil.parser.parse(bare, default=default).date() for default in _DEFAULTS}
             return parse_utc(text) if len(days) == 1 else None
-    except Exception:  # the parser raises what it likes on odd text
+    except Exception:  # the parser raises various errors for odd text
         return None
 
 
 def read_stamp(folder: Folder) -> tuple[str | None, Problem | None]:
-    """(text of a unit folder's timestamp.txt, what is wrong with it): (None, None) where there is none."""
+    """(text of a unit folder's timestamp.txt, None), or (None, problem); (None, None) if there is no such file."""
     try:
         text = folder.read(STAMP, MAX_STAMP).decode("utf-8-sig", "replace").strip()
         if parse_stamp(text) is not None:
@@ -63,7 +63,7 @@ def read_stamp(folder: Folder) -> tuple[str | None, Problem | None]:
 
 
 def read_secret(folder: Folder) -> str:
-    """The exchange's secret in a unit folder; "" where there is none, or something else."""
+    """The exchange's secret in a unit folder; "" if it is missing or malformed."""
     try:
         text = folder.read(SECRET, 200).decode("ascii", "replace").strip() if folder.kind(SECRET) else ""
     except BadSubmission:
@@ -73,9 +73,9 @@ def read_secret(folder: Folder) -> str:
 
 @contextmanager
 def opened(directory: CourseDirectory, path: str) -> Iterator[Folder]:
-    """A submission's folder in one of the course's steps. Only what stands above student and unit may be a link.
+    """Opens a submission's folder in the folder of an nbgrader step. Only folders above student and unit may be links.
 
-    Raises BadSubmission, also where the step has no folder.
+    Raises BadSubmission, also if the step has no folder.
     """
     structure = full_split(directory.directory_structure)
     depth = len(structure) - next(i for i, part in enumerate(structure) if "_id}" in part)
@@ -90,7 +90,7 @@ def opened(directory: CourseDirectory, path: str) -> Iterator[Folder]:
 
 
 def stamp_of(directory: CourseDirectory, path: str) -> tuple[str | None, Problem | None]:
-    """As ``collect.read_stamp``, for the folder at ``path``."""
+    """Like ``read_stamp``, for the folder at ``path``; (None, None) if it cannot be opened."""
     try:
         with opened(directory, path) as folder:
             return read_stamp(folder)
@@ -99,13 +99,13 @@ def stamp_of(directory: CourseDirectory, path: str) -> tuple[str | None, Problem
 
 
 def careful() -> None:
-    """Makes nbgrader read time stamps without following, waiting or failing, in all its commands and the formgrader."""
+    """Makes nbgrader's commands and formgrader read time stamps without following links, blocking or failing."""
     CourseDirectory.get_existing_timestamp = _existing_timestamp
     NbGraderAPI.get_submitted_timestamp = _submitted_timestamp
 
 
 def _spelled(top: Folder, name: str) -> str:
-    """The entry of a folder whose name is ``name`` in Unicode's composed form, if there is none of that very name."""
+    """``name`` if the folder has that entry, else the entry whose name in Unicode's composed form is ``name``."""
     if top.kind(name):
         return name
     for other in top.names(most=1_000_000)[0]:

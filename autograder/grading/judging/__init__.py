@@ -1,1 +1,1 @@
-"""One submission: its cells run in a sandbox, its answers judged, in a process that may be lost."""
+"""Grades one submission, in a disposable process: runs its cells in a sandbox and judges its answers."""

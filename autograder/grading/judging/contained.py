@@ -1,11 +1,12 @@
-"""Grades one submission in a child that may be lost: ``grade`` and ``rebuild``, with limits.
+"""Grades one submission in a disposable child process: ``grade`` and ``rebuild``, with limits.
 
-All that reads a submission or what its code answered happens in the child (``autograder.sandbox.disposable``): parsing
-the notebook, looking at its source, comparing replies, wording verdicts. The session stays the parent's, who closes it.
+Everything that reads a submission or the replies of its code runs in the child (``autograder.sandbox.disposable``):
+parsing the notebook, examining its source, comparing replies, wording verdicts. The parent owns the session and closes
+it.
 
-Where the child is lost, the part that it was at is settled (an exercise with zero points and the reason; another part
-by leaving it out), and the rest is graded in a new child. What had been settled before stays. Results come back as
-JSON; ``result_json.py`` checks its form.
+If the child dies, the part that it was working on is settled (an exercise gets zero points and the reason, another part
+is skipped), and a new child grades the rest. Verdicts settled before are kept. Results come back as JSON, which
+``result_json.py`` validates.
 """
 
 import json
@@ -32,7 +33,7 @@ from .submitted import Submitted
 from .work import CELLS, NOTEBOOK, PARTS, Followed, Work
 
 BUDGET = Budget()
-# All attempts on one submission together. Whatever is not settled by then earns nothing.
+# For all attempts at one submission together. Exercises that are not settled by then earn nothing.
 TOTAL_SECONDS = 150.0
 _UNREADABLE = (
     "submission.unreadable",
@@ -49,7 +50,7 @@ _warmed: set[str] = set()  # units
 
 
 def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> GradedNotebook:
-    """``grade.grade`` in a child. Raises SandboxUnavailable, and ChildFailed for a mistake of ours."""
+    """Runs ``grade.grade`` in a child. Raises SandboxUnavailable, and ChildFailed for a bug of the grader."""
     if not disposable.available():
         return direct.grade(submitted, session_factory)
     unit, student = submitted.unit, submitted.student
@@ -96,8 +97,8 @@ def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> Grade
 
 
 def rebuild(data: bytes, unit: str) -> Rebuilt:
-    """``rebuild.rebuild`` in a child. Raises BadSubmission, UnknownUnit, and ChildFailed for a mistake of ours."""
-    master(unit)  # here, so that every later child finds it made
+    """Runs ``rebuild.rebuild`` in a child. Raises BadSubmission, UnknownUnit, and ChildFailed for a grader bug."""
+    master(unit)  # cached here, so that children inherit it
     if not disposable.available():
         return rebuilding.rebuild(data, unit)
 
@@ -114,7 +115,7 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
 
 
 class _Attempt(Work):
-    """One attempt at a submission, in the child."""
+    """One attempt at grading a submission; runs in the child."""
 
     def __init__(
         self,
@@ -127,8 +128,8 @@ class _Attempt(Work):
         self.submitted = submitted
 
     def run(self, session: Session, line: Line) -> bytes:
-        """The result as JSON."""
-        # A parallel loop would wait for threads that this process did not inherit.
+        """Grades the submission; returns the result as JSON."""
+        # A parallel loop would wait for threads that a forked process does not inherit.
         torch.set_num_threads(1)
         self.line = line
         self.step(NOTEBOOK)
@@ -159,7 +160,7 @@ def _bad(error: BadSubmission) -> bytes:
 
 
 def _read(answer: bytes) -> dict[str, Any]:
-    """What a child sent. Raises BadSubmission where that is what it found."""
+    """Parses a child's answer. Raises BadSubmission if the child reported one."""
     found = json.loads(answer)
     if "bad" in found:
         raise BadSubmission(*map(str, found["bad"]))
@@ -167,7 +168,7 @@ def _read(answer: bytes) -> dict[str, Any]:
 
 
 def prepare(unit: str) -> None:
-    """Makes in this process what every later fork of it would otherwise make anew. Raises UnknownUnit."""
+    """Warms this process's caches for a unit, so that forks inherit them. Raises UnknownUnit."""
     if unit not in _warmed:
         warm(master(unit).exercises)
         _warmed.add(unit)

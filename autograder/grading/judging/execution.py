@@ -1,8 +1,9 @@
 """Runs a rebuilt notebook's cells in a session, and asks for its answers at the right moment.
 
-Two ways, same result. *Together*: all cells in one request, then all answers in one question; this is what a class
-costs. *Step by step*: each cell alone, each answer at its check cell; for notebooks where a later cell redefines what
-an earlier one defined, and where a cell hangs or kills its process (which then costs that cell, nothing else).
+There are two ways, with the same result. *Together*: all cells in one request, then all answers in one question; this
+is fast, and most notebooks use it. *Step by step*: each cell alone, each answer at its check cell; this is for
+notebooks in which a later cell redefines an earlier name, or a cell hangs or kills its process (then only that cell is
+lost).
 """
 
 import json
@@ -29,14 +30,14 @@ TOGETHER_SECONDS = 10.0  # for all cells at once
 ANSWER_SECONDS = 10.0  # for all cases of one exercise
 MAX_OUTPUT = 20_000  # characters of one cell's output that are kept for the feedback
 MAX_OUTPUTS = 1_000_000  # characters of all outputs together
-MAX_ERROR = 2_000  # characters of an error's message, and three times that of where it came from
+MAX_ERROR = 2_000  # characters of an error's message; the traceback may have three times as many
 Error = tuple[str, str, str]  # name, message, traceback
 ROLES_RUN = ("setup", "answer", "extra")
 
 
 @dataclass
 class Output:
-    """What one cell did: printed text, and its error or None."""
+    """The output of one cell: printed text, and its error or None."""
 
     text: str = ""
     error: Error | None = None
@@ -44,9 +45,16 @@ class Output:
 
 @dataclass
 class NotebookRun:
-    """outputs: cell id → Output. verdicts: in the order of the exercises. stepwise: which of the two ways it took.
-    followed: by exercise, those whose verdict is the better one of a follow-through. at_check: exercises whose answers
-    were asked at their check, before the cells below it ran. failed: ids of cells that did not run to their end."""
+    """The result of running a notebook.
+
+    Attributes:
+        outputs: cell id → Output.
+        verdicts: in the order of the exercises.
+        stepwise: True if the cells ran step by step.
+        followed: exercise → Followed, for exercises that earned more by follow-through.
+        at_check: exercises whose answers were asked at their check, before the cells below it ran.
+        failed: ids of cells that did not run to their end.
+    """
 
     outputs: dict[str, Output] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -64,10 +72,10 @@ def run_notebook(
     work: Work | None = None,
     follow: bool = False,
 ) -> NotebookRun:
-    """NotebookRun for a rebuilt notebook. Never raises on account of the student's code.
+    """Runs a rebuilt notebook. Never raises because of the student's code.
 
-    exercises: all of the unit, in order. work: what is told of each step, and knows what is settled or skipped
-    already. follow: is a slip in one answer kept from those that build on it (``following.py``)?
+    exercises: all exercises of the unit, in order. work: is notified of each step, and knows what is already settled
+    or skipped. follow: use follow-through for exercises that build on a wrong answer (``following.py``).
     """
     work = work or Work()
     open_ones = [e for e in exercises if e.id not in work.settled]
@@ -100,7 +108,7 @@ def _run(
 
 
 def _limit_outputs(outputs: dict[str, Output]) -> None:
-    """Cuts what is beyond MAX_OUTPUTS: a page with twenty megabytes of printed text helps nobody."""
+    """Removes printed text beyond MAX_OUTPUTS: a page with twenty megabytes of text is useless."""
     left = MAX_OUTPUTS
     for output in outputs.values():
         if left <= 0:
@@ -109,9 +117,9 @@ def _limit_outputs(outputs: dict[str, Output]) -> None:
 
 
 def order_matters(cells: Iterable[nbformat.NotebookNode], targets: Iterable[str] = ()) -> bool:
-    """Is a name that functions look up (or an answer's own, ``targets``) bound by more than one cell?
+    """True if more than one cell binds a global name that functions use, or one of ``targets``.
 
-    Then a function may see another helper at the end of the notebook than at its check cell.
+    Then a function may use a different helper at the end of the notebook than at its check cell.
     """
     bound: set[str] = set()
     again: set[str] = set()
@@ -133,9 +141,9 @@ def order_matters(cells: Iterable[nbformat.NotebookNode], targets: Iterable[str]
 
 
 def _together(cells: list[nbformat.NotebookNode], session: Session) -> dict[str, Output] | None:
-    """Outputs of all cells, or None where they did not end well (the session is then as it was before)."""
+    """Outputs of all cells, or None if running them failed (then the session is as it was before)."""
     marker = f"anatomy-{secrets.token_hex(8)}"
-    # In a namespace of its own: nothing of this stays behind among the student's names.
+    # The code runs in its own namespace, so that it leaves nothing among the student's names.
     code = (
         f"exec(compile({ASKED!r}, '<grader>', 'exec'), (_grader := {{}}))\n"
         f"_grader['run_cells']({[c.source for c in cells]!r}, {marker!r})\ndel _grader"
@@ -150,7 +158,7 @@ def _together(cells: list[nbformat.NotebookNode], session: Session) -> dict[str,
     rest = result.stdout
     for number, cell in enumerate(cells):
         text, found, after = rest.partition(f"\n{marker} {number} ")
-        if not found:  # cut by the limit on output, or student code that took the stream away
+        if not found:  # cut by the output limit, or the student's code replaced the stream
             outputs[cell.id] = Output(_cut(rest, True))
             break
         about, _, rest = after.partition("\n")
@@ -169,7 +177,7 @@ def _error(text: str) -> Error | None:
 
 
 def _short_error(name: str, message: str, trace: str) -> Error:
-    """Cut, and cleaned: JSON carries half a character, which no file takes."""
+    """Cuts and cleans an error: JSON may carry lone surrogates, which cannot be written to a file."""
     return printable(name[:80]), printable(message[:MAX_ERROR]), printable(trace[-3 * MAX_ERROR :])
 
 
@@ -200,7 +208,7 @@ def _stepwise(
             else:
                 ran.at_check.add(mark["exercise"])
                 work.done(verdict)
-    for name in too_early:  # the helper may stand further down: cells are run in any order while one works
+    for name in too_early:  # a helper may be defined below the check: students run cells in any order
         work.step(name)
         again = judge_exercise(specs[name], session, key, ANSWER_SECONDS)
         if again.score > verdicts[name].score:

@@ -1,13 +1,13 @@
-"""Follow-through: a slip in one answer does not cost those that build on it.
+"""Follow-through: an error in one answer does not cost points in the answers that build on it.
 
-Where an exercise lost points, and an earlier exercise of the same notebook that it builds on lost some too, it is run
-once more with the values of the course's own functions in the place of the earlier ones (``judge/proxies.py``), and
-gets the better score. What counts is what is observed: an exercise that never calls such a function keeps its score.
+If an exercise lost points, and so did an earlier exercise of the same notebook that it builds on, it is run once more
+with values of the course's own functions instead of the earlier answers (``judge/proxies.py``), and gets the better
+score. Only observed calls count: an exercise that never calls such a function keeps its score.
 
-The walls: an exercise's own score is settled before the first value goes out. Only functions of *earlier* exercises
-that the course's own solution builds on are offered, never the exercise's own: nobody earns points for an alias of an
-empty answer. Exercises are taken in order and one question holds one exercise, so that no process that is told what a
-function gives is ever asked for that function again.
+Safeguards: an exercise's own score is settled before the first value is sent. Only functions of *earlier* exercises
+that the course's own solution builds on are offered, never the exercise's own, so that an alias of an empty answer
+earns nothing. Exercises run in order and each question is about one exercise, so that a process that has received a
+function's values is never asked for that function again.
 """
 
 import ast
@@ -40,17 +40,17 @@ from ..base.masters import master, source_notebook_path
 from .work import FOLLOWING, Followed, Work
 
 PROXIES = (Path(trusted.__file__).parent / "proxies.py").read_text(encoding="utf-8")
-TOTAL_SECONDS = 20.0  # for all of it in one submission; a question takes a tenth of a second
-MAX_ROUNDS = 24  # questions for one record; each goes at least one call further
+TOTAL_SECONDS = 20.0  # for all follow-through in one submission; a question takes a tenth of a second
+MAX_ROUNDS = 24  # questions for one record; each gets at least one call further
 MAX_KNOWN = 800  # calls with a value, in one exercise
-MAX_TABLE_BYTES = 32 << 20  # of their values, as they are sent in each round
+MAX_TABLE_BYTES = 32 << 20  # size of their values, which are sent in each round
 _WAIT = "Wait"  # see proxies.py
 _STILL = "Some cases fail with the course's own functions in the place of your earlier ones, too."
 
 
 @cache
 def builds_on(unit: str) -> dict[str, frozenset[str]]:
-    """Exercise → the earlier ones whose functions the course's own solution uses, directly or through others.
+    """Exercise → the earlier exercises whose functions the course's own solution uses, directly or indirectly.
 
     Raises UnknownUnit.
     """
@@ -69,11 +69,15 @@ def builds_on(unit: str) -> dict[str, frozenset[str]]:
 def follow_through(
     exercises: Sequence[Exercise], verdicts: Sequence[Verdict], session: Session, key: bytes, work: Work
 ) -> dict[str, Followed]:
-    """Exercise → what it earns with the course's values in the place of earlier answers that do not pass, where that
-    is more. Never raises on account of the student's code.
+    """Exercise → Followed, for exercises that earn more with the course's values instead of wrong earlier answers.
 
-    exercises, verdicts: of a whole unit, in order; all of the verdicts are settled. session: the one that they come
-    from. key: that of their inputs. work: is told of each better verdict, and knows those of an earlier attempt.
+    Never raises because of the student's code.
+
+    Args:
+        exercises, verdicts: of the whole unit, in order; all verdicts are settled.
+        session: the session that the verdicts come from.
+        key: the key that their inputs were drawn from.
+        work: is notified of each better verdict, and knows those of an earlier attempt.
     """
     found = dict(work.followed)
     broken = {v.exercise for v in verdicts if not v.passed} | set(found)
@@ -84,7 +88,7 @@ def follow_through(
         if verdict.passed or exercise.id in found:
             continue
         if verdict.mistakes and verdict.mistakes[0].name == "generic.missing":
-            continue  # no earlier answer is to blame for that
+            continue  # not caused by an earlier answer
         base = builds_on(exercise.unit)[exercise.id]
         replaced = [e for e in exercises if e.id in broken & base]
         if not replaced:
@@ -96,7 +100,7 @@ def follow_through(
             break
         except MemoryError:
             raise  # the child ends, and the next one leaves this part out
-        except Exception:  # a reply that this was not written for, in the worst case: the exercise keeps its score
+        except Exception:  # such as an unforeseen reply: the exercise keeps its score
             continue
         if followed is not None:
             found[exercise.id] = followed
@@ -107,7 +111,7 @@ def follow_through(
 
 
 def given_for(exercises: Sequence[Exercise]) -> dict[str, Given]:
-    """Name → the course's own function, of all targets of these exercises."""
+    """Name → the course's own function, for all targets of these exercises."""
     found: dict[str, Given] = {}
     for exercise in exercises:
         results = [r for c in public_record(exercise).cases for r in c.outcomes["expected"][0]["results"]]
@@ -117,7 +121,7 @@ def given_for(exercises: Sequence[Exercise]) -> dict[str, Given]:
 
 
 class _Rerun:
-    """One exercise with values in the place of earlier answers."""
+    """Runs one exercise again, with the course's values instead of earlier answers."""
 
     def __init__(self, exercise: Exercise, replaced: Sequence[Exercise], session: Session, deadline: float) -> None:
         self.exercise, self.session, self.deadline = exercise, session, deadline
@@ -125,7 +129,7 @@ class _Rerun:
         self.used: list[str] = []
 
     def better(self, own: Verdict, key: bytes) -> Followed | None:
-        """What it earns, where that is more than before. Raises SessionError or MalformedReply."""
+        """The exercise's Followed if it earns more than before, else None. Raises SessionError or MalformedReply."""
         fresh = draw_record(self.exercise, key, with_mutants=False, graded=True)
         public = public_record(self.exercise)
         forbidden = any(m.name == "forbidden_builtin" for m in own.mistakes)
@@ -142,7 +146,7 @@ class _Rerun:
         return Followed(verdict, own.score, tuple(n for n in self.given if n in self.used), tuple(self.given))
 
     def _worded(self, fresh: ExerciseRecord, public: ExerciseRecord, verdict: Verdict, outcomes: Outcomes) -> Verdict:
-        """The verdict in words that show no hidden input."""
+        """The verdict with messages that show no hidden inputs."""
         try:
             examples = self._outcomes(public, [])
         except (SessionError, MalformedReply):
@@ -153,8 +157,10 @@ class _Rerun:
         return trusted.worded(self.exercise, fresh, verdict, outcomes, shown, examples)
 
     def _outcomes(self, record: ExerciseRecord, right: Sequence[int]) -> Outcomes | None:
-        """Outcomes of a record's cases, or None where none of them calls what is stood in for. right: numbers of the
-        cases that pass without it. Raises SessionError or MalformedReply."""
+        """Outcomes of a record's cases, or None if none of them calls a replaced function.
+
+        right: numbers of the cases that passed before; they are not run again. Raises SessionError or MalformedReply.
+        """
         table = _Table()
         found: dict[int, tuple[Outcome, Tensors]] = {i: record.cases[i].outcomes["expected"] for i in right}
         waiting = [i for i in range(len(record.cases)) if i not in found]
@@ -169,7 +175,7 @@ class _Rerun:
                     found[number] = _outcome(record, record.cases[number], answer)
             waiting = [i for i in waiting if i not in found]
             if not any([table.add(call, self.given[call.name], self.deadline) for call in calls]):
-                break  # nothing new: it would wait for ever
+                break  # no new values: asking again would not get further
         return [found.get(i) or _unfinished(c) for i, c in enumerate(record.cases)]
 
     def _asked(
@@ -212,14 +218,14 @@ def _unfinished(case: CaseRecord) -> tuple[Outcome, Tensors]:
 
 @dataclass
 class _Table:
-    """What the student's process may look up: key of a call → its entry, and tensors by key and name."""
+    """Values that the student's process may look up. entries: key of a call → entry. tensors: by "key/name"."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
     tensors: Tensors = field(default_factory=dict)
     size: int = 0
 
     def add(self, call: Call, given: Given, deadline: float) -> bool:
-        """Works out a call's value, unless it is known or there are too many. Is there one more now?"""
+        """Computes a call's value, unless it is known or there are too many; True if a value was added."""
         if call.key in self.entries or len(self.entries) >= MAX_KNOWN or time.monotonic() > deadline:
             return False
         entry, tensors = value_of(call, given)
@@ -232,5 +238,5 @@ class _Table:
         return True
 
     def data(self) -> bytes:
-        """As safetensors bytes."""
+        """The table as safetensors bytes."""
         return save({"_": torch.zeros(1)} | self.tensors, metadata={"table": json.dumps(self.entries)})

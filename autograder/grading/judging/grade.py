@@ -21,7 +21,7 @@ from .results import GradedNotebook
 from .submitted import Submitted
 from .work import PAGES, SOURCE, Followed, Work
 
-# Verdicts that say more about the code than that it is wrong.
+# Mistakes that are also signs of possible cheating, and the techniques that they point to.
 _TELLING = {
     "generic.timeout": "resources",
     "generic.process_ended": "resources",
@@ -34,14 +34,14 @@ _TELLING = {
 }
 
 
-# In the place of the signs where looking for them took more than the grader's limits.
+# Replaces the signs if looking for them exceeded the grader's limits.
 UNREADABLE_SOURCE = Sign("dynamic code", "(source that cannot be examined within the grader's limits)", "the notebook")
 
 
 def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> GradedNotebook:
-    """Grades in this process; ``contained.grade`` does it in a child. session_factory: gives a fresh session.
+    """Grades in this process; ``contained.grade`` does it in a child. session_factory: opens a fresh session.
 
-    Never raises on account of the submission. Raises SandboxUnavailable where no session can be had.
+    Never raises because of the submission. Raises SandboxUnavailable if no session can be opened.
     """
     try:
         rebuilt = submitted.read()
@@ -53,7 +53,7 @@ def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> Grade
 
 
 def grade_in(session: Session, rebuilt: Rebuilt, submitted: Submitted, work: Work) -> GradedNotebook:
-    """GradedNotebook of a notebook, from an open session that has seen nothing yet. work: is told of each step."""
+    """Grades a rebuilt notebook in an open, unused session. work: is notified of each step."""
     began = time.perf_counter()
     unit = submitted.unit
     exercises = master(unit).exercises
@@ -76,7 +76,7 @@ def grade_in(session: Session, rebuilt: Rebuilt, submitted: Submitted, work: Wor
 
 
 def ungraded(unit: str, student: str, name: str, sentence: str) -> GradedNotebook:
-    """GradedNotebook of a submission that could not even be read: zero points, with the reason everywhere."""
+    """GradedNotebook for a submission that could not be read: zero points and the reason for each exercise."""
     try:
         verdicts = [zero(e, name, sentence) for e in master(unit).exercises]
     except UnknownUnit:
@@ -86,7 +86,7 @@ def ungraded(unit: str, student: str, name: str, sentence: str) -> GradedNoteboo
 
 
 def mark_followed(graded: GradedNotebook, followed: Mapping[str, Followed]) -> None:
-    """Says which points were earned with the course's values in the place of the student's functions."""
+    """Records which points were earned with the course's values instead of the student's functions."""
     graded.followed = {exercise: f.own for exercise, f in followed.items()}
     graded.notes += [Note("follow_through", f.sentence, exercise) for exercise, f in followed.items()]
 
@@ -104,7 +104,7 @@ def _telling(graded: GradedNotebook) -> list[Sign]:
     for verdict in graded.verdicts:
         for mistake in verdict.mistakes:
             technique = _TELLING.get(mistake.name)
-            # Some points were earned on inputs never seen before: then it is an ordinary gap, not a learned table.
+            # If it earned points on hidden inputs, it is an ordinary gap, not a table of the examples' results.
             if technique and not (technique == "examples" and verdict.score):
                 found.append(Sign(technique, mistake.message[:160], verdict.exercise))
             if mistake.name == "forbidden_builtin":
@@ -113,7 +113,7 @@ def _telling(graded: GradedNotebook) -> list[Sign]:
 
 
 def _explain_missing(graded: GradedNotebook, rebuilt: Rebuilt) -> None:
-    """Says why a name is not there: the cell is absent, or it raised before it could define anything."""
+    """Explains why a name is missing: the cell is absent, or it raised an error before it could define anything."""
     by_exercise = {
         c.metadata[MARK].get("exercise"): c for c in rebuilt.notebook.cells if c.metadata[MARK]["role"] == "answer"
     }
@@ -137,7 +137,7 @@ def _explain_missing(graded: GradedNotebook, rebuilt: Rebuilt) -> None:
 
 
 def _with_outputs(notebook: nbformat.NotebookNode, graded: GradedNotebook) -> nbformat.NotebookNode:
-    """Puts the printed text, errors and verdicts into the notebook, in the form that nbgrader reads scores from."""
+    """Adds the printed text, errors and verdicts to the notebook, in the form from which nbgrader reads scores."""
     verdicts, count = {v.exercise: v for v in graded.verdicts}, 0
     for cell in notebook.cells:
         mark = cell.metadata[MARK]
@@ -164,10 +164,10 @@ def _cell_outputs(output: Output) -> list[nbformat.NotebookNode]:
 
 
 def score_outputs(verdict: Verdict, notes: Iterable[str] = (), extension: bool = False) -> list[nbformat.NotebookNode]:
-    """Outputs of a check cell: the verdict to read, then the score as the cell's first result.
+    """Outputs of a check cell: the verdict for the reader, then the score as the cell's first result.
 
-    nbgrader takes the first ``execute_result`` for the score, and full marks where there is none. An extension's
-    maximum is 0 there, and more would be refused: what was earned goes into the extra credit (``extra.py``).
+    nbgrader takes the first ``execute_result`` as the score, and gives full marks if there is none. An extension's
+    maximum is 0 there, and nbgrader refuses more: its points are stored as extra credit (``extra.py``).
     """
     if extension:
         notes = [

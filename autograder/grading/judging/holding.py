@@ -1,6 +1,6 @@
-"""Points that wait for a person: right answers to exercises with forbidden built-ins whose source calls for a look.
+"""Holds the points of correct answers to exercises with forbidden built-ins if a person has to look at their source.
 
-``waiting.py`` is the instructor's side.
+``waiting.py`` shows instructors what waits for them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,12 +30,18 @@ def hold(
     failed: Collection[str] = (),
     at_check: Collection[str] = (),
 ) -> None:
-    """Takes the points of answers that call what right ones do not need, and notes them in ``graded.held``.
+    """Holds back the points of answers that call what correct answers do not need, and lists them in ``graded.held``.
 
-    What is plainly a forbidden built-in is a wrong answer. readable: False where the source was too much for the
-    grader; then everything with a ban is held. stood_in: exercise → functions that were the course's own when it
-    earned its points. failed: ids of cells that did not run to their end. at_check: exercises whose answers were asked
-    at their check, before the cells below it ran. Never raises on account of the student's source.
+    An answer that plainly uses a forbidden built-in is wrong. Never raises because of the student's source.
+
+    Args:
+        graded: is changed.
+        rebuilt: the rebuilt notebook.
+        exercises: all exercises of the unit, in order.
+        readable: False if the source exceeded the grader's limits; then every exercise with a ban is held.
+        stood_in: exercise → functions that were replaced by the course's own when it earned its points.
+        failed: ids of cells that did not run to their end.
+        at_check: exercises whose answers were asked at their check, before the cells below it ran.
     """
     banned = [(i, e) for i, e in enumerate(exercises) if e.forbidden and graded.verdicts[i].score]
     if not banned:
@@ -75,16 +81,16 @@ def _found(
             elif exercise.id in at_check:
                 own = read_calls(rebuilt.notebook, failed, checks[exercise.id], calls)
             findings = own.findings(exercise.targets, exercise.forbidden)
-            # Whatever could put something there after all is a finding of its own.
+            # Such a name does not exist here; code that could create it would be a separate finding.
             findings = [f for f in findings if not never_there(f.name)]
             found += [(i, exercise, findings[0])] if findings else []
-    except Exception:  # source that the reader stumbles over is source for a person
+    except Exception:  # source that breaks the reader has to be seen by a person
         return [(i, e, nothing) for i, e in banned]
     return found
 
 
 def _with(notebook: nbformat.NotebookNode, names: Iterable[str]) -> Calls:
-    """The calls of a notebook that has functions of the course's own besides."""
+    """The calls of a notebook to which the course's own functions (``names``) are added as trusted ones."""
     source = "".join(f"def {name}(*args, **kwargs): ...\n" for name in names)
     cell = nbformat.v4.new_code_cell(source, metadata={MARK: {"role": "setup"}})
     return read_calls(nbformat.from_dict({"cells": [*notebook.cells, cell]}))

@@ -1,7 +1,7 @@
-"""Results as JSON between the child that judges a submission and the process that stores them.
+"""Results as JSON, sent from the child that judges a submission to the process that stores them.
 
-What arrives was made by our own code, but in a process that handled an enemy's data: every field is read into the type
-that it must have, text is text and numbers are finite, and anything else is a ``TypeError`` or ``ValueError``.
+The JSON was made by our own code, but in a process that handled untrusted data. So the type of every field is checked,
+numbers have to be finite, and anything else raises ``TypeError`` or ``ValueError``.
 """
 
 import json
@@ -38,13 +38,16 @@ def to_json(result: GradedNotebook | Rebuilt) -> dict[str, Any]:
 
 
 def packed(data: object) -> bytes:
-    """JSON as UTF-8. Half a character, legal in Python and in JSON and in no file, becomes a question mark here, on the
-    way to whoever writes pages, notebooks, tables and the database."""
+    """JSON as UTF-8 bytes.
+
+    Lone surrogates, which Python and JSON allow but files don't, become question marks here, before anything is written
+    to pages, notebooks, tables or the database.
+    """
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def graded_from(data: Mapping[str, Any]) -> GradedNotebook:
-    """The GradedNotebook of ``to_json``. Raises TypeError, ValueError or KeyError for anything else."""
+    """Restores a GradedNotebook from ``to_json``'s data. Raises TypeError, ValueError or KeyError if it is invalid."""
     problem = data["problem"]
     return GradedNotebook(
         _text(data["student"]),
@@ -63,7 +66,7 @@ def graded_from(data: Mapping[str, Any]) -> GradedNotebook:
 
 
 def followed_from(data: Mapping[str, Any]) -> Followed:
-    """The Followed of ``dataclasses.asdict``; raises like ``graded_from``."""
+    """Restores a Followed from ``dataclasses.asdict``'s data; raises like ``graded_from``."""
     verdict, own = verdict_from(data["verdict"]), _number(data["own"])
     if not 0 <= own < verdict.score:
         raise ValueError(f"{own} points are no fewer than {verdict.score}")
@@ -71,7 +74,7 @@ def followed_from(data: Mapping[str, Any]) -> Followed:
 
 
 def rebuilt_from(data: Mapping[str, Any]) -> Rebuilt:
-    """The Rebuilt of ``to_json``; raises like ``graded_from``."""
+    """Restores a Rebuilt from ``to_json``'s data; raises like ``graded_from``."""
     return Rebuilt(
         nbformat.from_dict(data["notebook"]),
         [_plain(Note, n) for n in data["notes"]],
@@ -81,7 +84,7 @@ def rebuilt_from(data: Mapping[str, Any]) -> Rebuilt:
 
 
 def verdict_from(data: Mapping[str, Any]) -> Verdict:
-    """A Verdict; raises like ``graded_from``."""
+    """Restores a Verdict from ``dataclasses.asdict``'s data; raises like ``graded_from``."""
     mistakes = [_plain(Mistake, m) for m in data["mistakes"]]
     cases = [_plain(CaseResult, c) for c in data["cases"]]
     score, most = _number(data["score"]), _number(data["max_score"])
@@ -93,7 +96,7 @@ def verdict_from(data: Mapping[str, Any]) -> Verdict:
 
 
 def _plain(kind: type[T], data: Mapping[str, Any]) -> T:
-    """A dataclass of texts, numbers and truth values."""
+    """Restores a dataclass whose fields are strings, numbers and booleans."""
     read: dict[Any, Callable[[Any], Any]] = {str: _text, float: _number, int: _whole, bool: _truth}
     known = {f.name: read[f.type] for f in fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: known[name](value) for name, value in data.items()})

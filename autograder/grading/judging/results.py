@@ -1,4 +1,4 @@
-"""The result of one submission, and points of it that wait for a person."""
+"""The result of one submission, and its points that wait for a person."""
 
 from dataclasses import dataclass, field
 
@@ -13,9 +13,9 @@ from .execution import Output
 
 @dataclass(frozen=True)
 class Held:
-    """Computed points of one exercise that do not count until somebody looked.
+    """Computed points of one exercise that do not count until a person has looked at the answer.
 
-    name: dotted name of what is called, or "cannot be resolved". evidence: the line. where: cell id and line.
+    name: dotted name that the answer uses, or "cannot be resolved". evidence: the line. where: cell id and line.
     """
 
     exercise: str
@@ -29,11 +29,17 @@ class Held:
 class GradedNotebook:
     """The result for one submission.
 
-    verdicts: one per exercise, in order. notes: what was odd about the file. signs: what may be cheating, with
-    evidence. outputs: cell id → execution.Output. notebook: the rebuilt one with outputs, as nbgrader's feedback wants
-    it; None where nothing could be rebuilt. problem: (slug, sentence) in that case. tries: exercise → number of
-    checks, where the submission tells. held: points that wait for a person. followed: exercise → points that it earned
-    by its own answers alone, where it got more with the course's values in the place of earlier ones.
+    Attributes:
+        verdicts: one per exercise, in order.
+        notes: remarks about the file.
+        signs: possible cheating, with evidence.
+        outputs: cell id → execution.Output.
+        notebook: the rebuilt notebook with outputs, in the form that nbgrader's feedback needs; None if there is none.
+        problem: (slug, sentence) if the submission could not be read.
+        tries: exercise → number of checks, if the submission has it.
+        seconds: time that grading took.
+        held: points that wait for a person.
+        followed: exercise → points by its own answers alone, for exercises that earned more by follow-through.
     """
 
     student: str
@@ -59,10 +65,10 @@ class GradedNotebook:
 
     @property
     def score(self) -> float:
-        """Points, the extra ones included."""
+        """Points, including extra points."""
         return sum(v.score for v in self.verdicts)
 
     @property
     def max_score(self) -> float:
-        """Points that the core path gives; with extensions a score can be above it."""
+        """Maximum points of the core path; with extensions, the score can be higher."""
         return sum(v.max_score for v in self.verdicts if v.exercise not in self.extensions)

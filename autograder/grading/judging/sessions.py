@@ -1,6 +1,6 @@
-"""Where students' code runs: one zygote for each machine, a fresh sandbox from it for each submission.
+"""Opens the sandboxes that run students' code: one zygote per machine, and a fresh fork of it for each submission.
 
-Imports little: ``make grade`` needs ``WARM`` before it imports torch (``autograder.sandbox.launch``).
+Imports little, because ``make grade`` needs ``WARM`` before it imports torch (``autograder.sandbox.launch``).
 """
 
 import atexit
@@ -21,10 +21,10 @@ from autograder.sandbox import (
 )
 
 COURSE = ROOT / "course"
-# One notebook with a few exercises: far more than honest work needs, little enough for a hostile one to waste.
+# For one notebook with a few exercises: far more than honest work needs, and not too much for a hostile one to waste.
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60)
-# What notebooks import. torch imports the last one at the first backward pass and at the first table on the device
-# "meta": more than a second of every submission.
+# Modules that notebooks import. torch imports the last one at the first backward pass, and for the first embedding
+# table on the device "meta": without it here, that would take more than a second in every submission.
 WARM = (
     "numpy",
     "torch",
@@ -54,7 +54,7 @@ _zygote: Zygote | None = None
 
 
 def check_sandbox() -> None:
-    """Raises SandboxUnavailable with one sentence for the instructor where students' code cannot be contained."""
+    """Raises SandboxUnavailable, with a message for the instructor, if this machine has no working sandbox."""
     try:
         require_sandbox()
     except SandboxUnavailable as error:
@@ -62,7 +62,7 @@ def check_sandbox() -> None:
 
 
 def zygote() -> Zygote:
-    """This process's zygote, not yet started."""
+    """This process's zygote; creates it if needed, but does not start it."""
     global _zygote
     if _zygote is None:
         _zygote = Zygote(WARM, python_path=[str(COURSE)])
@@ -71,20 +71,20 @@ def zygote() -> Zygote:
 
 
 def ready(started: Zygote | None = None) -> str:
-    """Folder of this machine's zygote, running and tried out; "" where only bubblewrap works.
+    """Folder of this machine's running zygote; "" if only bubblewrap works.
 
-    started: one that is on its way already, which then is this process's. Workers on this machine fork from it
-    (``sandboxed(folder)``) and start none of their own. Raises SandboxUnavailable.
+    Workers on this machine fork from it (``sandboxed(folder)``) and start none of their own. started: a zygote that was
+    started already; it becomes this process's and is tested by opening a sandbox. Raises SandboxUnavailable.
     """
     global _zygote
     if started is not None:
         _zygote = started
         atexit.register(started.close)
-        try:  # a sandbox that opens is the shortest proof that there is one
+        try:  # opening a sandbox is the fastest test that it works
             SandboxedSession(started, LIMITS, seed=SEED).close()
             return started.folder
         except SandboxUnavailable:
-            pass  # the long way knows the reason
+            pass  # the slow check below gives the reason
     check_sandbox()
     if not sandbox_available().zygote:
         return ""
@@ -93,7 +93,7 @@ def ready(started: Zygote | None = None) -> str:
 
 
 class _Borrowed(Zygote):
-    """Another process's zygote, by its folder."""
+    """Another process's zygote, given by its folder."""
 
     def __init__(self, folder: str):
         super().__init__()
@@ -113,12 +113,12 @@ def sandboxed(folder: str = "") -> Session:
         try:
             return SandboxedSession(_Borrowed(folder), LIMITS, seed=SEED)
         except SandboxUnavailable:
-            pass  # it died: a zygote of one's own costs some seconds, once
+            pass  # it died: start our own, which costs a few seconds once
     return open_session(zygote(), LIMITS, seed=SEED)
 
 
 def unprotected() -> Session:
-    """A fresh session in a plain process: what --no-sandbox uses."""
+    """A fresh session in a plain process, for --no-sandbox."""
     return LocalSession(LIMITS, seed=SEED)
 
 

@@ -1,4 +1,4 @@
-"""One submission as it is graded: whose, for which unit, and how its notebook is read."""
+"""One submission to grade: its student, its unit and a function that reads its notebook."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,8 +11,11 @@ from ..intake.rebuild import Rebuilt, rebuild
 
 @dataclass(frozen=True)
 class Submitted:
-    """read: makes the notebook that can be run; raises BadSubmission or UnknownUnit. key: what the inputs are drawn
-    from, ``submission_key(…)``. student: the name that the gradebook knows. follow: the setting ``follow_through``."""
+    """One submission to grade.
+
+    student: the name in the gradebook. key: the ``submission_key(…)`` that the inputs are drawn from. read: makes the
+    runnable notebook; raises BadSubmission or UnknownUnit. follow: the setting ``follow_through``.
+    """
 
     unit: str
     student: str
@@ -22,6 +25,6 @@ class Submitted:
 
 
 def of_bytes(data: bytes, unit: str, student: str, key: bytes, follow: bool = False) -> Submitted:
-    """The Submitted of a file's bytes. key: ``student_key(secret, student, unit)``."""
+    """The Submitted for a file's bytes. key: ``student_key(secret, student, unit)``."""
     key = submission_key(key, hashlib.sha256(data).hexdigest())
     return Submitted(unit, student, key, lambda: rebuild(data, unit), follow)

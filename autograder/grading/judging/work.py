@@ -1,4 +1,4 @@
-"""What a grading is at, for whoever watches over it: see ``contained.py``, which may end it in the middle."""
+"""Progress of one grading, for a parent process that may stop it in the middle (see ``contained.py``)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from anatomy.judge.verdict import Verdict
 
 from ..base.words import amount, number
 
-# Parts of the work besides the exercises, which have their ids.
+# Parts of the work other than exercises, which are named by their ids.
 PARTS = NOTEBOOK, SOURCE, CELLS, FOLLOWING, PAGES = (
     "the notebook",
     "the source",
@@ -19,10 +19,10 @@ PARTS = NOTEBOOK, SOURCE, CELLS, FOLLOWING, PAGES = (
 
 @dataclass(frozen=True)
 class Followed:
-    """An exercise that earned more with the course's values in the place of earlier answers (``following.py``).
+    """An exercise that earned more with the course's values instead of earlier answers (``following.py``).
 
-    verdict: the better one. own: points by its own answers alone. names: functions that were stood in for and called.
-    offered: all that were stood in for.
+    verdict: the better one. own: points by its own answers alone. names: functions that were replaced and called.
+    offered: all functions that were replaced.
     """
 
     verdict: Verdict
@@ -32,7 +32,7 @@ class Followed:
 
     @property
     def sentence(self) -> str:
-        """What the student and the instructor read."""
+        """The sentence that the student and the instructor read."""
         *most, last = self.names
         listed, verb = (f"{', '.join(most)} and {last}", "do") if most else (last, "does")
         score, full = number(self.verdict.score), amount(self.verdict.max_score, "point")
@@ -43,10 +43,10 @@ class Followed:
 
 
 class Work:
-    """A grading that nobody watches.
+    """The progress of one grading; this base class reports it nowhere.
 
-    settled: exercise → its verdict, from an earlier attempt: it is not judged again. skipped: parts that are left out,
-    because an earlier attempt did not survive them. followed: exercises whose settled verdict is a better one.
+    settled: exercise → verdict from an earlier attempt, which is not judged again. skipped: parts that are left out,
+    because an earlier attempt died in them. followed: exercise → Followed, from an earlier attempt.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class Work:
         self.settled, self.skipped, self.followed = settled or {}, skipped, followed or {}
 
     def step(self, name: str) -> None:
-        """From here on the grading is at ``name``, a part or an exercise."""
+        """Reports that the grading starts with ``name``, a part or an exercise."""
 
     def done(self, verdict: Verdict) -> None:
-        """Nothing about this verdict changes any more, but for a better one by follow-through."""
+        """Reports a settled verdict; only follow-through can still replace it by a better one."""
 
     def better(self, followed: Followed) -> None:
-        """This exercise has a better verdict, which is settled."""
+        """Reports a better verdict from follow-through, which is final."""

@@ -1,1 +1,1 @@
-"""nbgrader's own commands with the course's steps in them."""
+"""Adapts nbgrader's own commands: they use the course's grading steps."""

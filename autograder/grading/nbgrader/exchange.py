@@ -1,8 +1,8 @@
-"""nbgrader's exchange on one machine, read as what it is: a folder that every student can write into.
+"""Reads nbgrader's exchange on one machine as untrusted: every student can write into its folder.
 
-Stock ``nbgrader collect`` follows links with the instructor's rights (a link to the solution earns full marks), takes
-an entry for whoever its name says, and stops the whole class at one odd name, pipe or large folder. Here an entry that
-is not sound is one line of the output, and the rest is collected.
+Stock ``nbgrader collect`` follows links with the instructor's rights (a link to the solution earns full marks), trusts
+the student's name in an entry's name, and stops for the whole class at one odd name, pipe or large folder. Here an
+invalid entry costs one line of output, and the rest is collected.
 """
 
 import os
@@ -33,10 +33,10 @@ Record = dict[str, Any]  # nbgrader's: username, filename, timestamp
 
 
 class CarefulCollect(ExchangeCollect):
-    """``nbgrader collect``: takes the notebooks, time stamp and secret of each sound entry, nothing else."""
+    """``nbgrader collect``: copies the notebooks, time stamp and secret of each valid entry, nothing else."""
 
     def init_src(self) -> None:
-        """Finds the entry of each student that is to be collected. Raises ExchangeError where there is no inbound/."""
+        """Finds the entry to collect for each student. Raises ExchangeError if there is no inbound/."""
         if not self.coursedir.course_id:
             self.fail("No course is named: add --course, or set c.CourseDirectory.course_id in nbgrader_config.py.")
         self.course_path = os.path.join(self.root, self.coursedir.course_id)
@@ -53,16 +53,16 @@ class CarefulCollect(ExchangeCollect):
         self.src_records = [self._chosen(some) for some in records.values()]
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        """Copies one entry, whole or not at all."""
+        """Copies one entry, completely or not at all."""
         target = Path(dest)
         building = target.with_name(f".{target.name}.collecting")
         building.mkdir(parents=True, exist_ok=True)
-        for left in building.iterdir():  # of a run that was stopped
+        for left in building.iterdir():  # left by a run that was stopped
             left.unlink()
         try:
             with Folder(os.path.dirname(src)) as inbound, inbound.folder(os.path.basename(src)) as folder:
                 self._copy_files(folder, building, f"{target.name}.ipynb")
-        except BadSubmission as error:  # it was sound a moment ago
+        except BadSubmission as error:  # it was changed after the check
             self.log.error("%s was not collected: %s", shown(os.path.basename(src), 200), error)
             building.rmdir()
             return
@@ -86,7 +86,7 @@ class CarefulCollect(ExchangeCollect):
             replace(building / name, data)
 
     def _sound(self, wanted: str) -> Iterator[Record]:
-        """Records of the entries that may be collected; the others are logged with their reason."""
+        """Records of the entries that may be collected; the others are logged with a reason."""
         try:
             inbound = Folder(self.inbound_path)
         except OSError as error:
@@ -108,7 +108,7 @@ class CarefulCollect(ExchangeCollect):
 
     def _record(self, name: str) -> Record:
         unit = self.coursedir.assignment_id
-        for parts in (name.rsplit("+", 3), name.rsplit("+", 2)):  # the last one is random, where it is there
+        for parts in (name.rsplit("+", 3), name.rsplit("+", 2)):  # nbgrader may add a random part
             if len(parts) > 2 and parts[1] == unit and len(parts[2]) <= MAX_STAMP and (when := parse_stamp(parts[2])):
                 return {"username": identifier(parts[0]), "filename": name, "timestamp": when}
         raise NoName("its name is not student+unit+time, as `nbgrader submit` gives it")
@@ -121,7 +121,7 @@ class CarefulCollect(ExchangeCollect):
 
 
 class CarefulList(ExchangeList):
-    """``nbgrader list``: of what students handed in, the entries that can be read without following or waiting."""
+    """``nbgrader list``: lists only submissions that can be read without following links or blocking."""
 
     assignments: list[str]
 
@@ -136,7 +136,7 @@ class CarefulList(ExchangeList):
         try:
             with Folder(folder) as inbound, inbound.folder(name) as entry:
                 for file in entry.names()[0]:
-                    if is_notebook(file) or file == SECRET:  # stock reads these, whatever they are
+                    if is_notebook(file) or file == SECRET:  # stock nbgrader reads these without checks
                         entry.digest(file)
             return True
         except BadSubmission as error:
@@ -145,8 +145,8 @@ class CarefulList(ExchangeList):
 
 
 def _check_owner(inbound: str, record: Record) -> None:
-    """Raises BadSubmission for an entry of somebody else's than its name says."""
-    import pwd  # the exchange is for POSIX alone
+    """Raises BadSubmission if an entry does not belong to the student in its name."""
+    import pwd  # the exchange works only on POSIX
 
     about = os.stat(os.path.join(inbound, record["filename"]), follow_symlinks=False)
     assert stat.S_ISDIR(about.st_mode)

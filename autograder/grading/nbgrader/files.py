@@ -1,8 +1,8 @@
-"""What nbgrader's own converters read and write on the disk, when they run with this repository's configuration.
+"""Restricts which files nbgrader's own converters read and write if they run with this repository's configuration.
 
-Stock, they copy whatever lies beside a submitted notebook, follow links on the way, and read ``timestamp.txt`` to its
-end. Here nothing but the notebook is read, opened as ``opening`` does it, and nothing but what was made from it is
-written, except for two short texts that are checked first: nbgrader's own time stamp and its exchange's secret.
+Stock converters copy all files next to a submitted notebook, follow links, and read ``timestamp.txt`` without a limit.
+Here they read only the notebook, through ``opening``, and write only what was made from it, plus two short files that
+are checked first: nbgrader's time stamp and its exchange's secret.
 """
 
 import os
@@ -23,10 +23,10 @@ from ..intake.stamps import SECRET, STAMP, careful, opened, read_secret, read_st
 
 
 def guard(converter: Any) -> None:
-    """Makes a converter take nothing but ``unit.ipynb`` of each folder, and copy nothing.
+    """Makes a converter take only ``unit.ipynb`` from each folder, and copy nothing.
 
-    To be called when it builds its exporter, which is before it looks at any submission: its hooks can't veto.
-    Raises NbGraderException where nothing is left to convert.
+    Call it when the converter builds its exporter, before it reads any submission: its hooks cannot reject one.
+    Raises NbGraderException if nothing is left to convert.
     """
     careful()
     converter.assignments = dict(_acceptable(converter))
@@ -35,7 +35,7 @@ def guard(converter: Any) -> None:
     initialize = converter.init_assignment
 
     def init_assignment(assignment_id: str, student_id: str) -> None:
-        with patch.object(base, "find_all_files", lambda path, exclude=None: []):  # what it would copy
+        with patch.object(base, "find_all_files", lambda path, exclude=None: []):  # the files that it would copy
             initialize(assignment_id, student_id)
         _pass_on(converter, assignment_id, student_id)
 
@@ -43,7 +43,10 @@ def guard(converter: Any) -> None:
 
 
 def _acceptable(converter: Any) -> Iterator[tuple[str, list[str]]]:
-    """(folder, [notebook]) of what a converter found, with the names as they are stored; the rest is logged."""
+    """(folder, [notebook]) for each valid entry that a converter found, with names as they are stored.
+
+    Logs the others.
+    """
     pattern = re.compile(converter._format_source("(?P<unit>.*)", "(?P<student>.*)", escape=True), re.DOTALL)
     found: dict[tuple[str, str], list[str]] = {}
     for folder in sorted(converter.assignments):
@@ -64,7 +67,7 @@ def _acceptable(converter: Any) -> Iterator[tuple[str, list[str]]]:
 
 
 def _pass_on(converter: Any, unit: str, student: str) -> None:
-    """Writes what later steps of nbgrader need beside the notebook: the time stamp, and the exchange's secret."""
+    """Writes the files that later steps of nbgrader need next to the notebook: the time stamp and the secret."""
     source, target = converter._format_source(unit, student), Path(converter._format_dest(unit, student))
     try:
         with opened(converter.coursedir, source) as folder:

@@ -1,5 +1,8 @@
-"""The steps that nbgrader_config.py puts in the place of nbgrader's own, so that stock ``nbgrader autograde`` and the
-formgrader rebuild, sandbox and judge a submission exactly like ``make grade``, and pages hold nothing that is alive."""
+"""Steps that replace nbgrader's own in nbgrader_config.py.
+
+With them, stock ``nbgrader autograde`` and the formgrader rebuild, sandbox and judge a submission exactly like
+``make grade``, and pages have no active content.
+"""
 
 import hashlib
 import os
@@ -35,21 +38,21 @@ from ..judging.submitted import Submitted
 from ..pages.shelf import Shelf
 from .files import guard
 
-Resources = dict[str, Any]  # what nbconvert hands from step to step; nbgrader's part says whose notebook it is
-_COLOR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")  # all that the pages make something of
+Resources = dict[str, Any]  # nbconvert passes it from step to step; ["nbgrader"] says whose notebook it is
+_COLOR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")  # the only control sequences that the pages interpret
 _TEX = re.compile(r"[$\\]")
 
 
 class SubmissionExporter(NotebookExporter):
     """Reads a submission as untrusted bytes and rebuilds it; reads everything else like nbconvert.
 
-    What cannot be rebuilt becomes the course's notebook with a note of the problem, which then earns zero points
-    with that reason, instead of a traceback and no result.
+    If a submission cannot be rebuilt, it becomes the course's notebook with a note of the problem. It then earns zero
+    points with that reason, instead of a traceback and no result.
     """
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
-        if hasattr(self.parent, "init_assignment"):  # nbgrader's converter, about to look at the submissions
+        if hasattr(self.parent, "init_assignment"):  # nbgrader's converter, before it reads the submissions
             guard(self.parent)
 
     def from_filename(self, filename: str, resources: Resources | None = None, **kwargs: Any) -> tuple[str, Resources]:
@@ -87,9 +90,9 @@ class SubmissionExporter(NotebookExporter):
 
 
 class FeedbackExporter(HTMLExporter):
-    """The page that ``make grade`` writes, for ``nbgrader generate_feedback``: there is one page, from the gradebook.
+    """Makes ``nbgrader generate_feedback`` write the same page from the gradebook as ``make grade``.
 
-    A submission that was never graded here gets nbgrader's own page, without the files that lie beside the notebook.
+    A submission that was never graded here gets nbgrader's own page, without the files next to the notebook.
     """
 
     def __init__(self, **kwargs: Any):
@@ -117,24 +120,24 @@ class FeedbackExporter(HTMLExporter):
         return shelf.page.read_text(encoding="utf-8") if stored else None
 
 
-# What nbconvert's sanitizer shows as text, and what it lets through in its place. (It knows tables, but puts a tbody
-# into each, which it doesn't know.)
+# Elements that nbconvert's sanitizer would show as text → allowed elements that replace them. (It allows tables, but
+# adds a tbody to each, which it doesn't allow.)
 _SANITIZED = {name: "div" for name in ("p", "details", "summary", "h1", "h2", "h3", "h4", "table", "tr")}
 _SANITIZED |= {"th": "span", "td": "span"}
 _UNWRAPPED = ("thead", "tbody")
 
 
 class InertOutputs(Preprocessor):
-    """Leaves of a notebook's outputs what can be read, for every page that nbgrader makes of it.
+    """Reduces a notebook's outputs to readable text and safe HTML, for every page that nbgrader makes of it.
 
-    Scripts, widgets and foreign formats go; TeX stays text, because TeX can hold links; control characters go, those
-    of colors excepted.
+    Removes scripts, widgets, other formats and control characters except colors. Keeps TeX as text, because rendered
+    TeX can contain links.
     """
 
     def preprocess_cell(
         self, cell: nbformat.NotebookNode, resources: Resources, index: int
     ) -> tuple[nbformat.NotebookNode, Resources]:
-        """nbconvert's step for one cell."""
+        """The preprocessing step of nbconvert for one cell."""
         if cell.cell_type == "code":
             cell.source = printable(cell.source)
             cell.outputs = [_inert(output) for output in cell.outputs]
@@ -162,9 +165,9 @@ def _legible(text: str) -> str:
 
 
 def _without_tex(page: str) -> str:
-    """The same HTML, whose text no typesetter touches: told not to, and with no delimiter beside what it would open.
+    """The same HTML, protected from TeX rendering: with classes that turn it off, and each TeX delimiter in a span.
 
-    Elements that nbconvert's sanitizer would show as text become such as it knows.
+    Elements that nbconvert's sanitizer would show as text are replaced by ones that it allows.
     """
     soup = BeautifulSoup(page, features="html.parser")
     for element in soup.find_all([*_SANITIZED, *_UNWRAPPED]):
@@ -174,7 +177,7 @@ def _without_tex(page: str) -> str:
         if element.name in ("th", "td"):
             element.append(" ")
             for code in element.find_all("code"):
-                code.name = "pre"  # its lines stay lines
+                code.name = "pre"  # keeps line breaks
         element.name = _SANITIZED[element.name]
     for text in soup.find_all(string=_TEX):
         if len(text) > 1:
@@ -199,7 +202,7 @@ class JudgedExecute(NbGraderPreprocessor):
     )
 
     def preprocess(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
-        """nbgrader's execution step. Raises SandboxUnavailable where the sandbox is wanted and cannot be had."""
+        """nbgrader's execution step. Raises SandboxUnavailable if the sandbox is on but not available."""
         where = resources["nbgrader"]
         about, unit, student = nb.metadata.pop(MARK), where["assignment"], where["student"]
         notes = [Note(**n) for n in about["notes"]]
@@ -217,18 +220,17 @@ class JudgedExecute(NbGraderPreprocessor):
             follow = load_course(_root(self)).settings.follow_through
             submitted = Submitted(unit, student, key, lambda: rebuilt, follow)
             graded = contained.grade(submitted, sessions.factory(self.sandbox))
-            if graded.notebook is None:  # its outputs were more than the limits
+            if graded.notebook is None:  # its outputs exceeded the limits
                 graded.notebook = _with_scores(nb, graded)
         resources[MARK] = {"graded": graded} | {name: about[name] for name in ("digest", "stamp", "secret")}
         return graded.notebook, resources
 
 
 class RecordVerdicts(NbGraderPreprocessor):
-    """Stores the verdicts beside nbgrader's scores, for the class report and for ``make grade`` to see, and the points
-    of extensions as extra credit."""
+    """Stores the verdicts, for the class report and ``make grade``, and the points of extensions as extra credit."""
 
     def preprocess(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
-        """Comes after SaveAutoGrades."""
+        """Stores the results; runs after nbgrader's SaveAutoGrades."""
         where, result = resources["nbgrader"], resources[MARK]
         course, graded = load_course(_root(self)), result["graded"]
         stamp = parse_stamp(result["stamp"]) if result["stamp"] else None
@@ -238,7 +240,7 @@ class RecordVerdicts(NbGraderPreprocessor):
             for sentence in writer.write(graded, result["digest"], master(graded.unit).version, stamp, shelf):
                 self.log.warning("%s/%s: %s", shown(where["student"]), where["assignment"], sentence)
             counted = next(writer.results(where["assignment"], where["student"]))["counted"]
-        # Of two attempts the better one may count: then its notebook is the one to keep beside its points.
+        # Another attempt may be the one that counts: then return the notebook that belongs to the stored points.
         return shelf.kept(counted) or nb, resources
 
 
@@ -253,5 +255,5 @@ def _with_scores(notebook: nbformat.NotebookNode, graded: GradedNotebook) -> nbf
 
 
 def _root(step: NbGraderPreprocessor) -> str:
-    """Root of the course: preprocessors hang below an exporter, which hangs below a converter."""
+    """Root of the course: a preprocessor's parent is an exporter, whose parent is nbgrader's converter."""
     return step.parent.parent.coursedir.root

@@ -1,1 +1,1 @@
-"""What people read: the students' pages, the class report, rubrics."""
+"""Pages for people: the students' feedback, the class report, rubrics."""

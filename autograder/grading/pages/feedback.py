@@ -1,6 +1,6 @@
-"""One self-contained HTML page for a student: each exercise's verdict in the words of the instant check.
+"""Makes a student's feedback page: self-contained HTML with each exercise's verdict in the words of the instant check.
 
-Everything that a student wrote or printed is escaped, TeX included; the page has no script and loads nothing.
+Everything that a student wrote or printed is escaped, including TeX; the page has no script and loads nothing.
 """
 
 import html
@@ -25,20 +25,18 @@ from ..intake.rebuild import is_stub, language_of
 from ..judging.results import GradedNotebook
 
 MAX_CODE = 1_000_000  # characters of code and output on a page; a student has the notebook as well
-_NOTHING = Standing()  # what the gradebook says where it was never asked
+_NOTHING = Standing()  # default, if the page is made without a gradebook
 END = "</main></body></html>\n"
 STYLE = (Path(__file__).parent / "feedback.css").read_text(encoding="utf-8")
 
 
 def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequence[Attempt] = ()) -> str:
-    """The page as text.
+    """The page as HTML text, in the language of the submitted notebook.
 
     Args:
         graded: GradedNotebook of the attempt that counts.
-        standing: what the gradebook says of the submission: points that count, comments, lateness.
-        attempts: all files that the student handed in for the unit.
-
-    It is in the language of the submitted notebook.
+        standing: the submission in the gradebook: points that count, comments, lateness.
+        attempts: all files that the student submitted for the unit.
     """
     with translation.speaking(language_of(graded.notebook)):
         return _page(graded, standing, attempts)
@@ -52,9 +50,9 @@ def _page(graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt
     core = sum(points.values()) - extra + sum(standing.points.get(name, 0.0) for name in written)
     most = graded.max_score + sum(standing.most.get(name, 0.0) for name in written)
     late = standing.penalty
-    # What is taken off for lateness is taken off the whole; it is shown with the core path as long as that has enough.
+    # The late penalty reduces the total; it is taken off the core path's points first, then off the extra points.
     core, extra = (core - late, extra) if core >= late else (0.0, max(0.0, core + extra - late))
-    # An answer that nobody has read yet has lost no points.
+    # A written answer that is not graded yet does not count towards the maximum.
     open_ = sum(standing.most[name] for name in written if _is_open(name, standing))
     score = _of(core, amount(most - open_, "point"))
     score = _("{score} so far").format(score=score) if open_ else score
@@ -102,7 +100,7 @@ def _of(points: float, most: str) -> str:
 
 
 def _remarks(attempts: Sequence[Attempt]) -> list[str]:
-    """What there is to say where a student handed in more than once."""
+    """Remarks about which attempt counts, if a student submitted more than once."""
     counted = next((a for a in attempts if a.counts), None)
     if counted is None or len(attempts) < 2:
         return []
@@ -118,7 +116,7 @@ def _remarks(attempts: Sequence[Attempt]) -> list[str]:
 
 
 def _of_a_person(name: str, cell: nbformat.NotebookNode, standing: Standing, blank: bool) -> list[str]:
-    """The written answer: what was written, its points, and what was said about it."""
+    """The written answer: its text and pictures, its points, and the instructor's comment."""
     most, waits = standing.most.get(name, 0.0), name in standing.waiting
     title = _("Your written answer")
     if most and waits:
@@ -140,7 +138,7 @@ def _image(name: str) -> str:
 
 
 def _is_open(name: str, standing: Standing) -> bool:
-    """Does a written answer wait for its first points?"""
+    """True if a written answer waits for its first points."""
     return name in standing.waiting and name not in standing.decided and bool(standing.most.get(name))
 
 
@@ -163,7 +161,7 @@ def _table(graded: GradedNotebook, points: Mapping[str, float], standing: Standi
         result = _("passed") if v.passed else _("not yet")
         if v.mistakes and not v.passed:
             result = said(v.exercise, v.mistakes[0].message)
-        # What is wrong with the file as a whole stands above the table, once.
+        # A problem of the whole file is shown once, above the table.
         result = _("not graded") if graded.problem else result
         if v.exercise in graded.followed:
             result += _(", with the course's own function in the place of an earlier answer")
@@ -203,7 +201,7 @@ def _exercise(v: Verdict, graded: GradedNotebook, points: float, standing: Stand
 
 
 def _comments(remarks: Sequence[str]) -> list[str]:
-    """An instructor's comments. The formgrader says that it takes Markdown; HTML in it stays text."""
+    """An instructor's comments as HTML. They are Markdown, as the formgrader says; HTML in them is escaped."""
     if not remarks:
         return []
     import mistune  # only pages with a comment need it
@@ -223,7 +221,7 @@ def _most(graded: GradedNotebook, verdict: Verdict) -> str:
 
 
 def head(title: str) -> str:
-    """Start of a page, to be closed by ``END``."""
+    """The start of a page; ``END`` closes it."""
     return (
         f'<!doctype html><html lang="{translation.tag()}"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width"><title>{html.escape(printable(title))}</title><style>{STYLE}</style></head><body><main>'
@@ -231,7 +229,7 @@ def head(title: str) -> str:
 
 
 def code_block(text: str) -> str:
-    """Text as it was typed. Long lines scroll sideways, and it takes the focus so that keys can do that."""
+    """Text as it was typed. Long lines scroll sideways; the block is focusable, so that keys can scroll it."""
     return f'<pre tabindex="0">{escaped(text)}</pre>'
 
 
@@ -241,13 +239,13 @@ def _answers(graded: GradedNotebook) -> dict[str, nbformat.NotebookNode]:
 
 
 class _Code:
-    """What the student wrote and what it printed, as long as there is room on the page."""
+    """The student's code and its output, up to MAX_CODE characters per page."""
 
     def __init__(self) -> None:
         self.room = MAX_CODE
 
     def of(self, cell: nbformat.NotebookNode) -> list[str]:
-        """A cell with its output, folded up."""
+        """A cell and its output, collapsed."""
         parts = list[str]()
         if cell.source.strip():
             parts.append(f"<details><summary>{_('Your code')}</summary>{self._pre(cell.source)}</details>")

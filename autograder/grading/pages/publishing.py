@@ -1,7 +1,7 @@
-"""``make publish``: makes tables and pages agree with the gradebook again.
+"""``make publish``: updates tables and pages from the gradebook.
 
-For after an instructor gave points, wrote comments, moved a due date or changed a setting. What is taken off for
-lateness is computed anew; no student's code runs. Says what changed, what is stale and what waits for a person.
+Run it after an instructor gave points, wrote comments, moved a due date or changed a setting. It recomputes late
+penalties and runs no students' code. It prints what changed, what is stale and what waits for a person.
 """
 
 import argparse
@@ -31,8 +31,11 @@ MAX_NAMES = 8  # of students in one line
 
 @dataclass
 class Published:
-    """changed: sentences, one for each page that is new. kept: how many were as they should be. stale, waiting:
-    (student, unit) of what is to be graded again, and (student, unit, cells) of what a person has to look at."""
+    """The result of publishing.
+
+    changed: one sentence for each new page. kept: number of pages that were up to date. stale: (student, unit) of
+    submissions to grade again. waiting: (student, unit, number of cells) of submissions that wait for a person.
+    """
 
     changed: list[str] = field(default_factory=list)
     kept: int = 0
@@ -46,13 +49,13 @@ def publish(
     students: Collection[str] | None = None,
     units: Collection[str] | None = None,
 ) -> Published:
-    """Brings every page up to what the gradebook says, of some students or units only where they are given.
+    """Updates every page from the gradebook, or only those of the given students or units.
 
-    Raises GradebookError, and OSError where a page cannot be written.
+    Raises GradebookError, and OSError if a page cannot be written.
     """
     writer.forget_removed()
     for unit in {unit for _, unit in writer.graded()}:
-        writer.handed_out(unit)  # with or without points for the written answer, as it is set now
+        writer.handed_out(unit)  # applies the current setting of points for written answers
     done, before = Published(), writer.published()
     files = {(s.student, s.unit): s for s in handed_in(course) if s.known}
     for result in writer.results():
@@ -77,7 +80,7 @@ def publish(
 
 
 def _new_times(result: Result, file: collect.Submission | None) -> dict[str, datetime]:
-    """The time that stands beside a file which was graded without it, or with another one."""
+    """{digest: time of submission} if the file's time stamp differs from the time stored for its attempt; else {}."""
     when = parse_stamp(file.timestamp) if file is not None and file.timestamp else None
     if file is None or when is None:
         return {}
@@ -85,12 +88,12 @@ def _new_times(result: Result, file: collect.Submission | None) -> dict[str, dat
 
 
 def mark_of(result: Result) -> str:
-    """``gradebook.mark`` of what is stored."""
+    """The ``mark`` of a stored submission."""
     return mark(result["standing"], result["attempts"])
 
 
 def _open_to_change(result: Result, writer: GradebookWriter) -> bool:
-    """Can lateness or the choice between attempts have another outcome than the last time?"""
+    """True if the late penalty or the choice between attempts may have changed since the last time."""
     standing, tried = result["standing"], result["attempts"]
     if len(tried) > 1 and (writer.settings.attempts == "best" or not max(tried, key=lambda a: a.graded_at).counts):
         return True
@@ -118,7 +121,7 @@ def _change(result: Result, shown_last: tuple[float, float, str, str] | None) ->
 
 
 def handed_in(course: Course) -> list[collect.Submission]:
-    """What lies in the course's folder of submissions now; nothing if there is no such folder."""
+    """The submissions that are now in the course's folder; empty if there is no such folder."""
     try:
         return collect.find(Path(course.directory.root) / course.directory.submitted_directory)
     except OSError:
@@ -126,7 +129,7 @@ def handed_in(course: Course) -> list[collect.Submission]:
 
 
 def absent(writer: GradebookWriter) -> list[str]:
-    """Lines for the console: of whom nothing was handed in, by unit."""
+    """Lines for the console: the students without a submission, by unit."""
     return [
         f"no submission: {unit}: {len(names)} of the gradebook's students ({_few(names)})."
         for unit, names in missing(list(writer.results()), writer.students()).items()
@@ -134,7 +137,7 @@ def absent(writer: GradebookWriter) -> list[str]:
 
 
 def about(writer: GradebookWriter, done: Published) -> list[str]:
-    """Lines for the console: what an instructor should know of a class beside its points."""
+    """Lines for the console: missing, waiting and stale submissions."""
     lines = absent(writer)
     if done.waiting:
         some = _few([f"{student}/{unit}" for student, unit, _ in done.waiting])
@@ -156,7 +159,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def report(done: Published, lines: Sequence[str]) -> None:
-    """Prints what was done, at most MAX_LINES lines of a kind, and ``lines``."""
+    """Prints what was done, at most MAX_LINES lines of each kind, and ``lines``."""
     for line in done.changed[:MAX_LINES]:
         print(line)
     if len(done.changed) > MAX_LINES:

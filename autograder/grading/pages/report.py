@@ -1,7 +1,7 @@
 """``python -m autograder.grading.pages.report``: the class report, one HTML page and one CSV (make report).
 
-Scores per exercise, the mistakes that the class made most, and the submissions that carry signs of cheating, each
-with its evidence. The page loads nothing and has no script; all that students wrote is escaped.
+It shows scores per exercise, the most frequent mistakes, and submissions with signs of cheating, with the evidence.
+The page loads nothing and has no script; everything that students wrote is escaped.
 """
 
 import argparse
@@ -39,8 +39,8 @@ from .feedback import END, head
 Link = Callable[[Result], str]  # the address of a submission's feedback page, or ""
 
 MAX_NAMES = 20  # of students in one line
-FOLLOWED = "follow_through"  # notes that have a section of their own
-# Signs that honest work seldom carries: they decide the order, and who is listed as suspicious at all.
+FOLLOWED = "follow_through"  # name of the notes that have their own section
+# Signs that are rare in honest work: only submissions with such signs are listed, most kinds of signs first.
 STRONG = (
     "patching",
     "judge",
@@ -60,8 +60,11 @@ STRONG = (
 
 @dataclass
 class Row:
-    """One exercise over the class. points: what it can give; most: its part of the maximum, 0 for an extension.
-    mistakes: Counter of names; words: name → message; tries: where known."""
+    """One exercise over the whole class.
+
+    points: its maximum. most: its part of the unit's maximum, 0 for an extension. mistakes: Counter of names. words:
+    name → message. tries: numbers of checks, if known.
+    """
 
     unit: str
     exercise: str
@@ -80,9 +83,9 @@ class Row:
 
 
 def summarize(results: Iterable[Result]) -> tuple[list[Row], list[Result]]:
-    """(rows per exercise in course order, results) from ``GradebookWriter.results``.
+    """(a Row per exercise in course order, results as a list) from ``GradebookWriter.results``.
 
-    Files that nobody could read are in no row: they say nothing about what the class can do.
+    The rows leave out unreadable files, which say nothing about the class's skills.
     """
     results = list(results)
     rows: dict[tuple[str, str], Row] = {}
@@ -95,7 +98,7 @@ def summarize(results: Iterable[Result]) -> tuple[list[Row], list[Result]]:
                 )
             row.scores.append(result["scores"][v.exercise])
             row.passed += v.passed
-            # What is wrong with a file is said once, in the table of files, not at each of its exercises.
+            # A problem with a file is listed once, in the table of files, not for each of its exercises.
             if not v.passed and v.mistakes and not v.mistakes[0].name.startswith("submission."):
                 row.mistakes[v.mistakes[0].name] += 1
                 row.words.setdefault(v.mistakes[0].name, v.mistakes[0].message)
@@ -133,8 +136,8 @@ def page(
     unstored: Sequence[Problem] = (),
     hints: str = "",
 ) -> str:
-    """The report as HTML. absent: unit → students without a submission. unstored: entries of the folder without any
-    result. hints: a section about submissions that resemble each other."""
+    """The report as HTML. absent: unit → students without a submission. unstored: entries of the folder without a
+    result. hints: HTML section about similar submissions."""
     esc = escaped
     out = [
         head("Class report"),
@@ -187,7 +190,7 @@ def page(
 
 
 def _left_out(unit: str, results: Sequence[Result], absent: Mapping[str, Sequence[str]]) -> list[str]:
-    """Who is not in the figures of a unit, and why."""
+    """Notes about students who are not in the figures of a unit, with the reason."""
     unread = [r["student"] for r in results if r["unit"] == unit and not counts(r)]
     some = (("could not be read", unread), ("handed nothing in", absent.get(unit, ())))
     return [
@@ -199,7 +202,7 @@ def _left_out(unit: str, results: Sequence[Result], absent: Mapping[str, Sequenc
 
 
 def _without_result(problems: Sequence[Problem]) -> list[str]:
-    """Entries of the folder that nothing could be stored for."""
+    """Table of the folder's entries for which nothing could be stored."""
     if not problems:
         return []
     items = "".join(
@@ -214,7 +217,7 @@ def _without_result(problems: Sequence[Problem]) -> list[str]:
 
 
 def _waiting(results: Sequence[Result], link: Link) -> list[str]:
-    """What a person has to look at, apart from held points, which have a table of their own."""
+    """Table of cells that wait for a person, without held points, which have their own table."""
     rows = [(r, sorted(r["standing"].waiting - {grade_id(h.exercise) for h in r["held"]})) for r in results]
     items = "".join(
         f'<tr><td class="name">{_student(r, link)}</td><td class="name">{escaped(r["unit"])}</td>'
@@ -233,7 +236,7 @@ def _waiting(results: Sequence[Result], link: Link) -> list[str]:
 
 
 def _short(row: Row, name: str) -> str:
-    # A student's own exception text differs from one to the next: the first is an example, no more.
+    # Error messages differ between students: the first one is quoted as an example.
     words = textwrap.shorten(row.words[name], 200, placeholder=" …")
     return f"“{words}”" if name.startswith("generic.") else words
 
@@ -244,7 +247,7 @@ def _student(result: Result, link: Link) -> str:
 
 
 def _pages(result: Result, link: Link) -> str:
-    """A link to the page, for where the name itself cannot be one: a summary is pressed to unfold it."""
+    """A link to the feedback page, for places where the name can't be a link because a click unfolds the details."""
     address = link(result)
     return (
         f'<p><a href="{html.escape(address)}">Feedback page of {escaped(result["student"])}</a></p>' if address else ""
@@ -294,7 +297,7 @@ def _held(results: Sequence[Result], link: Link) -> list[str]:
 
 
 def _followed(results: Sequence[Result], link: Link) -> list[str]:
-    """Whose exercises earned more with the course's own function in the place of an earlier answer."""
+    """Table of exercises that earned more with the course's own function instead of an earlier answer."""
     items = "".join(
         f'<tr><td class="name">{_student(r, link)}</td><td><code>{escaped(e)}</code></td>'
         f'<td class="n">{number(alone)} → {number(next(v.score for v in r["verdicts"] if v.exercise == e))}</td></tr>'
@@ -340,15 +343,14 @@ def _techniques(signs: Iterable[Sign]) -> list[str]:
 
 
 def _alike(course: Course, results: Iterable[Result], link: Link) -> str:
-    """The section about submissions that resemble each other, from the notebooks that lie in autograded/."""
+    """The section about similar submissions, from the notebooks in autograded/."""
     known = {(r["student"], r["unit"]): r for r in results if counts(r)}
     found = similar.find(course, known)
     return "".join(similar.section(found, lambda student, unit: _student(known[student, unit], link)))
 
 
 def write_report(course: Course, writer: GradebookWriter) -> tuple[Path, Path]:
-    """Writes report.html and report.csv beside the gradebook; returns their paths. Raises GradebookError where
-    nothing is graded yet."""
+    """Writes report.html and report.csv; returns their paths. Raises GradebookError if nothing is graded yet."""
     results = list(writer.results())
     if not results:
         raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")

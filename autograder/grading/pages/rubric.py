@@ -1,7 +1,7 @@
-"""The rubric of a written question, shown to graders in the formgrader and to nobody else.
+"""Shows the rubric of a written question to graders in the formgrader, and to nobody else.
 
-Nothing of it lies in a submission's folders: it is put in when the formgrader shows a page, from ``solutions/``. So a
-rubric that was changed since is the one that graders see, and no feedback page can have it.
+The rubric is not stored in a submission's folders: it is inserted from ``solutions/`` when the formgrader shows a page.
+So graders always see the current rubric, and no feedback page can contain it.
 """
 
 from typing import Any
@@ -19,14 +19,14 @@ Resources = dict[str, Any]
 
 
 class ShowRubric(Preprocessor):
-    """Puts pictures and rubric below each written answer on a page of the formgrader, and its maximum into its cell.
+    """Adds pictures and rubric below each written answer on a formgrader page, and sets the maximum of its cell.
 
-    The formgrader takes the maximum that it shows from the notebook, not from the gradebook.
+    The formgrader shows the maximum from the notebook, not from the gradebook.
     """
 
     def preprocess(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
-        """nbconvert's step for a notebook. Pages that are not the formgrader's stay as they are."""
-        if "submission_id" not in resources:  # only its pages are about a row of the gradebook
+        """The preprocessing step of nbconvert. Changes only pages of the formgrader."""
+        if "submission_id" not in resources:  # only the formgrader sets it
             return nb, resources
         known = rubrics(str(resources.get("assignment_id")))
         counts, cells = Grading(config=self.config).written_answers, []
@@ -41,7 +41,7 @@ class ShowRubric(Preprocessor):
 
 
 def _pictures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """The pictures of a written answer as a cell's output: in text they would be taken out as addresses unknown."""
+    """The pictures of a written answer as a cell's output: in text, their addresses would be removed as unknown."""
     outputs = [
         nbformat.v4.new_output("display_data", {kind: data}, metadata={kind: {"alt": name}})
         for name, kind, data in pictures.taken_from(cell)

@@ -1,4 +1,4 @@
-"""The files of one submission, in nbgrader's folders and beside them."""
+"""Stores the files of one submission, in nbgrader's folders and in ``attempts/``."""
 
 import hashlib
 import hmac
@@ -18,16 +18,16 @@ from ..intake.stamps import SECRET, STAMP
 from ..judging.results import GradedNotebook
 from . import feedback
 
-# What a spreadsheet takes for a formula: at the start of a cell, and of what a semicolon separates where the list
-# separator is one. The wide ones count as well in some countries.
+# Text that a spreadsheet takes for a formula: at the start of a cell, or after a semicolon, which separates cells in
+# some locales. In some locales the fullwidth characters count, too.
 _FORMULA = re.compile("(^|;)(?=\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 class Shelf:
-    """The files of one submission: what was graded, what students see, and what nbgrader's exchange wants beside it.
+    """The files of one submission: graded notebooks, the student's page, and files that nbgrader's exchange needs.
 
-    stamp: nbgrader's text for when the last attempt was handed in, None where nobody knows. secret: what its exchange
-    put beside it, "" where it did not come that way. Both are taken from the last time where they are not given.
+    stamp: nbgrader's text for the last attempt's time of submission, or None if unknown. secret: the secret that the
+    exchange put next to the submission, or "" if it came another way. If they are not given, existing files are kept.
     """
 
     def __init__(self, course: Course, student: str, unit: str, stamp: str | None = None, secret: str = ""):
@@ -48,15 +48,17 @@ class Shelf:
         replace(self._attempt(digest), _written(notebook))
 
     def kept(self, digest: str) -> nbformat.NotebookNode | None:
-        """What ``keep`` kept of an attempt, None where nothing was or where it can't be read any more."""
+        """The notebook that ``keep`` stored for an attempt; None if it is missing or unreadable."""
         try:
             return nbformat.v4.reads(self._attempt(digest).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
     def show(self, graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt]) -> str:
-        """Writes the autograded notebook, the student's page and the two texts of nbgrader's exchange, each whole or
-        not at all; returns a hash of the page."""
+        """Writes the autograded notebook, the student's page and the two files for nbgrader's exchange.
+
+        Each file is written completely or not at all. Returns a hash of the page.
+        """
         if graded.notebook is not None:
             replace(self.autograded / f"{self.unit}.ipynb", _written(graded.notebook))
         counted = next((a for a in attempts if a.counts), None)
@@ -69,10 +71,10 @@ class Shelf:
         return hashlib.sha256(page).hexdigest()
 
     def _for_exchange(self, digest: str) -> list[tuple[str, str]]:
-        """(name, text) of the files without which ``nbgrader release_feedback`` would stop for the whole class."""
+        """(name, text) of the files without which ``nbgrader release_feedback`` would fail for the whole class."""
         stamp = self.stamp or f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
         secret = self.secret
-        if not secret:  # no student has it, and none can fetch by it: it came by another way than the exchange
+        if not secret:  # it didn't come through the exchange: make up a secret that no student knows
             text = f"feedback\n{self.student}\n{self.unit}\n{digest}".encode()
             secret = hmac.digest(course_secret(self.course.root).encode(), text, "sha512").hex()
         return [(STAMP, f"{stamp}\n"), (SECRET, secret)]

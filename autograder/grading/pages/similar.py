@@ -1,13 +1,13 @@
-"""Submissions of one unit that are nearly the same, as a hint for a person: no points hang on it.
+"""Finds submissions of one unit that are nearly the same, as a hint for a person; no points depend on it.
 
-Answers are compared as tokens, with the names that a student made up, comments, strings and layout left aside, so that
-renaming and reformatting change nothing; lines that the released stub has don't count. That two answers to one exercise
-are alike says little: right answers are, where the text leaves little choice. What counts is how many exercises of the
-unit are alike, each weighed by how rare such an answer is among the others (``surprise``). The limits were set on
-answers that different people wrote for the same exercises; ``python -m benchmarks.similar_answers`` counts the false
-alarms.
+Answers are compared as tokens. Names that a student made up, comments, strings and layout are ignored, so that renaming
+and reformatting change nothing, and so are lines of the released stub. Two similar answers to one exercise say little,
+because correct answers are similar if the text leaves little choice. What counts is in how many exercises of the unit
+the answers are similar, each weighted by how rare such an answer is among the others (``surprise``). The limits were
+tuned on answers that different people wrote for the same exercises; ``python -m benchmarks.similar_answers`` counts the
+false alarms.
 
-Texts are only searched, never parsed or run, and bounded.
+Texts are only searched, never parsed or run, and have a maximum length.
 """
 
 import builtins
@@ -31,12 +31,12 @@ from ..base.names import shown
 from ..book.course import Course
 from ..intake.opening import BadSubmission, read_submission
 
-ALIKE = 0.93  # of the tokens in the same order; what different people write reaches it in 1 to 4 % of exercises
-MIN_TOKENS = 25  # of an answer, the stub's aside; in shorter ones there is nothing to choose
-MIN_EXERCISES = 4  # that are alike
+ALIKE = 0.93  # share of tokens in the same order; answers of different people reach it in 1 to 4 % of exercises
+MIN_TOKENS = 25  # of an answer, without the stub's; shorter answers leave no choice
+MIN_EXERCISES = 4  # with similar answers
 MIN_SHARE = 0.5  # of the tokens that were compared
 MARGIN = 3.0  # one false alarm in a thousand classes, if exercises were independent
-# Before anything is known of a class, one answer in ten is taken to be alike, with the weight of ten others.
+# The prior: one answer in ten is similar. It weighs as much as ten students of the class.
 PRIOR, WEIGHT = 0.1, 10.0
 MAX_CHARACTERS, MAX_TOKENS, MAX_STUDENTS = 20_000, 2_000, 3_000
 MAX_PAIRS = 50  # in the report
@@ -52,9 +52,15 @@ _KEPT = {*keyword.kwlist, *dir(builtins), "self", "torch", "math", "nn", "F", "n
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students. alike: exercises whose answers are nearly the same. compared: exercises that both answered at
-    length. share: part of the compared tokens that is in answers which are alike. surprise: decimal digits of how
-    seldom that comes by chance. shared: names and comments of their own that nobody else in the class has."""
+    """Two students with similar submissions.
+
+    Attributes:
+        alike: exercises whose answers are nearly the same.
+        compared: number of exercises that both answered at length.
+        share: share of the compared tokens that is in similar answers.
+        surprise: −log10 of the probability that this happens by chance.
+        shared: names and comments that only these two students have.
+    """
 
     students: tuple[str, str]
     alike: tuple[str, ...]
@@ -66,7 +72,7 @@ class Pair:
 
 @dataclass
 class _Answer:
-    """shape: one character for each token. own: names and comments that the student made up."""
+    """An answer. shape: one character for each token. own: names and comments that the student made up."""
 
     shape: str
     own: set[str]
@@ -74,7 +80,11 @@ class _Answer:
 
 @dataclass
 class _Exercise:
-    """One exercise over the class. places: student → row. near: which rows are alike."""
+    """One exercise over the class; a row is a distinct shape.
+
+    places: student → row. sizes: tokens of each row. near: matrix, True where two rows are similar. counts: students
+    per row.
+    """
 
     places: dict[str, int]
     sizes: list[int]
@@ -84,7 +94,7 @@ class _Exercise:
 
 @dataclass
 class _Found:
-    """What two students have in common."""
+    """The similarities between two students."""
 
     alike: list[str] = field(default_factory=list)
     surprise: float = 0.0
@@ -92,10 +102,10 @@ class _Found:
 
 
 def pairs(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str] | None = None) -> list[Pair]:
-    """The pairs of students that resemble each other more than chance explains, the closest first.
+    """The pairs of students whose answers are more similar than chance explains, most surprising first.
 
-    sources: student → exercise → source of the answer, all of one unit. stubs: exercise → what the released notebook
-    has in its place. Of a class beyond ``MAX_STUDENTS`` the first ones are compared.
+    sources: student → exercise → source of the answer, all of one unit. stubs: exercise → source in the released
+    notebook. In larger classes only the first ``MAX_STUDENTS`` students are compared.
     """
     students = sorted(sources)[:MAX_STUDENTS]
     answers = _answers({s: sources[s] for s in students}, stubs or {})
@@ -117,14 +127,14 @@ def pairs(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str] | N
 
 
 def likeness(first: str, second: str, stub: str = "") -> float:
-    """How much of two answers' tokens is the same in the same order, from 0 to 1."""
+    """The share of two answers' tokens that are the same, in the same order: 0 to 1."""
     numbers: dict[str, int] = {}
     shapes = [_answer(source[:MAX_CHARACTERS], stub, numbers).shape for source in (first, second)]
     return Indel.normalized_similarity(*shapes)
 
 
 def _answers(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str]) -> dict[str, dict[str, _Answer]]:
-    """exercise → student → answer, without the short ones."""
+    """Exercise → student → answer, without short answers."""
     numbers: dict[str, int] = {}
     found: dict[str, dict[str, _Answer]] = defaultdict(dict)
     for student, own in sources.items():
@@ -136,7 +146,7 @@ def _answers(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str])
 
 
 def _answer(source: str, stub: str, numbers: dict[str, int]) -> _Answer:
-    """numbers: token → number, the same for the whole class."""
+    """Tokenizes an answer, without lines of the stub. numbers: token → number, for the whole class; is extended."""
     given, known = {_tight(line) for line in stub.splitlines()}, _KEPT | set(_TOKEN.findall(stub))
     text = "\n".join(line for line in source.splitlines() if _tight(line) not in given)
     shape, own, before = [], set(), ""
@@ -173,8 +183,8 @@ def _compare(answers: Mapping[str, _Answer]) -> _Exercise:
 
 
 def _count(name: str, exercise: _Exercise, together: dict[tuple[str, str], _Found]) -> None:
-    """Adds one exercise to what pairs have in common."""
-    others = exercise.near @ exercise.counts  # row → how many students' answers are alike, its own included
+    """Adds one exercise to the similarities of pairs."""
+    others = exercise.near @ exercise.counts  # row → number of students with a similar answer, including its own
     members: dict[int, list[str]] = defaultdict(list)
     for student, place in exercise.places.items():
         members[place].append(student)
@@ -182,11 +192,11 @@ def _count(name: str, exercise: _Exercise, together: dict[tuple[str, str], _Foun
         for other in np.flatnonzero(exercise.near[place]).tolist():
             if other < place or (other == place and len(members[place]) < 2):
                 continue
-            # How many of the others write so too, without these two.
+            # Number of other students with a similar answer, without these two.
             frequent = max(int(others[place]), int(others[other])) - 2
             surprise = -math.log10((frequent + PRIOR * WEIGHT) / (len(exercise.places) - 2 + WEIGHT))
             if surprise < 0.1:
-                continue  # half the class; it would only make the table of pairs long
+                continue  # most of the class writes so; it would only make the table of pairs long
             tokens = min(exercise.sizes[place], exercise.sizes[other])
             for a in members[place]:
                 for b in members[other]:
@@ -200,7 +210,7 @@ def _count(name: str, exercise: _Exercise, together: dict[tuple[str, str], _Foun
 def _shared(
     answers: Mapping[str, Mapping[str, _Answer]], found: Sequence[Pair]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """pair → names and comments that these two alone have, the longest first."""
+    """Pair → names and comments that only these two students have, longest first."""
     own: dict[str, set[str]] = defaultdict(set)
     for by_student in answers.values():
         for student, answer in by_student.items():
@@ -216,14 +226,14 @@ def _shared(
 
 # ---- where the sources are, and the report -------------------------------------------------------------------------
 def stubs(unit: str) -> dict[str, str]:
-    """exercise → source of its answer cell in the released notebook. Raises masters.UnknownUnit."""
+    """Exercise → source of its answer cell in the released notebook. Raises masters.UnknownUnit."""
     trusted = master(unit)
     cells = {c.metadata.get("nbgrader", {}).get("grade_id"): c.source for c in trusted.notebook.cells}
     return {e.id: cells.get(name, "") for name, e in trusted.answers.items()}
 
 
 def read_sources(path: Path, unit: str) -> dict[str, str]:
-    """exercise → source of its answer in a notebook that the grader wrote; empty where it cannot be read."""
+    """Exercise → source of its answer in a notebook that the grader wrote; {} if it cannot be read."""
     wanted = {grade_id(e.id, "solve"): e.id for e in master(unit).exercises}
     try:
         cells = json.loads(read_submission(path))["cells"]
@@ -235,20 +245,20 @@ def read_sources(path: Path, unit: str) -> dict[str, str]:
 
 
 def find(course: Course, submissions: Iterable[tuple[str, str]]) -> dict[str, list[Pair]]:
-    """unit → pairs, of what is graded. submissions: (student, unit)."""
+    """Unit → pairs of similar submissions. submissions: (student, unit) of graded ones."""
     sources: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for student, unit in submissions:
         try:
             path = course.folder("autograded_directory", student, unit) / f"{unit}.ipynb"
             if own := read_sources(path, unit):
                 sources[unit][student] = own
-        except UnknownUnit:  # of a course that has changed
+        except UnknownUnit:  # the course has changed since
             continue
     return {unit: pairs(found, stubs(unit)) for unit, found in sorted(sources.items()) if len(found) > 1}
 
 
 def section(found: Mapping[str, Sequence[Pair]], student: Callable[[str, str], str] | None = None) -> list[str]:
-    """Parts of the report's HTML; nothing where no two submissions resemble each other.
+    """The report's section as parts of HTML; empty if no two submissions are similar.
 
     found: unit → pairs. student: (id, unit) → HTML that names a student, for example with a link to the page.
     """
@@ -286,7 +296,7 @@ def _words(words: Iterable[str], most: int) -> str:
 
 
 def _groups(found: Sequence[Pair]) -> list[list[str]]:
-    """Students who are connected by pairs, the largest group first."""
+    """Groups of students who are connected by pairs, largest group first."""
     group: dict[str, set[str]] = {}
     for pair in found:
         a, b = (group.get(s, {s}) for s in pair.students)

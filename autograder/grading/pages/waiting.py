@@ -1,7 +1,7 @@
-"""``make held``: the held points of the class, and how a person gives them.
+"""``make held``: lists the held points of the class, and lets a person give them.
 
-``… release STUDENT EXERCISE`` gives them, ``… release STUDENT EXERCISE --points 0`` settles that there are none. What a
-person decided is a manual score of nbgrader's, which stays when the submission is graded again.
+``… release STUDENT EXERCISE`` gives them, ``… release STUDENT EXERCISE --points 0`` refuses them for good. The decision
+is stored as nbgrader's manual score, which is kept when the submission is graded again.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from .shelf import Shelf
 
 
 def waiting(writer: GradebookWriter) -> list[tuple[str, str, Held]]:
-    """(student, unit, Held) of everything that nobody has decided yet."""
+    """(student, unit, Held) of all points that are still undecided."""
     return [
         (result["student"], result["unit"], h)
         for result in writer.results()
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GradebookError as error:
         print(error, file=sys.stderr)
         return 2
-    except OSError as error:  # of the page that shows the points
+    except OSError as error:  # from writing the student's page
         print(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", file=sys.stderr)
         return 2
     return 0

@@ -1,1 +1,1 @@
-"""What a submission's source says, read without running it: what it calls, defines and hides."""
+"""Reads a submission's source without running it: finds what it calls, defines and hides."""

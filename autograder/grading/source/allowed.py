@@ -1,13 +1,14 @@
-"""What right answers to the exercises with forbidden built-ins may call, and what is an equivalent under which ban.
+"""The names that answers to exercises with forbidden built-ins may use, and the equivalents that each ban excludes.
 
-A list of what is allowed, because a list of what computes the same cannot be complete: PyTorch alone has ten ways to a
-softmax. It holds what the references and their alternatives use, and harmless names beside these, so that a right
-answer written differently does not wait for a person. A name that is missing costs a look, no points; a name too many
-lets an equivalent through. So whatever computes more than one elementary step stays out: losses (a cross entropy has
-its softmax inside), distributions (``Categorical(logits=x).probs``), ready attention, fused and quantized kernels,
-``torch.special`` but for the normal distribution, derivatives of anything (that of logsumexp is softmax, that of
-softplus the sigmoid; ``grad_fn`` hands one out ready to be called), compilers, and callbacks into all of these. An
-option that makes an allowed function another one is on no list: it is a mention of that other one (``mentions.py``).
+This is a list of what is allowed, because a list of everything that computes the same cannot be complete: PyTorch
+alone has ten ways to compute a softmax. It holds the names that the references and their alternatives use, and other
+harmless names, so that a correct answer written differently does not have to wait for a person. A missing name costs a
+manual review, but no points; a name too many lets an equivalent through. So everything that computes more than one
+elementary step is left out: losses (a cross entropy contains a softmax), distributions
+(``Categorical(logits=x).probs``), ready-made attention, fused and quantized kernels, ``torch.special`` except for the
+normal distribution, derivatives (that of logsumexp is softmax, that of softplus is the sigmoid; ``grad_fn`` returns
+one ready to be called), compilers, and callbacks into any of these. An option that turns an allowed function into
+another one is not listed here: ``mentions.py`` records it as a mention of that other function.
 """
 
 import re
@@ -17,7 +18,7 @@ from functools import cache
 import torch
 from anatomy.program.runner import forbidden_names
 
-# Elementary, as functions of torch and as methods of tensors.
+# Elementary operations, allowed as functions of torch and as methods of tensors.
 _ELEMENTARY = """
 abs absolute acos add addcdiv addcmul addmm addmv addr all allclose amax amin aminmax angle any arccos arcsin arctan
 arctan2 argmax argmin argsort as_strided asin asinh atan atan2 atanh acosh baddbmm bitwise_and bitwise_not bitwise_or
@@ -59,7 +60,7 @@ functional.sigmoid functional.tanh functional.bilinear init.xavier_uniform_ init
 init.kaiming_normal_ init.zeros_ init.ones_ init.constant_ init.normal_ init.uniform_ init.trunc_normal_ init.eye_
 init.orthogonal_ init.calculate_gain
 """
-# Methods and attributes that are harmless whatever they are looked up on: tensors, modules, numbers, texts, containers.
+# Methods and attributes that are harmless on any object: tensors, modules, numbers, strings, containers.
 _METHODS = """
 T mT H mH shape dtype device ndim size dim stride numel nelement element_size itemsize nbytes layout is_cuda is_leaf
 requires_grad requires_grad_ retain_grad contiguous is_contiguous expand expand_as view view_as reshape_as repeat
@@ -148,18 +149,18 @@ torch.nn.modules.module.Module torch.nn.modules.linear.Linear torch.autograd.fun
 """.split()
 )
 
-# Listed above, and yet an equivalent under one ban. Names as ``plain`` writes them.
+# Names that are listed above, but are equivalents of one forbidden name. Spelled as ``plain`` returns them.
 _EQUIVALENTS = {
     # sigmoid(a − b) = exp(a − logaddexp(a, b)): one division away from the forbidden logaddexp.
     "logsumexp": {"sigmoid", "expit"},
-    # The built-in variance of a row is welcome (mean and var are what the text suggests), the ready quotient is not:
-    # normalize, renorm, cosine similarity, correlations and response norms are not listed at all. Lengths are fine:
-    # dividing by a length is the formula itself.
+    # The built-in variance of a row is allowed (the text suggests mean and var), the ready-made quotient is not:
+    # normalize, renorm, cosine similarity, correlations and response norms are not listed at all. Norms are fine:
+    # dividing by a norm is the formula itself.
     "layer_norm": {"cov"},
-    # Nothing for softmax: logsumexp is a different lesson, and one of the right answers here uses it; its derivative,
-    # which is softmax, is not listed for anybody. Nothing for attention: its parts are welcome, and no whole is listed.
-    # Nothing for the activations: of those with a name only relu, sigmoid and tanh are listed at all, and relu is
-    # forbidden where the family is asked for. Nothing for dropout: the pattern is given.
+    # No entry for softmax: logsumexp is a different lesson, and one of the correct answers uses it; its derivative,
+    # which is softmax, is not listed at all. No entry for attention: its parts are allowed, and no complete attention
+    # is listed. No entry for the activations: only relu, sigmoid and tanh are listed, and relu is forbidden where the
+    # exercise asks for that family. No entry for dropout: the exercise gives the mask.
 }
 
 
@@ -182,25 +183,25 @@ LIBRARY = (
 
 
 def plain(name: str) -> str:
-    """A name as the tables write it: without underscores, capitals, in-place mark and number of dimensions."""
+    """A name without module, underscores (also the in-place one), capitals and number of dimensions (1d, 2d, 3d)."""
     bare = name.rpartition(".")[2].replace("_", "").lower()
     return re.sub(r"[123]d$", "", bare)
 
 
 @cache
 def refused(forbidden: tuple[str, ...]) -> frozenset[str]:
-    """The forbidden names of an exercise, and those of their relatives, as ``plain`` writes them."""
+    """The forbidden names of an exercise and those of related functions, spelled as ``plain`` returns them."""
     return frozenset(plain(n) for n in forbidden_names(forbidden))
 
 
 @cache
 def equivalents(forbidden: tuple[str, ...]) -> frozenset[str]:
-    """What this list allows elsewhere, but not under these forbidden names."""
+    """Names that this list allows in general, but not if these names are forbidden."""
     return frozenset(n for name in forbidden for n in _EQUIVALENTS.get(name, ()))
 
 
 def library(dotted: str) -> bool:
-    """May a right answer use this name of a library (by the library's own name for it)?"""
+    """True if an answer may use this library name, given under the library's own name for it."""
     if dotted in LIBRARY:
         return True
     head, _, rest = dotted.partition(".")
@@ -213,11 +214,11 @@ def library(dotted: str) -> bool:
         return builtin(rest)
     if dotted.startswith("torch.Tensor."):
         return dotted.rpartition(".")[2] in METHODS
-    # An attribute of something allowed: torch.float32.itemsize, torch.Size.numel; never one of a module's.
+    # An attribute of something allowed, but never of a module: torch.float32.itemsize, torch.Size.numel.
     owner, _, leaf = dotted.rpartition(".")
     return owner in LIBRARY and leaf in METHODS
 
 
 def builtin(name: str) -> bool:
-    """May a right answer use this built-in of Python?"""
+    """True if an answer may use this built-in of Python."""
     return name in BUILTINS or name.endswith(("Error", "Exception", "Warning", "StopIteration"))

@@ -1,9 +1,9 @@
-"""What the answers to exercises with forbidden built-ins may call, read from a rebuilt notebook's source.
+"""Finds what answers to exercises with forbidden built-ins may call, from a rebuilt notebook's source.
 
-Two questions. *What can a target reach?* Its own code, the student's functions, classes and names that it mentions,
-other answers, and whatever is stored where these look: all of it has to stand in ``allowed``. *What changes the meaning
-of names?* An assignment to a library, a hook, code made from text: anywhere in the notebook. A cell that only plays
-beside an answer (``torch.softmax`` to compare with) is neither.
+It answers two questions. *What can a target reach?* Its own code, the student's functions, classes and names that it
+mentions, other answers, and everything stored where these look: all library names in there have to be in ``allowed``.
+*What changes the meaning of names?* An assignment to a library, a hook, code made from text: anywhere in the notebook.
+A cell that only experiments next to an answer (``torch.softmax`` for comparison) is neither.
 """
 
 import ast
@@ -28,10 +28,10 @@ UNRESOLVED = "cannot be resolved"
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that an answer may reach and that right answers do not need.
+    """Something that an answer may reach and that correct answers do not need.
 
-    name: dotted name, or UNRESOLVED. evidence: the line, cut to 160 characters. forbidden: it is one of the exercise's
-    forbidden built-ins, plainly named in code that the answer runs.
+    name: dotted name, or UNRESOLVED. evidence: the line, cut to 160 characters. forbidden: True if it is one of the
+    exercise's forbidden built-ins, used by name in code that the answer surely runs.
     """
 
     name: str
@@ -47,18 +47,18 @@ class Finding:
 
 @dataclass
 class Calls:
-    """The readable part of a notebook: its statements, and what hangs together with what."""
+    """The readable part of a notebook: its statements and how they depend on each other."""
 
     units: list[Unit] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)  # cells that cannot be said anything about
+    unread: list[str] = field(default_factory=list)  # cells that are too deep to parse
     top: Scope = field(default_factory=lambda: Scope(ast.Module([], [])))
     failed: frozenset[str] = frozenset()  # cells that may not have run to their end
-    whole: "Calls | None" = None  # of all cells, where these are the ones before a check
+    whole: "Calls | None" = None  # the Calls of all cells, if this one has only the cells before a check
 
     # ---- what a target reaches -------------------------------------------------------------------------------------
     def findings(self, targets: Sequence[str], forbidden: tuple[str, ...]) -> list[Finding]:
-        """What an exercise's targets reach beyond the list, then what changes meanings anywhere; worst first."""
+        """What targets reach that is not on the list, and what changes meanings anywhere; forbidden names first."""
         reached = self._reached(targets)
         found = self._imported(targets, forbidden)
         for unit, certain in reached:
@@ -71,7 +71,7 @@ class Calls:
         return sorted(dict.fromkeys(found), key=lambda f: not f.forbidden)
 
     def _reached(self, targets: Sequence[str]) -> list[tuple[Unit, bool]]:
-        """(statement, is it surely what the target runs) of everything that the targets reach."""
+        """(statement, True if the targets surely run it) for everything that the targets reach."""
         found: dict[int, tuple[Unit, bool]] = {}
         seen: set[str] = set()
         doors: set[str] = set()
@@ -84,7 +84,7 @@ class Calls:
                 todo.extend((n, False) for n in sorted(unit.binds - asked))
                 todo.extend((m.name, False) for m in unit.mentions if m.kind in _ATTRIBUTES and m.name in self._given)
 
-        # A target is asked for at the end: what its name meant before its definition no longer counts.
+        # Targets are looked up at the end of the notebook: earlier meanings of their names don't count.
         asked, last = set(targets), [u for t in targets for u in self._last(t)]
         for unit in last:
             add(unit, all(len(self._last(t)) == 1 for t in targets))
@@ -101,7 +101,7 @@ class Calls:
         return list(found.values())
 
     def _open(self, name: str, doors: set[str], add: Callable[[Unit, bool], None]) -> None:
-        """Adds what is handed to a name, and to whatever hands its own arguments on to it."""
+        """Adds what is passed to a name, and to everything that passes its own arguments on to that name."""
         todo = [name]
         while todo:
             door = todo.pop()
@@ -112,7 +112,7 @@ class Calls:
                 todo += [n for unit in self._forwarding.get(door, []) for n in unit.binds]
 
     def _last(self, name: str) -> list[Unit]:
-        """The statements that may have bound a name at the end of the notebook."""
+        """The statements that may have given a name the value that it has at the end of the notebook."""
         units = self._binding.get(name, [])
         sure = [
             i
@@ -123,12 +123,12 @@ class Calls:
 
     @cached_property
     def _binding(self) -> dict[str, list[Unit]]:
-        """Name → the statements that may have bound it, in their order, without those that were surely overridden."""
+        """Name → statements that may have bound it, in notebook order, without those that were surely overridden."""
         found = _by_name((name, u) for u in self.units for name in u.binds)
         for name, unit in self.top.settled.items():
             units = found.get(name, [])
-            last = units.index(unit) if unit in units else 0  # one that is too deep to be read binds nothing
-            # A function that declares the name global binds it whenever it is called.
+            last = units.index(unit) if unit in units else 0  # a unit that is too deep to be read binds nothing
+            # A function that declares the name global may bind it at any later call.
             inside = [u for u in units[:last] if getattr(u.node, "name", name) != name]
             found[name] = inside + units[last:]
         return found
@@ -142,7 +142,7 @@ class Calls:
         return _by_name((name, u) for u in self.units for name in u.forwards)
 
     def _imported(self, targets: Sequence[str], forbidden: tuple[str, ...]) -> list[Finding]:
-        """Targets that are a library's function under their own name."""
+        """Targets that are library functions, imported under the target's name."""
         found = []
         for name in targets:
             for unit in self._last(name) + [u for u in self._after(name) if isinstance(u.node, ast.ImportFrom)]:
@@ -173,7 +173,7 @@ class Calls:
         return found
 
     def _outside(self, m: Mention, forbidden: tuple[str, ...], reached: Sequence[Unit]) -> str:
-        """The name of a mention that an answer has no need of, else ""."""
+        """The name that a mention stands for if no answer needs it, else ""."""
         short = allowed.plain(m.name)
         barred = short in allowed.refused(forbidden) or short in allowed.equivalents(forbidden)
         if m.kind == "library":
@@ -197,14 +197,14 @@ class Calls:
         return m.name if m.kind == "library store" else ""
 
     def _is_own(self, m: Mention, barred: bool, reached: Sequence[Unit]) -> bool:
-        """Is it surely the student's own attribute, not a tensor's, that ``self.name`` means?"""
+        """True if ``self.name`` is surely the student's own attribute, or a harmless one of a tensor."""
         if not barred and (m.name in self._attributes or m.name in allowed.METHODS):
             return True
         if not barred:
             return m.owner in self._flexible and not m.name.startswith("_")
         if m.name not in self._attributes:
             return False
-        # A method taken from its class can be called on a tensor; then ``self`` is that tensor.
+        # A method that is looked up on its class can be called with a tensor as ``self``.
         taken = any(n.kind == "own class" and n.owner == m.owner for u in reached for n in u.mentions)
         return not taken
 
@@ -228,7 +228,7 @@ class Calls:
         return found
 
     def _stores(self, used: set[str]) -> list[Finding]:
-        """Attributes of unknown objects that are given a new value, under a name that the answer uses."""
+        """Assignments to attributes of unknown objects whose names are torch functions that the answer uses."""
         return [
             self._finding(unit.cell, m.line, f".{m.name} = …")
             for unit in self.units
@@ -245,7 +245,7 @@ class Calls:
 
 _RUNS_CODE = re.compile(r"^\s*(?:%%|.*%time)", re.MULTILINE)
 _ATTRIBUTES = ("attribute", "own", "own class")
-_NEVER_ALONE = {"getattr", "setattr", "delattr", "vars"}  # bound to another name, or handed to map
+_NEVER_ALONE = {"getattr", "setattr", "delattr", "vars"}  # as calls only: not renamed or passed to map
 _ON_SELF = {"getattr", "setattr"}  # setattr(self, f"{name}_proj", …)
 
 
@@ -259,12 +259,15 @@ def _by_name(pairs: Iterable[tuple[str, Unit]]) -> dict[str, list[Unit]]:
 def read_calls(
     notebook: nbformat.NotebookNode, failed: Collection[str] = (), before: str = "", whole: Calls | None = None
 ) -> Calls:
-    """The Calls of a rebuilt notebook. Never raises on account of the student's source.
+    """The Calls of a rebuilt notebook. Never raises because of the student's source.
 
-    failed: ids of cells that did not run to their end. before: the id of a check: what the answers meant when it was
-    asked, which is nothing that stands below it; whole: the Calls of all cells, for what changes meanings anywhere.
+    Args:
+        notebook: the rebuilt notebook.
+        failed: ids of cells that did not run to their end.
+        before: id of a check cell; reads only the cells above it, which define what the answers meant at that check.
+        whole: the Calls of all cells, for what changes meanings anywhere.
     """
-    # What a magic runs may fail without a word, and %timeit binds nothing.
+    # Code run by a magic may fail silently, and %timeit binds nothing.
     magic = {c.id for c in notebook.cells if c.cell_type == "code" and _RUNS_CODE.search(c.source)}
     calls = Calls(failed=frozenset({*failed, *magic}), whole=whole)
     for cell in notebook.cells:
@@ -284,7 +287,7 @@ def read_calls(
             if "global" in cell.source:
                 for node in ast.walk(tree):
                     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                        scope_of(node, calls.top)  # names that it declares global belong to the notebook
+                        scope_of(node, calls.top)  # names that it declares global are bound in the notebook's scope
         except RecursionError:
             calls.unread.append(cell.id)
             continue
@@ -296,7 +299,7 @@ def read_calls(
 
 
 def _growing(tree: ast.Module) -> set[str]:
-    """Names whose lists may not stay what they were: anything but a loop over them, len, join and indexing."""
+    """Names whose lists may change: those used for anything but loops, indexing, ``join`` and calls like ``len``."""
     fine: set[int] = set()
     found: set[str] = set()
     for node in ast.walk(tree):

@@ -1,13 +1,13 @@
-"""What in a notebook can change the meaning of names elsewhere: patches, hooks, code from text, other processes.
+"""Finds what can change the meaning of names elsewhere in a notebook: patches, hooks, code from text, processes.
 
-Asked about every statement, also those that no answer reaches. Playing with a library is fine; reaching under it, or
-past it into the interpreter, is not.
+Applies to every statement, even if no answer reaches it. Experimenting with a library is fine; using its internals, or
+reaching through it into the interpreter, is not.
 """
 
 from .allowed import HARMLESS_DUNDERS
 from .statements import Mention
 
-# Modules that a notebook of this course is free to use beside the answers.
+# Modules that a notebook of this course may use outside the answers.
 _MODULES = frozenset(
     """
 torch numpy math cmath matplotlib mpl_toolkits seaborn pandas scipy sklearn einops jaxtyping torchvision anatomy
@@ -17,7 +17,7 @@ platform heapq bisect array hashlib logging traceback __future__ builtins os sys
 secrets csv io unittest doctest pytest sympy transformers tempfile
 """.split()
 )
-# Parts of these that are not, and of the last few only the parts that are.
+# Parts of these modules that a notebook may not use. (_ONLY lists the allowed parts of some modules.)
 _UNDER = (
     "torch.ops torch.jit torch.library torch.overrides torch.fx torch.export torch.onnx torch.package torch.hub "
     "torch.serialization torch.load torch.multiprocessing torch.distributed torch.compiler torch.utils.cpp_extension "
@@ -39,7 +39,7 @@ _UNDER = (
     "builtins.exec builtins.eval builtins.compile builtins.__import__ builtins.globals builtins.locals builtins.vars "
     "builtins.breakpoint builtins.setattr builtins.delattr builtins.__build_class__ builtins.__loader__ builtins.open"
 ).split()
-# Modules that many others import, and so have among their names: plt.sys is sys.
+# Modules that can be reached as attributes of others, because many modules import them: plt.sys is sys.
 _PASSAGES = frozenset(
     """
 sys os builtins importlib inspect types gc ctypes subprocess threading socket io pickle marshal code runpy signal
@@ -73,19 +73,19 @@ displayhook unraisablehook set_int_max_str_digits addaudithook setswitchinterval
 """.split()
 )
 _NOTEBOOK = frozenset("get_ipython In Out _ih _oh _dh _ __ ___ _i _ii _iii".split())
-# Settings that notebooks do set: of plots, of warnings, of how exactly a processor computes.
+# Settings that notebooks may assign: plots, warnings, numerical precision.
 _SET = ("matplotlib", "torch.backends", "os.environ", "warnings", "seaborn", "pandas.options", "numpy.random")
 
 
 def changes_meaning(m: Mention) -> bool:
-    """Can what a mention stands for change what other names mean, wherever it stands?"""
+    """True if a mention, wherever it is in the notebook, can change the meaning of other names."""
     if m.kind in ("library", "import"):
         return _reaches_under(m.name)
     if m.kind in ("attribute", "own", "own class", "store"):
         dunder = m.name.startswith("__") and m.name.endswith("__") and len(m.name) > 4
         return m.name in _ATTRIBUTES or (dunder and m.name not in HARMLESS_DUNDERS and m.name != "__dict__")
     if m.kind == "builtin":
-        return m.name in _BUILTINS or m.name in ("getattr", "setattr")  # called, they are no mention
+        return m.name in _BUILTINS or m.name in ("getattr", "setattr")  # as a call they are not a mention
     if m.kind == "odd":
         return m.name in ("attrgetter", "type", "timeit", "__match_args__") or m.owner in ("library", "")
     if m.kind == "library store":
@@ -96,7 +96,7 @@ def changes_meaning(m: Mention) -> bool:
 
 
 def free_is_dangerous(name: str) -> bool:
-    """Is a name that nobody binds one of IPython's own?"""
+    """True if an unbound name is one of IPython's own, or a special name such as ``__builtins__``."""
     dunder = name.startswith("__") and name.endswith("__") and name not in HARMLESS_DUNDERS  # __builtins__
     return name in _NOTEBOOK or dunder or (name.startswith("_") and name[1:].strip("i").isdigit())
 

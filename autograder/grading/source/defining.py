@@ -1,4 +1,4 @@
-"""What a cell defines when it runs: read from its source, each cell once, within a limit on the text that is read."""
+"""Finds what a cell defines, from its source: reads each cell once, and a limited amount of text per submission."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
@@ -11,16 +11,19 @@ from autograder.judge.spec import Exercise
 
 from .parsing import parsed
 
-MAX_READ = 1_000_000  # characters of all cells together; what comes after is not looked at
-_UNWRITTEN = "NotImplementedError"  # what everything that the course gives out to be filled in raises
+MAX_READ = 1_000_000  # characters of all cells together; further cells are not read
+_UNWRITTEN = "NotImplementedError"  # raised by every stub that the course hands out
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """binds: names that the cell gives a meaning at top level. stubs: those of them whose definition is only what the
-    course gave out. written: those that are functions or classes somebody wrote."""
+    """What a cell defines.
+
+    binds: names that the cell binds at top level. stubs: those of them that are defined by an unchanged or empty stub.
+    written: those that are functions or classes with code of the student.
+    """
 
     binds: frozenset[str] = frozenset()
     stubs: frozenset[str] = frozenset()
@@ -30,7 +33,7 @@ class Definitions:
 class Reader:
     """Reads cells of one submission, by their number.
 
-    source: number of a cell → its source. released: the course's answer cells as they were given out.
+    source: number of a cell → its source. released: the course's answer cells as they were handed out.
     """
 
     def __init__(self, source: Callable[[int], str], released: Iterable[nbformat.NotebookNode]):
@@ -40,12 +43,12 @@ class Reader:
 
     @cached_property
     def _stubs(self) -> dict[str, str]:
-        """Function or class → its definition as the course gave it out."""
+        """Function or class → its definition (an AST dump) as the course handed it out."""
         trees = [tree for cell in self._released if (tree := parsed(cell.source)) is not None]
         return {n: ast.dump(node) for tree in trees for n, node in _bound(tree) if isinstance(node, _Definition)}
 
     def __getitem__(self, number: int) -> Definitions | None:
-        """What a cell defines; None where it does not parse, or where too much was read already."""
+        """What a cell defines; None if it does not parse, or if MAX_READ is exceeded."""
         if number not in self._known:
             source = self._source(number)
             self._left -= len(source)
@@ -53,9 +56,9 @@ class Reader:
         return self._known[number]
 
     def mentions(self, number: int, names: Iterable[str]) -> bool:
-        """Can the cell define one of these names? A look at the text alone, which spares parsing it."""
+        """True if the cell may define one of these names. Looks at the text only, which is faster than parsing."""
         source = self._source(number)
-        # Python takes letters that only look different (ａ for a) as the same name.
+        # Python normalizes identifiers: ａ and a are the same name.
         return not source.isascii() or any(name in source for name in names)
 
     def _read(self, source: str) -> Definitions | None:
@@ -81,7 +84,7 @@ class Reader:
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """(name, what binds it) at a cell's top level, in the order of the text."""
+    """(name, node that binds it) for each binding at a cell's top level, in source order."""
     todo: list[ast.AST] = [tree]
     while todo:
         node = todo.pop()
@@ -99,12 +102,12 @@ def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _defines(node: ast.AST) -> bool:
-    """A function or class, as opposed to a value that happens to have an answer's name, or an import."""
+    """True for a function or class; False for an import, or for a value that happens to have an answer's name."""
     return isinstance(node, (*_Definition.__args__, ast.Lambda))
 
 
 def _says_nothing(statement: ast.stmt) -> bool:
-    """A docstring, ``pass``, ``...``, ``raise NotImplementedError(…)``, or a method of nothing else."""
+    """True for a docstring, ``pass``, ``...``, ``raise NotImplementedError(…)``, or a definition with only these."""
     if isinstance(statement, _Definition):
         return all(map(_says_nothing, statement.body))
     if isinstance(statement, ast.Raise):
@@ -116,6 +119,6 @@ def _says_nothing(statement: ast.stmt) -> bool:
 
 
 def names_of(exercise: Exercise) -> str:
-    """The functions and classes that an exercise asks for, as a sentence names them."""
+    """The functions and classes that an exercise asks for, joined for a sentence: "a, b and c"."""
     *first, last = exercise.targets
     return f"{', '.join(first)} and {last}" if first else last

@@ -1,4 +1,4 @@
-"""Constant texts: what ``"soft" + "max"`` and its relatives give, without running anything."""
+"""Folds constant expressions such as ``"soft" + "max"``, without running code."""
 
 import ast
 from typing import Any
@@ -10,7 +10,7 @@ MAX_TEXTS = 40  # values that one expression may have
 
 
 def texts(node: ast.AST | None, scope: Scope, depth: int = 0) -> list[Any] | None:
-    """Every value that a constant expression can have (one, or one per round of a loop over constants), else None."""
+    """All values of a constant expression: one, or one per iteration of a loop over constants. None if not constant."""
     if node is None or depth > 12:
         return None
     scope.spend()
@@ -41,7 +41,7 @@ def _name(node: ast.Name, scope: Scope, depth: int) -> list[Any] | None:
         if values is None:
             return None
         if any(isinstance(v, list) for v in values) and (b.kind == "value" and node.id in scope.top.changed):
-            return None  # a list that grows on the way
+            return None  # a list that may have grown
         for v in values:
             found += list(v) if b.kind == "part" else [v]
     return found if found and len(found) <= MAX_TEXTS else None

@@ -1,8 +1,8 @@
-"""What a name means at one moment: values that were overridden, and that nobody looked at before, are taken away.
+"""Removes bindings that were overridden before they were used, so that a name keeps only its later meanings.
 
-An import at the top that a learner's own definition overrides says nothing about the answer. But only a value that is
-given for certain overrides: by a plain definition in a cell that ran to its end. And whatever was looked at before that
-may live on under another name, so then all values stay, and a person looks.
+An import at the top that a learner's own definition overrides says nothing about the answer. But only a definition
+that surely ran overrides: a plain one in a cell that ran to its end. And a value that was used before that may live on
+under another name: then all values are kept, and a person has to look.
 """
 
 import ast
@@ -14,7 +14,7 @@ from .statements import Unit
 
 
 def take_away_overridden(units: Sequence[Unit], top: Scope, failed: Collection[str]) -> None:
-    """Takes from ``top`` the bindings that no longer count after these statements, in their order, have run.
+    """Removes from ``top`` the bindings that no longer count after these statements have run in this order.
 
     failed: ids of cells that did not run to their end.
     """
@@ -38,9 +38,10 @@ def take_away_overridden(units: Sequence[Unit], top: Scope, failed: Collection[s
 
 
 def gives(unit: Unit, name: str) -> bool:
-    """Does a statement give a name its value whenever its cell runs to its end?
+    """True if a statement surely binds the name when its cell runs to the end.
 
-    A plain definition does. What calls or looks up anything may raise, and be passed over for want of a package.
+    Plain definitions do. A statement that calls or looks up something may raise, and it is skipped if a package is
+    missing.
     """
     node = unit.node
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name != name:
@@ -52,7 +53,7 @@ def gives(unit: Unit, name: str) -> bool:
 
 
 def _is_plain(node: ast.stmt) -> bool:
-    """A function, whose body waits, or a constant."""
+    """True for a function (its body doesn't run yet), a constant or ``pass``."""
     if isinstance(node, ast.Pass):
         return True
     if isinstance(node, ast.Expr):
@@ -66,7 +67,7 @@ def _is_plain(node: ast.stmt) -> bool:
 
 
 def _is_quiet(node: ast.expr) -> bool:
-    """A constant, a name, or a class of a library such as ``torch.Tensor``; tuples and alternatives of these."""
+    """True for a constant, a name, a library class such as ``torch.Tensor``, and tuples and unions (``|``) of these."""
     if isinstance(node, ast.Attribute):
         return isinstance(node.value, ast.Name) and node.attr[:1].isupper()
     if isinstance(node, ast.UnaryOp):
@@ -83,7 +84,7 @@ def _is_star(node: ast.AST) -> bool:
 
 
 class _Places:
-    """Which statement a binding belongs to: their places among all."""
+    """Finds the statement that a binding belongs to."""
 
     def __init__(self, units: Sequence[Unit]):
         self._of: dict[str, list[tuple[int, int, int]]] = {}
@@ -92,7 +93,7 @@ class _Places:
             self._of.setdefault(unit.cell, []).append((min(lines), unit.node.col_offset, i))
 
     def of(self, binding: Binding) -> int | None:
-        """None where that cannot be said."""
+        """Index of the binding's statement; None if it cannot be determined."""
         starts, node = self._of.get(binding.cell, []), binding.node
         at = getattr(node, "lineno", None), getattr(node, "col_offset", None)
         if at[0] is None or at[1] is None:

@@ -1,8 +1,8 @@
-"""What each statement of a notebook mentions: names of libraries, attributes, built-ins, and what cannot be resolved.
+"""Collects what each statement of a notebook mentions: library names, attributes, built-ins, unresolvable names.
 
-A mention counts whether it is called, bound to another name, put into a list or handed to ``map``: then aliases need
-no following. Attribute names are looked at by name wherever the object is unknown, and modules are followed by name
-only: one that is passed around as a value is a mention of its own.
+A mention counts whether the function is called, bound to another name, put into a list or passed to ``map``, so aliases
+need not be followed. If an object is unknown, its attributes are recorded by name. Modules are followed by name only: a
+module that is passed around as a value is a mention of its own.
 """
 
 import ast
@@ -15,7 +15,7 @@ from .scopes import BUILTINS, COMPREHENSIONS, Scope, canonical, scope_of
 from .statements import Mention, Unit
 from .values import INSTANCE, UNKNOWN, Values
 
-# They take a name as text. Their own name, where it is not called, is a mention that cannot be resolved.
+# Functions that take a name as text. Used without a call, their own name is a mention that cannot be resolved.
 BY_NAME = {"getattr", "setattr", "delattr", "hasattr"}
 _WITHOUT_MEMORY = {
     "torch",
@@ -30,7 +30,7 @@ _WITHOUT_MEMORY = {
     "zip",
     "map",
 }
-# Options that make a table of vectors the function that shortens them, and the functions that have these.
+# Options with which an embedding table also shortens its vectors (like renorm), and the functions that have them.
 _RENORM, _SHORTENING = "torch.renorm", ("max_norm", "scale_grad_by_freq")
 _TABLES = {"torch.nn.functional.embedding": 3, "torch.nn.Embedding": 3}  # arguments before the first such option
 _HANDING_ON = {"functools.partial", "functools.partialmethod", "builtins.map", "map", "functools.reduce", "reduce"}
@@ -40,7 +40,7 @@ _FIELDS = re.compile(r"\{[^{}]*?\.([\w.]+)")
 
 
 class Reader(Values):
-    """Fills a Unit from its statement. Raises RecursionError where the statement is too deep."""
+    """Fills a Unit from its statement. Raises RecursionError if the statement is nested too deeply."""
 
     def __init__(self, unit: Unit, top: Scope) -> None:
         super().__init__(top)
@@ -104,7 +104,7 @@ class Reader(Values):
             self._stored(node.value, [node.attr], node, scope)
 
     def _looked_up(self, value: ast.AST, attr: str, node: ast.AST, scope: Scope, base: bool = False) -> None:
-        """``value.attr``, however it is written."""
+        """Records the lookup ``value.attr``, also if it is written as ``getattr(value, "attr")``."""
         owners = self.values(value, scope)
         libraries = [n for k, n in owners if k == "library"]
         for name in libraries:
@@ -117,11 +117,11 @@ class Reader(Values):
         self._base(value, scope, quiet=bool(libraries))
 
     def _base(self, node: ast.AST, scope: Scope, quiet: bool = False) -> None:
-        """What an attribute is looked up on: the module in ``torch.exp`` is no mention of its own."""
+        """Visits the object of an attribute lookup: the module in ``torch.exp`` is not a mention of its own."""
         if isinstance(node, ast.Name):
             self._name(node, scope, base=True)
         elif isinstance(node, ast.Attribute):
-            if quiet:  # the whole chain was said
+            if quiet:  # the whole chain is already recorded
                 self._base(node.value, scope, quiet)
                 if not canonical(next((n for k, n in self.values(node, scope) if k == "library"), "?"))[1]:
                     self._attribute(node, scope, base=True)
@@ -146,7 +146,7 @@ class Reader(Values):
                 self._say("store", name, node, next((k for k, _ in owners), ""))
 
     def _changed(self, node: ast.AST, given: Sequence[ast.AST], scope: Scope) -> None:
-        """Something is changed in place: what it is given belongs to the notebook's name at its root."""
+        """Records an in-place change: the given values are stored under the notebook name at the root of ``node``."""
         while isinstance(node, ast.Attribute | ast.Subscript | ast.Call | ast.Starred):
             node = node.func if isinstance(node, ast.Call) else node.value
         if isinstance(node, ast.Name) and scope.lookup(node.id)[0] is self.top:
@@ -254,7 +254,7 @@ class Reader(Values):
                     self.unit.defines |= {p for p in parts if isinstance(p, str)} if isinstance(parts, list) else set()
 
     def _options(self, node: ast.Call, names: set[str], scope: Scope) -> None:
-        """Says what an option makes of a call, or may make of it where arguments can't be read."""
+        """Records a call whose options make it shorten vectors, or may do so because its arguments can't be read."""
         handed = node.args[:1] if names & _HANDING_ON else []
         tables = {*names, *(n for a in handed for k, n in self.values(a, scope) if k == "library")} & _TABLES.keys()
         unread = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
@@ -264,7 +264,7 @@ class Reader(Values):
             self._say("library", _RENORM, node)
 
     def _by_name(self, node: ast.Call, names: set[str], scope: Scope) -> None:
-        """getattr(x, "…") and its like."""
+        """Handles getattr(x, "…") and similar calls."""
         if len(node.args) < 2 or any(isinstance(a, ast.Starred) for a in node.args) or node.keywords:
             self._say("odd", min(names), node)
             self._all([*node.args, *(k.value for k in node.keywords)], scope)
@@ -298,12 +298,12 @@ class Reader(Values):
                 self._say("attribute", name, node)
 
     def _given(self, name: str, nodes: Sequence[ast.AST], scope: Scope, strict: bool = False) -> None:
-        """Remembers what is handed to a function or stored somewhere, if it may be called later."""
+        """Records what is passed to a function or stored somewhere, if it may be called later."""
         for node in nodes:
             if isinstance(node, ast.Name) and any(b.kind == "argument" for b in scope.lookup(node.id)[1]):
                 self.unit.forwards.add(name)
             elif self.callable(node, scope, strict):
-                if scope is not self.top:  # inside a function, where it comes from is said by the whole of it
+                if scope is not self.top:  # inside a function: record the whole unit
                     self.unit.gives.append((name, self.unit))
                     continue
                 part = Unit(self.unit.cell, self.unit.node, self.unit.trusted)
@@ -328,7 +328,7 @@ class Reader(Values):
                 self._annotation(argument.annotation, scope)
 
     def _annotation(self, node: ast.AST | None, scope: Scope) -> None:
-        # Names of types mean nothing here; what runs or binds in an annotation does.
+        # Type names in annotations don't matter; code that runs or binds names in them does.
         if node is not None and any(isinstance(n, ast.NamedExpr | ast.Call | ast.Lambda) for n in ast.walk(node)):
             self._visit(node, scope)
 
@@ -386,7 +386,7 @@ class Reader(Values):
 
 
 def gather(units: Sequence[Unit], top: Scope) -> Iterator[Unit]:
-    """Reads the statements; gives those that are too deep to be read."""
+    """Reads the statements; yields those that are nested too deeply to be read."""
     for unit in units:
         try:
             Reader(unit, top).read()

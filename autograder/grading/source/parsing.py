@@ -1,7 +1,7 @@
-"""What a notebook cell says in Python: magics and shell commands rendered as calls, every source parsed once.
+"""Parses notebook cells: replaces magics and shell commands by Python, and parses every source once.
 
-A cell need not be Python: IPython rewrites it first (``%time y = f(x)``, ``name?``, ``>>> `` prompts). Readers of the
-source must look at what will run, so whatever is not plain Python goes through IPython's own rewriting.
+A cell need not be Python: IPython rewrites it first (``%time y = f(x)``, ``name?``, ``>>> `` prompts). Source checks
+have to see the code that will run, so everything that is not plain Python goes through IPython's own transformation.
 """
 
 import ast
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 MAX_PARSED = 200_000  # characters; longer cells are cut when a notebook is rebuilt
 
-# A timed line is ordinary code. The rest of these changes nothing that an answer could use.
+# Timed lines are ordinary code; the harmless commands change nothing that an answer could use.
 _TIMED = re.compile(r"^(\s*)%(?:time|timeit)\s+(?:-[nrpq]\s*\d*\s+|-[tcoqv]\s+)*(?=\S)", re.ASCII)
 _TIMED_CELL = re.compile(r"^%%(?:time|capture|timeit(?:\s+-[nr]\s*\d+)*)\s*$", re.ASCII)
 _HARMLESS = re.compile(
@@ -24,18 +24,18 @@ _PROMPTS = re.compile(r"(?m)^\s*(?:>>>|\.\.\.\s*\S|\[?(?:nav|ins)?\]?\s*In ?\[|O
 
 
 def parsed(source: str) -> ast.Module | None:
-    """The tree of a cell as IPython runs it; None where it cannot run, because it cannot be parsed."""
+    """The syntax tree of a cell as IPython runs it; None if it cannot be parsed."""
     return _parsed(source)[0]
 
 
 def hides(source: str) -> bool:
-    """Is a cell too deep for this parser? Then it cannot be said what it does, if it runs at all."""
+    """True if a cell is too long or too deeply nested to be parsed here, so that what it does is unknown."""
     return _parsed(source)[1]
 
 
 @lru_cache(maxsize=512)
 def _parsed(source: str) -> tuple[ast.Module | None, bool]:
-    """(tree or None, is it too deep to say). Trees are shared: whoever reads one must not change it."""
+    """(tree or None, True if too deep to parse). Trees are shared: callers must not change them."""
     if len(source) > MAX_PARSED:
         return None, True
     tree, deep = _tree(source)
@@ -57,7 +57,7 @@ def _parsed(source: str) -> tuple[ast.Module | None, bool]:
 def _tree(source: str) -> tuple[ast.Module | None, bool]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a student's "\d" is no warning to the grader
+            warnings.simplefilter("ignore")  # such as those about "\d" in a student's string
             return ast.parse(source), False
     except (RecursionError, MemoryError):
         return None, True
@@ -66,26 +66,26 @@ def _tree(source: str) -> tuple[ast.Module | None, bool]:
 
 
 def _rewritten(source: str) -> str | None:
-    """What IPython makes of a cell that is not plain Python; None where its rewriting fails."""
+    """IPython's transformation of a cell that is not plain Python; None if that fails."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     try:
         return TransformerManager().transform_cell(source)
-    except Exception:  # hostile text finds its way into tokenizers: then nothing runs in the student's process either
+    except Exception:  # hostile text can break IPython's tokenizer; then it doesn't run in the student's process either
         return None
 
 
 def without_magics(source: str) -> str:
-    """Cell source in which magics and shell commands are Python, line for line.
+    """Cell source with magics and shell commands replaced by Python, line for line.
 
-    Harmless ones become ``pass``, a timed statement stands for itself, and everything else becomes
-    ``get_ipython()``, which is what IPython makes of it.
+    Harmless ones become ``pass``, a timed statement loses its magic, and everything else becomes ``get_ipython()``,
+    which IPython would call for it.
     """
     lines = source.split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
     if lines[first].startswith("%%"):
         lines[first] = "pass" if _TIMED_CELL.match(lines[first]) else "get_ipython()"
-        if lines[first] != "pass":  # the body belongs to the magic, and may be no Python at all
+        if lines[first] != "pass":  # the body is input of the magic, and need not be Python
             return "\n".join(lines[: first + 1])
     return "\n".join(_line(line) for line in lines)
 

@@ -1,7 +1,8 @@
-"""Names in Python source: which statement binds one, and what a library's own name for something is.
+"""Resolves names in Python source: finds the statements that bind a name, and a library's own name for an object.
 
-Nothing is run. Values are few: something of a library (its dotted name), something that the notebook defines, or
-unknown. Flow is ignored: a name stands for everything that is ever bound to it, but for what ``lasting.py`` takes away.
+Nothing is run. A value is one of three: an object of a library (its dotted name), something that the notebook defines,
+or unknown. Control flow is ignored: a name stands for everything that is ever bound to it, except for the bindings that
+``lasting.py`` removes.
 """
 
 import ast
@@ -18,7 +19,7 @@ from .statements import Unit
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-MAX_STEPS = 200_000  # of looking things up, for one notebook; long honest ones take some thousand
+MAX_STEPS = 200_000  # lookups for one notebook; long honest notebooks take a few thousand
 BUILTINS = frozenset(dir(builtins)) | {"display", "__file__"}
 
 
@@ -27,8 +28,8 @@ class Binding:
     """One way in which a name gets its value.
 
     kind: ``import`` (dotted: the library's name for it), ``define`` (node: function or class), ``value`` (node: the
-    expression that it is), ``part`` (node: what it is taken out of), ``mixed`` (node: what is added to it) or
-    ``argument``. trusted: the course's own cell.
+    expression), ``part`` (node: what it is taken from, such as a loop's iterable), ``mixed`` (node: what an augmented
+    assignment adds) or ``argument``. trusted: True in the course's own cells.
     """
 
     kind: str
@@ -41,27 +42,27 @@ class Binding:
 
 @dataclass
 class Scope:
-    """A function, class, comprehension or the notebook (without a parent), with the names that it binds."""
+    """A function, class, comprehension or the whole notebook (which has no parent), with the names that it binds."""
 
     node: ast.AST
     parent: "Scope | None" = None
     names: dict[str, list[Binding]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
-    settled: dict[str, Unit] = field(default_factory=dict)  # names → what surely overrode their earlier values
-    unstarred: set[str] = field(default_factory=set)  # names that mean nothing of a star import any more
+    settled: dict[str, Unit] = field(default_factory=dict)  # name → statement that surely overrode earlier values
+    unstarred: set[str] = field(default_factory=set)  # names that no longer come from a star import
     passed_on: set[str] = field(default_factory=set)  # declared global
     steps: int = 0
-    changed: set[str] = field(default_factory=set)  # of the notebook: names whose lists may change
+    changed: set[str] = field(default_factory=set)  # in the notebook's scope: names whose lists may change
 
     def lookup(self, name: str) -> tuple["Scope | None", list[Binding]]:
-        """(the scope that binds a name, its bindings), as Python looks names up."""
+        """(the scope that binds a name, its bindings), by Python's scoping rules; (None, []) if it is unbound."""
         scope: Scope | None = self
         if name in self.passed_on:
             while scope is not None and scope.parent is not None:
                 scope = scope.parent
         first = True
         while scope is not None:
-            # The names of a class are not those of the functions in it.
+            # Functions inside a class don't see the names of the class.
             if name in scope.names and (first or not isinstance(scope.node, ast.ClassDef)):
                 return scope, scope.names[name]
             first = first and isinstance(scope.node, COMPREHENSIONS)
@@ -69,11 +70,11 @@ class Scope:
         return None, []
 
     def stars_of(self, name: str) -> list[str]:
-        """The modules of which a star import may have bound a name."""
+        """The modules whose star import may have bound a name."""
         return [] if name in self.unstarred else [m for m in self.stars if name in public_names(m)]
 
     def spend(self) -> None:
-        """Counts a step of looking things up; RecursionError where a notebook asks for too many."""
+        """Counts a lookup. Raises RecursionError if the notebook needs too many."""
         top = self.top
         top.steps += 1
         if top.steps > MAX_STEPS:
@@ -88,7 +89,7 @@ class Scope:
 
 
 def scope_of(node: ast.AST, parent: Scope) -> Scope:
-    """The Scope of a function, class, lambda or comprehension, with everything that is bound in it."""
+    """The Scope of a function, class, lambda or comprehension, with all names that it binds."""
     scope = Scope(node, parent)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         a = node.args
@@ -118,7 +119,7 @@ def _defaults(a: ast.arguments) -> Iterator[tuple[ast.expr, ast.arg]]:
 
 
 def bind(nodes: Iterable[ast.AST], scope: Scope, cell: str = "", trusted: bool = False) -> None:
-    """Adds to ``scope`` what the statements bind, without those of the functions and classes in them."""
+    """Adds to ``scope`` what the statements bind, without the names bound inside functions and classes."""
     todo = list(nodes)
     while todo:
         node = todo.pop()
@@ -183,7 +184,7 @@ def _with(node: Any, scope: Scope, cell: str, trusted: bool) -> None:
 
 def _try(node: Any, scope: Scope, cell: str, trusted: bool) -> None:
     for handler in node.handlers:
-        if handler.name:  # the exception may carry anything that the statements have
+        if handler.name:  # the exception may hold any value of the ``try`` block
             for statement in node.body:
                 _bound(handler.name, Binding("part", statement, "", cell, trusted, scope), scope)
 
@@ -234,15 +235,15 @@ def _target(target: ast.AST, value: ast.expr, kind: str, scope: Scope, cell: str
                 _target(part, value, "part", scope, cell, trusted)
 
 
-# ---- what a name of a library stands for ---------------------------------------------------------------------------
+# ---- library names -------------------------------------------------------------------------------------------------
 _LOOKED_UP = ("torch", "math", "numpy", "operator", "functools", "itertools", "collections", "typing", "dataclasses")
 
 
 @lru_cache(maxsize=4096)
 def canonical(dotted: str) -> tuple[str, bool]:
-    """(a library's own name for something, is it a module). ``torch.nn.functional.math`` is ``math``.
+    """(a library's own name for an object, True if it is a module). ``torch.nn.functional.math`` is ``math``.
 
-    Looks into dictionaries of modules that are imported here anyway; runs no code and imports nothing.
+    Looks only into the dictionaries of modules that are already imported; runs no code and imports nothing.
     """
     head, *rest = dotted.split(".")
     if head not in _LOOKED_UP:
@@ -262,7 +263,7 @@ def canonical(dotted: str) -> tuple[str, bool]:
 
 
 def public_names(module: str) -> frozenset[str]:
-    """Names that ``from module import *`` binds; empty for a module that is not known here."""
+    """Names that ``from module import *`` binds; empty if the module is not known here."""
     known = sys.modules.get(module) if module.split(".")[0] in _LOOKED_UP else None
     if known is None:
         return frozenset()

@@ -1,8 +1,8 @@
-"""Signs of cheating in a submission's source: evidence for the instructor's report, with the line it stands on.
+"""Finds signs of cheating in a submission's source: evidence for the instructor's report, with its line.
 
-A sign is no verdict: honest code may carry one, and the score comes from the judge alone. The one exception is an
-exercise that forbids library built-ins: what its answers may call is read from their source (``calls.py``), and code
-that can change what names mean (``evades_ban``) is part of what leaves points to the instructor there.
+A sign is not a verdict: honest code may have some, and the score comes from the judge alone. The only exceptions are
+exercises that forbid library built-ins: what their answers may call is read from the source (``calls.py``), and code
+that can change the meaning of names (``evades_ban``) is one reason to leave the points to the instructor.
 """
 
 import ast
@@ -25,13 +25,13 @@ Aliases = set[str]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 MAX_SIGNS = 40
-# Techniques that can blind the watch for forbidden built-ins.
+# Techniques that can hide the use of forbidden built-ins.
 EVASIONS = ("ban", "judge", "patching", "introspection", "dynamic code", "processes")
 
 
 @dataclass(frozen=True)
 class Sign:
-    """technique: one of the keys of WORDS. evidence: the line, cut to 160 characters. where: cell id and line."""
+    """A sign. technique: a key of WORDS. evidence: the line, cut to 160 characters. where: cell id and line."""
 
     technique: str
     evidence: str
@@ -96,7 +96,7 @@ _MODULES = {
     },
     "grader's files": {"sqlite3", "sqlalchemy", "glob", "shutil", "pathlib"},
 }
-# Where the measured data of the demonstrations lie; a plain holder of attributes.
+# The folder of the demonstrations' measured data; a plain container of attributes.
 _HARMLESS = {"anatomy.records.assets_dir", "types.SimpleNamespace"}
 _CALLS = {
     "dynamic code": {"exec", "eval", "compile", "__import__"},
@@ -209,9 +209,9 @@ _LIBRARIES = {
     "time",
     "random",
 }
-# nn.ModuleDict().modules() and x.T.ops of one's own are common; sys.modules and torch.ops are meant.
+# sys.modules and torch.ops are signs, but nn.ModuleDict().modules() and a student's own attribute ops are common.
 _COMMON = {"modules", "ops", "jit", "system", "walk", "kill", "environ"}
-# Written so, a name may stand for another one: only then is it worth resolving.
+# Source in which a name may stand for another one: only then is resolving names worth the time.
 _ROUNDABOUT = re.compile(
     r"getattr|setattr|attrgetter|methodcaller|__(?!init__|name__|call__|len__|repr__|version__)|\bvars\b|\bcase\b|"
     r"metaclass|"
@@ -219,7 +219,7 @@ _ROUNDABOUT = re.compile(
     r"\.\s*(?:sys|os|builtins|importlib|inspect|types|gc|ctypes|io|threading|subprocess|traceback|linecache|torch|pickle|"
     r"weakref|copyreg|warnings|modules)\b"
 )
-_SETTINGS = ("torch.backends", "os.environ", "numpy.random")  # that notebooks do make
+_SETTINGS = ("torch.backends", "os.environ", "numpy.random")  # honest notebooks set these
 _READ = {
     "sys.version",
     "sys.version_info",
@@ -234,7 +234,10 @@ _PROTECTED = {"check", "evaluate", "isinstance", "type", "len", "print", "abs", 
 
 
 def signs_of(source: str, where: str) -> list[Sign]:
-    """Signs in one cell's source, for the cell ``where``. Source that does not parse has none: it does not run."""
+    """Signs in the source of the cell ``where``; none for a syntax error, because such a cell does not run.
+
+    A cell that is too long or too deeply nested to be parsed is a sign.
+    """
     tree = parsed(source)
     if tree is None:
         unclear = hides(source) or len(source) > 50_000
@@ -248,7 +251,7 @@ def signs_of(source: str, where: str) -> list[Sign]:
 
 
 def evades_ban(signs: Iterable[Sign]) -> list[Sign]:
-    """Signs among ``signs`` that could hide a forbidden built-in."""
+    """The signs among ``signs`` that could hide the use of a forbidden built-in."""
     return [s for s in signs if s.technique in EVASIONS]
 
 
@@ -262,13 +265,12 @@ def _walk(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _resolved(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """The same for what is written in a roundabout way: constant ``getattr``, aliases, chains from one module into
-    another, patterns of ``match``, fields of ``format``."""
+    """(technique, line) of indirect signs: constant ``getattr``, aliases, module chains, ``match``, ``format``."""
     top = Scope(tree)
     units = [Unit("", statement) for statement in tree.body]
     try:
         bind(tree.body, top)
-        # Which lists grow is not looked at here: a sign too many is no accusation.
+        # This ignores which lists grow: a false sign does no harm, since it is not an accusation.
         yield from (("dynamic code", unit.node.lineno) for unit in gather(units, top))
     except RecursionError:
         yield "dynamic code", 1
@@ -364,7 +366,7 @@ def _constant(node: ast.Constant, aliases: Aliases) -> Iterator[str]:
         yield "judge"
 
 
-# Each looks at one kind of node and gives the techniques that it is a sign of.
+# Type of node → function that yields the techniques of which a node is a sign.
 _LOOK: dict[type[ast.AST], Callable[..., Iterator[str]]] = {
     ast.Import: _import,
     ast.ImportFrom: _import_from,
@@ -383,7 +385,7 @@ def _listed(name: str, table: dict[str, set[str]]) -> Iterator[str]:
 
 
 def _aliases(tree: ast.Module) -> Aliases:
-    """Names under which libraries are known in a cell."""
+    """Names that refer to libraries in a cell."""
     names = set(_LIBRARIES)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""A notebook as statements: what each mentions, and how it hangs together with others."""
+"""A notebook as a list of statements: what each of them mentions, and how it depends on others."""
 
 import ast
 from dataclasses import dataclass, field
@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 
 class Mention(NamedTuple):
-    """kind: ``library`` and ``module`` (the latter as a value), ``base`` (a class is made from it), ``attribute``,
-    ``own`` (of an object that the notebook defines), ``builtin``, ``free`` (nobody binds it), ``store`` and
-    ``library store`` (an attribute is given), ``odd`` (cannot be resolved; name: what). owner: the class, for ``own``;
-    what it is looked up on, for ``odd``. sure: the name that is looked up can have no other value."""
+    """One name that a statement mentions.
+
+    kind: ``library``, ``module`` (used as a value), ``base`` (of a class), ``attribute``, ``own`` (attribute of an
+    instance of a notebook class), ``own class`` (attribute of a function or class of the notebook), ``builtin``,
+    ``free`` (unbound), ``import``, ``star`` (import), ``store`` and ``library store`` (assignment to an attribute), or
+    ``odd`` (cannot be resolved). owner: the class, for ``own``; the kind of object that is looked at, for ``odd``.
+    sure: True if the name can have no other value.
+    """
 
     kind: str
     name: str
@@ -20,11 +24,15 @@ class Mention(NamedTuple):
 
 @dataclass(eq=False)
 class Unit:
-    """A statement at the top of a cell: its mentions, and how it hangs together with others.
+    """A statement at the top level of a cell: its mentions, and how it depends on other statements.
 
-    uses, binds: names of the notebook. gives: (attribute, name or function, what is stored in it or handed to it),
-    where that may be called later. forwards: those to which it hands its own arguments. defines: attribute names of
-    its classes, and those it stores. flexible: classes that store attributes under names made at run time.
+    Attributes:
+        uses: names of the notebook that it reads.
+        binds: names of the notebook that it binds.
+        gives: (attribute, name or function; what is stored in it or passed to it), if that may be called later.
+        forwards: the attributes, names and functions to which it passes its own arguments.
+        defines: attribute names of its classes, and attribute names that it assigns.
+        flexible: classes that set attributes whose names are made at run time.
     """
 
     cell: str

@@ -1,4 +1,4 @@
-"""What an expression may stand for: something of a library, something that the notebook defines, or unknown."""
+"""Finds what an expression may stand for: an object of a library, something that the notebook defines, or unknown."""
 
 import ast
 from collections.abc import Iterable
@@ -8,20 +8,23 @@ from .scopes import BUILTINS, Scope, canonical
 
 Value = tuple[str, str]
 INSTANCE = "an instance"
-UNKNOWN: Value = ("unknown", "")  # beside others; alone it is the empty set
+UNKNOWN: Value = ("unknown", "")  # only next to other values; if nothing is known, the set is empty
 _HOLDERS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Starred)
 
 
 class Values:
-    """Looks expressions up in the scopes of a notebook. classes: those that enclose what is looked at."""
+    """Looks expressions up in the scopes of a notebook. classes: names of the classes around the current expression."""
 
     def __init__(self, top: Scope) -> None:
         self.top = top
         self.classes: list[str] = []
 
     def values(self, node: ast.AST, scope: Scope, depth: int = 0) -> set[Value]:
-        """What an expression may be: ("library", dotted), ("defined", name of an own function or class),
-        (an instance, name of its class); nothing where it is unknown."""
+        """The values that an expression may have; the empty set if it is unknown.
+
+        Values are ("library", dotted name), ("defined", name of a function or class of the notebook) and
+        (INSTANCE, name of its class).
+        """
         if depth > 8:
             return set()
         scope.spend()
@@ -88,7 +91,7 @@ class Values:
         return {(INSTANCE, n) for k, n in functions if k == "defined" and n[:1].isupper()}
 
     def callable(self, node: ast.AST, scope: Scope, strict: bool, depth: int = 0) -> bool:
-        """May an expression be a function, or hold one? strict: only what surely is one."""
+        """True if an expression may be or contain a function. strict: only if it surely does."""
         if depth > 6:
             return not strict
         if isinstance(node, ast.Lambda):
@@ -104,7 +107,7 @@ class Values:
             return isinstance(node, ast.Name) or self.callable(node.value, scope, strict, depth + 1)
         if isinstance(node, ast.Call):
             names = [n for k, n in self.values(node.func, scope) if k == "library"]
-            if isinstance(node.func, ast.Attribute) and not names:  # a method of a tensor gives a tensor
+            if isinstance(node.func, ast.Attribute) and not names:  # a method of a tensor returns a tensor
                 return not strict and self.callable(node.func.value, scope, strict, depth + 1)
             made = (n.rpartition(".")[2][:1].isupper() or n.split(".")[0] in ("functools", "operator") for n in names)
             handed = any(self.callable(a, scope, True, depth + 1) for a in node.args)  # torch.vmap(torch.exp)
@@ -118,13 +121,13 @@ class Values:
 
 
 def _self_of(scope: Scope, name: str) -> str:
-    """The class whose instance an argument is: the first one of a method."""
+    """The class whose instance the argument ``name`` is, if it is the first argument of a method; else ""."""
     node, parent = scope.node, scope.parent
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or parent is None:
         return ""
     arguments = [*node.args.posonlyargs, *node.args.args]
     plain = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
-    # A decorator may hand the function anything.
+    # Other decorators may pass anything to the function.
     known = all(isinstance(d, ast.Name) and d.id in ("property", "classmethod") for d in node.decorator_list)
     known = known or all(_is_quiet(d) for d in node.decorator_list)
     if isinstance(parent.node, ast.ClassDef) and arguments and arguments[0].arg == name and known:
@@ -140,7 +143,7 @@ def _is_quiet(node: ast.expr) -> bool:
 
 
 def _either(parts: Iterable[set[Value]]) -> set[Value]:
-    """The values of alternatives; some of them may be unknown."""
+    """The union of the values of alternatives, with UNKNOWN if some of them are unknown."""
     found = [p or {UNKNOWN} for p in parts]
     values = {v for p in found for v in p}
     return set() if values == {UNKNOWN} else values

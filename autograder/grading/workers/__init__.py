@@ -1,1 +1,1 @@
-"""Many submissions: processes on this machine, or a Dask cluster."""
+"""Grades many submissions in parallel: in processes on this machine, or on a Dask cluster."""

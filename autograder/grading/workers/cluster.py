@@ -1,8 +1,8 @@
 """Workers on many machines: those of a running Dask scheduler (``--scheduler``).
 
-A worker there gets the notebook's bytes and a key, never the secret, and has the submission graded in a process of its
-own (``pool.py``), so that no submission ends a worker. Tasks and answers are bytes: nothing of ours is pickled but the
-name of ``grade_here``.
+A worker gets the notebook's bytes and a key, never the secret, and grades the submission in a separate process
+(``pool.py``), so that no submission can kill a worker. Tasks and answers are bytes: the only thing of ours that is
+pickled is the name of ``grade_here``.
 """
 
 import queue
@@ -20,11 +20,11 @@ from ..intake.collect import Submission
 from .jobs import GraderFailed, NoWorkers, WorkerLost, pack, result_of, unpack
 from .pool import Make, Nursery, Outcome, Runner
 
-LOOK_SECONDS = 2.0  # between two looks at who is there
-# A worker of which the scheduler has heard nothing for so long is gone. They say something every half second to five.
+LOOK_SECONDS = 2.0  # between two checks of which workers are alive
+# A worker that the scheduler has not heard from for this long is gone. Workers send heartbeats every 0.5 to 5 seconds.
 SILENCE_SECONDS = 10.0
-PATIENCE_SECONDS = 120.0  # so long a run waits for a worker when all are gone
-ASK_SECONDS = 8.0  # for an answer of the scheduler's
+PATIENCE_SECONDS = 120.0  # how long a run waits for a worker if all are gone
+ASK_SECONDS = 8.0  # timeout for an answer from the scheduler
 SETTINGS = {"distributed.comm.timeouts.connect": "30s"}
 
 GONE = (
@@ -37,14 +37,14 @@ CUT_OFF = "The scheduler {address} was lost. What is graded is stored; run the s
 
 
 class Cluster:
-    """The workers of a scheduler, as ``pool.Pool`` has those of this machine. A context manager.
+    """The workers of a scheduler; the counterpart of ``pool.Pool`` for many machines. A context manager.
 
-    tell: is given sentences for the instructor. Raises NoWorkers where there is no scheduler or it has none.
+    tell: called with sentences for the instructor. Raises NoWorkers if there is no scheduler or it has no workers.
     """
 
     def __init__(self, address: str, tell: Callable[[str], None]):
         self.address, self.tell = address, tell
-        self._heard: dict[str, tuple[float, float]] = {}  # worker → (what it last said when, when that was news)
+        self._heard: dict[str, tuple[float, float]] = {}  # worker → (its last heartbeat, when we first saw that)
         self._looked = self._gone_since = 0.0
         try:
             with dask.config.set(SETTINGS):
@@ -60,13 +60,14 @@ class Cluster:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.client.close(timeout=ASK_SECONDS)  # a scheduler that is gone would be waited for
+        self.client.close(timeout=ASK_SECONDS)  # without a timeout, it would wait for a dead scheduler
 
     def results(self, submissions: Iterable[Submission], make: Make) -> Iterator[tuple[Submission, Outcome]]:
-        """Yields (submission, outcome) in the order in which they end. Raises NoWorkers where all are lost.
+        """Yields (submission, outcome) in the order in which they finish. Raises NoWorkers if all workers are lost.
 
-        Dask blames everything that a lost worker held, and most of that was only waiting there. So those whose workers
-        were lost come once more at the end, one at a time; what loses its worker again is WorkerLost.
+        If a worker dies, Dask blames all tasks that it held, although most of them were only waiting there. So these
+        submissions are retried once at the end, one at a time; if one loses its worker again, its outcome is
+        WorkerLost.
         """
         suspects: list[Submission] = []
         for submission, outcome in self._round(submissions, make, together=True):
@@ -84,7 +85,7 @@ class Cluster:
         of: dict[str, Submission] = {}
         following = next(waiting, None)
         while True:
-            # Two for each thread of theirs: one to work on, one on its way.
+            # Two tasks per worker thread: one that runs and one that waits.
             while following is not None and len(of) < (2 * self.threads if together else 1):
                 future = self._submit(following, make)
                 of[future.key] = following
@@ -101,7 +102,7 @@ class Cluster:
 
     def _submit(self, submission: Submission, make: Make) -> Future:
         job = make(submission)
-        # The key is shown on the scheduler's pages: no student's name in it.
+        # The key must not have the student's name, because the scheduler's dashboard shows it.
         return self.client.submit(
             grade_here, pack(job), job["data"] or b"", key=f"grade-{uuid.uuid4().hex}", pure=False
         )
@@ -118,14 +119,14 @@ class Cluster:
             said = future.result(timeout=ASK_SECONDS)
         except NoWorkers:
             raise
-        except Exception as error:  # a result that does not arrive whole
+        except Exception as error:  # the result did not arrive completely
             return GraderFailed(f"{type(error).__name__}: {error}")
         finally:
             future.release()
         return WorkerLost() if said is None else result_of(said)
 
     def _look(self) -> None:
-        """Is anybody there? Says so when that changes; raises NoWorkers when nobody was for PATIENCE_SECONDS."""
+        """Checks for live workers and reports changes; raises NoWorkers after PATIENCE_SECONDS without a worker."""
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:
             return
@@ -142,10 +143,10 @@ class Cluster:
             raise NoWorkers(LOST.format(address=self.address))
 
     def _count(self) -> int:
-        """Threads of the workers that are alive, as far as the scheduler knows or their silence tells."""
+        """Number of threads of the live workers: those that the scheduler lists and has heard from recently."""
         try:
             about = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ASK_SECONDS)
-        except Exception:  # whatever the reason: the scheduler does not answer
+        except Exception:  # the scheduler does not answer, for any reason
             return 0
         now, threads = time.monotonic(), 0
         for worker, known in about["workers"].items():
@@ -163,7 +164,7 @@ _lock = threading.Lock()
 
 
 def grade_here(job: bytes, data: bytes) -> bytes | None:
-    """Runs in a thread of a Dask worker: the answer of a process of this machine; None where it was lost twice."""
+    """Grades a job in a local process; runs in a thread of a Dask worker. Returns None if the process died twice."""
     global _nursery
     with _lock:
         if _nursery is None:

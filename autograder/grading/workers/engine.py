@@ -1,7 +1,7 @@
-"""Grades many submissions: workers evaluate, this process alone writes.
+"""Grades many submissions: workers evaluate them, and only this process writes.
 
 The workers are forks of one process on this machine (``pool.py``), or those of a Dask scheduler for many machines
-(``cluster.py``). They return plain data about one submission; one whose worker was lost comes once more.
+(``cluster.py``). They return plain data about one submission; a submission whose worker died is retried once.
 """
 
 import errno
@@ -30,7 +30,7 @@ from ..pages.shelf import Shelf
 from .jobs import Graded, GraderFailed, Job, NoWorkers, WorkerLost, make_job
 from .pool import Nursery, Pool
 
-# For so many submissions of a unit it is prepared once for all workers.
+# With at least this many submissions, a unit is prepared once for all workers.
 MANY = 4
 INTERRUPTED = "Interrupted. What is graded is stored; run the same command again for the rest."
 _LOST = (
@@ -40,21 +40,28 @@ _LOST = (
 
 
 class Hands(Protocol):
-    """Those who grade: ``pool.Pool``, ``cluster.Cluster``."""
+    """Interface of the workers: ``pool.Pool`` or ``cluster.Cluster``."""
 
     def results(
         self, submissions: Iterable[Submission], make: Callable[[Submission], Job]
     ) -> Iterator[tuple[Submission, Graded | Exception]]:
-        """Yields (submission, outcome) in the order in which they end. Raises NoWorkers."""
+        """Yields (submission, outcome) in the order in which they finish. Raises NoWorkers."""
         ...
 
 
 @dataclass
 class Summary:
-    """graded: (student, unit) stored in this run. kept: how many were up to date. problems: (student, unit, slug,
-    sentence) of what has no result in the gradebook. zeros: the same of what stands there with zero points because
-    nothing in it can be graded, whichever run found that. said: (student, unit, sentence) of what an instructor should
-    know. stopped: a sentence if the run ended early."""
+    """The result of a run.
+
+    Attributes:
+        graded: (student, unit) stored in this run.
+        kept: number of submissions that were up to date.
+        problems: (student, unit, slug, sentence) of submissions without a result in the gradebook.
+        zeros: (student, unit, slug, sentence) of submissions, from any run, that have zero points because nothing in
+            them can be graded.
+        said: (student, unit, sentence) with remarks for the instructor.
+        stopped: a sentence if the run ended early.
+    """
 
     graded: list[tuple[str, str]] = field(default_factory=list)
     kept: int = 0
@@ -79,22 +86,24 @@ def grade_all(
     progress: Callable[[int, int], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Summary:
-    """Grades what is new or changed and stores it. Returns a Summary; never raises on account of a submission.
+    """Grades and stores new and changed submissions. Returns a Summary; never raises because of a submission.
 
-    What goes wrong with one submission, a mistake of the grader's included, is a problem of that one alone; the run
-    stops where nothing more can be stored: the gradebook, the disk or the sandbox is not there.
+    Any failure at one submission, including a bug of the grader, affects only that submission. The run stops if nothing
+    more can be stored: if the gradebook, the disk or the sandbox fails.
 
     Args:
         submissions: from ``collect.find``.
         writer: GradebookWriter.
         course: where the notebooks and feedback pages go.
-        secret: the course secret; workers only get keys made from it.
-        workers: processes on this machine. scheduler: address of a running one instead.
+        secret: the course secret; workers get only keys made from it.
+        workers: number of processes on this machine.
+        scheduler: address of a running Dask scheduler, to use its workers instead.
         sandbox: False runs the students' code unprotected.
-        force: also what is up to date.
+        force: also grade submissions that are up to date.
         zygote: folder of a zygote that workers on this machine share; without it each starts its own.
-        nursery: what workers on this machine are forked from; without it this process makes one.
-        progress: called as ``progress(done, total)``. tell: gets sentences about the workers while it runs.
+        nursery: forks the workers on this machine; without it, a new one is made.
+        progress: called as ``progress(done, total)``.
+        tell: called with sentences about the workers during the run.
     """
     summary = Summary()
     jobs = _to_grade(submissions, {} if force else writer.graded(), summary)
@@ -139,7 +148,7 @@ def grade_all(
 def _to_grade(
     submissions: Iterable[Submission], done: Mapping[tuple[str, str], tuple[str, str]], summary: Summary
 ) -> list[Submission]:
-    """Those of ``submissions`` that are neither up to date nor impossible to store; the others go to the summary."""
+    """The submissions to grade; those that are up to date or cannot be stored go to the summary."""
     jobs = []
     for s in submissions:
         if s.problem and not s.known:
@@ -164,7 +173,7 @@ class _Store:
         self.writer, self.course, self.summary, self.submissions = writer, course, summary, submissions
 
     def __call__(self, submission: Submission, graded: GradedNotebook, digest: str) -> None:
-        """Stores a result. Raises GradebookError and OSError where no other could be stored either."""
+        """Stores a result. Raises GradebookError and OSError only if no other result could be stored either."""
         try:
             self._write(submission, graded, digest)
         except Exception as error:
@@ -185,7 +194,7 @@ class _Store:
 
 
 def _of_this_one(error: Exception) -> bool:
-    """Is it about the submission that was to be stored, rather than about the gradebook or the disk?"""
+    """True if the error concerns only this submission, and not the gradebook or the disk in general."""
     if isinstance(error, GradebookError):
         cause = error.__cause__
         return isinstance(cause, sa.exc.DataError) or type(cause) is sa.exc.StatementError
@@ -207,7 +216,7 @@ def _cluster(
     tell: Callable[[str], None],
     units: Mapping[str, int],
 ) -> AbstractContextManager[Hands]:
-    """Those who grade. units: unit → how many of its submissions there are. Raises NoWorkers."""
+    """The workers to use. units: unit → number of its submissions. Raises NoWorkers."""
     if scheduler is None:
         nursery = nursery or Nursery()
         for unit, count in units.items():

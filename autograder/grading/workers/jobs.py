@@ -1,7 +1,7 @@
-"""One submission's way to a worker and back, as JSON: what a worker is told, what it does, what it answers.
+"""Sends a submission to a worker and its result back, as JSON: the job, its evaluation, the answer.
 
-Both sides are our own, but the worker has been near an enemy's data: nothing is unpickled. ``result_json.py`` checks
-every field of what comes back. Imports nothing of the gradebook: workers have no business with it.
+Both sides are our own, but the worker has handled untrusted data: so nothing is unpickled, and ``result_json.py``
+checks every field of an answer. This module imports nothing of the gradebook, which workers must not use.
 """
 
 import hashlib
@@ -20,29 +20,32 @@ from ..judging.results import GradedNotebook
 from ..judging.sessions import factory
 from ..judging.submitted import of_bytes
 
-# A worker that is still at one submission after this, on the clock on the wall, has met a mistake of ours, or a machine
-# on which nothing moves: it is given up without points lost, and the others go on. What a submission may take is less
-# by far, but counts no time in which other programs had the processor.
+# If a worker is still busy with one submission after this wall-clock time, the grader has a bug or the machine is
+# stuck: the submission is given up without losing points, and the others are graded. The limits for a submission are
+# far lower, but don't count time in which other programs had the processor.
 WATCHDOG_SECONDS = 1800
 Graded = tuple[GradedNotebook, str]  # with the digest of the bytes that were graded
 
 
 class GraderFailed(RuntimeError):
-    """A mistake of the grader's at one submission; the message names the exception."""
+    """The grader failed on one submission because of a bug; the message names the exception."""
 
 
 class WorkerLost(RuntimeError):
-    """The process that graded a submission ended, or was given up, before it had an answer."""
+    """The process that graded a submission died, or was given up, before it answered."""
 
 
 class NoWorkers(RuntimeError):
-    """Nothing is there that grades; the message is one sentence."""
+    """There are no workers; the message is one sentence."""
 
 
 class Job(TypedDict):
-    """What a worker is told. data: the notebook's bytes where the worker is on another machine, else it reads ``parts``
-    below ``root``. key: the student's for this unit. zygote: folder of a shared one, or "". follow: the setting
-    ``follow_through``."""
+    """The task for a worker.
+
+    data: the notebook's bytes if the worker is on another machine; else None, and it reads ``parts`` below ``root``.
+    key: the student's key for this unit. zygote: folder of a shared zygote, or "". follow: the setting
+    ``follow_through``.
+    """
 
     student: str
     unit: str
@@ -65,8 +68,8 @@ def make_job(
     remote: bool = False,
     follow: bool = False,
 ) -> Job:
-    """The Job of a submission; remote: for a worker on another machine, which gets the bytes."""
-    # A key for this student and unit, never the secret: workers may be other people's machines.
+    """The Job for a submission. remote: True for a worker on another machine, which gets the notebook's bytes."""
+    # The worker gets a key for this student and unit, never the secret: its machine may not be ours.
     job: Job = {
         "student": submission.student,
         "unit": submission.unit,
@@ -83,18 +86,18 @@ def make_job(
     if remote:
         try:
             job["data"] = read_below(submission.root, submission.parts)
-        except BadSubmission as error:  # it was there when the run began
+        except BadSubmission as error:  # the file has changed since the run began
             job["problem"] = (error.name, str(error))
     return job
 
 
 def evaluate(job: Job) -> Graded:
-    """Runs in a worker: (GradedNotebook, digest of the bytes that were graded)."""
+    """Grades a job; runs in a worker. Returns (GradedNotebook, digest of the bytes that were graded)."""
     try:
         if job["problem"]:
             raise BadSubmission(*job["problem"])
         data = job["data"] if job["data"] is not None else read_below(job["root"], job["parts"])
-    except BadSubmission as error:  # it was there when the run began
+    except BadSubmission as error:  # the file has changed since the run began
         return ungraded(job["unit"], job["student"], error.name, str(error)), _changed(job["digest"])
     opener = factory(job["sandbox"], job["zygote"])
     submitted = of_bytes(data, job["unit"], job["student"], job["key"], job["follow"])
@@ -102,18 +105,18 @@ def evaluate(job: Job) -> Graded:
 
 
 def _changed(digest: str) -> str:
-    """Another digest, so that the next run looks at the file again."""
+    """A different digest, so that the next run grades the file again."""
     return hashlib.sha256(f"not {digest}".encode()).hexdigest()
 
 
 # ---- as bytes --------------------------------------------------------------------------------------------------------
 def pack(job: Job) -> bytes:
-    """A Job but for its ``data``, which travels beside it."""
+    """A Job as JSON bytes, without its ``data``, which is sent separately."""
     return json.dumps({**job, "key": job["key"].hex(), "data": job["data"] is not None}).encode()
 
 
 def unpack(text: bytes, data: bytes) -> Job:
-    """The Job of ``pack``; data: its own, empty where it has none."""
+    """Restores a Job from ``pack``'s bytes. data: the Job's ``data``, or b"" if it has none."""
     job: Job = json.loads(text)
     job["key"] = bytes.fromhex(str(job["key"]))
     job["parts"] = tuple(job["parts"])
@@ -123,7 +126,7 @@ def unpack(text: bytes, data: bytes) -> Job:
 
 
 def answer(job: Job) -> bytes:
-    """``evaluate`` whose result, or exception, is the bytes that ``result_of`` reads."""
+    """Runs ``evaluate``; returns its result or exception as bytes for ``result_of``."""
     try:
         graded, digest = evaluate(job)
         said = {"graded": to_json(graded), "digest": digest}
@@ -135,7 +138,7 @@ def answer(job: Job) -> bytes:
 
 
 def result_of(said: bytes) -> Graded | Exception:
-    """What an answer says: a result; SandboxUnavailable, which concerns everybody; or GraderFailed."""
+    """Parses an answer: a result, SandboxUnavailable (which affects all submissions) or GraderFailed."""
     try:
         found = json.loads(said)
         if "unavailable" in found:

@@ -1,8 +1,8 @@
-"""Worker processes on this machine: forked from one that has everything imported, replaced when they die.
+"""Worker processes on this machine: forked from a process that has imported everything, and replaced when they die.
 
-The *nursery* is forked from the grader before the gradebook is open, has no threads, and does nothing but fork workers;
-it ends with the grader, however that ends, and its workers with it. The grader and a worker talk on a socket of their
-own, in frames of a bounded size.
+The *nursery* is forked from the grader before the gradebook is opened. It has no threads and only forks workers. When
+the grader ends, however that happens, the nursery and its workers end, too. The grader talks to each worker over a
+separate socket, in frames of limited size.
 """
 
 import contextlib
@@ -32,13 +32,13 @@ HEADER = struct.Struct(">I")
 MAX_ANSWER = 2 * Budget().reply_bytes
 MAX_JOB = 1 << 30
 READY = b"ready"
-_WORKER, _UNIT = b"w", b"u"  # what a nursery is asked for
-START_SECONDS = 60.0  # a worker that has not said a word by then will not
-MOST_STARTS = 5  # that fail in a row
-# A worker ends itself after WATCHDOG_SECONDS; one that cannot even do that (a stopped process) is left alone then.
+_WORKER, _UNIT = b"w", b"u"  # requests to a nursery: fork a worker, prepare a unit
+START_SECONDS = 60.0  # how long a new worker may take to report that it is ready
+MOST_STARTS = 5  # failed starts in a row
+# A worker ends itself after WATCHDOG_SECONDS; one that cannot even do that (a stopped process) is given up after this.
 PATIENCE_SECONDS = WATCHDOG_SECONDS + 15
-_FRAME_SECONDS = 30.0  # for the rest of a frame that has begun
-_LAST_SECONDS = 1.0  # for workers to end when the grader has; then they are ended
+_FRAME_SECONDS = 30.0  # for the rest of a frame that has started to arrive
+_LAST_SECONDS = 1.0  # how long workers may take to end after the grader; then they are killed
 _PR_SET_PDEATHSIG = 1
 Outcome = Graded | Exception
 Make = Callable[[Submission], Job]
@@ -46,12 +46,12 @@ Make = Callable[[Submission], Job]
 
 # ---- frames ----------------------------------------------------------------------------------------------------------
 def send(sock: socket.socket, body: bytes) -> None:
-    """One frame. Raises OSError."""
+    """Sends one frame. Raises OSError."""
     sock.sendall(HEADER.pack(len(body)) + body)
 
 
 def receive(sock: socket.socket, most: int) -> bytes:
-    """One frame of at most ``most`` bytes. Raises EOFError where the other side is gone, OSError else."""
+    """Receives one frame. Raises EOFError if the other side is gone, OSError otherwise, also beyond ``most`` bytes."""
     (size,) = HEADER.unpack(_exactly(sock, HEADER.size))
     if size > most:
         raise OSError(f"a frame of {size} bytes")
@@ -70,7 +70,7 @@ def _exactly(sock: socket.socket, size: int) -> bytes:
 
 # ---- in the forks ----------------------------------------------------------------------------------------------------
 def _settle(keep: int) -> None:
-    """In a fork: no descriptor but ``keep`` and the standard ones, and no signal handlers."""
+    """Cleans up a fork: keeps only the descriptor ``keep`` and the standard ones, and resets signal handlers."""
     for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGCHLD", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
@@ -80,11 +80,11 @@ def _settle(keep: int) -> None:
         if fd > 2 and fd not in (keep, null):
             with contextlib.suppress(OSError):  # the listing's own descriptor
                 os.fstat(fd)
-                os.dup2(null, fd)  # not closed: some object of the parent's may still close that number
+                os.dup2(null, fd)  # not closed: an object inherited from the parent may still close that number
 
 
 def _end_with(parent: int) -> None:
-    """Where the system can: this process ends when its parent does, even if it is busy."""
+    """On Linux: makes this process end with its parent, even while it is busy."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
@@ -92,9 +92,9 @@ def _end_with(parent: int) -> None:
 
 
 def _nurse(control: socket.socket, units: Iterable[str]) -> None:
-    """Forks a worker for each socket that arrives, until the grader is gone."""
+    """Runs the nursery: forks a worker for each socket that it receives, until the grader is gone."""
     _settle(control.fileno())
-    os.setsid()  # an interrupt at the keyboard is for the grader alone
+    os.setsid()  # Ctrl-C should reach only the grader
     for unit in units:
         prepare(unit)
     gc.freeze()
@@ -121,7 +121,7 @@ def _nurse(control: socket.socket, units: Iterable[str]) -> None:
 
 
 def _bury(until: float = 0.0) -> None:
-    """Takes note of workers that ended, so that their time counts as this process's; waits for the others ``until``."""
+    """Reaps workers that ended, so that their CPU time counts for this process; waits for the others ``until``."""
     with contextlib.suppress(ChildProcessError):  # none is left
         while True:
             if not os.waitpid(-1, os.WNOHANG)[0]:
@@ -131,14 +131,14 @@ def _bury(until: float = 0.0) -> None:
 
 
 def _work(sock: socket.socket) -> None:
-    """A worker's life."""
+    """Runs a worker: answers jobs until the grader closes the socket."""
     send(sock, READY)
     while True:
         try:
             job = unpack(receive(sock, MAX_JOB), receive(sock, MAX_JOB))
         except EOFError:
             os._exit(0)
-        # With its default action the signal ends this process wherever it is, in the middle of a C function too.
+        # The signal's default action ends this process at any point, even inside a C function.
         signal.setitimer(signal.ITIMER_REAL, WATCHDOG_SECONDS)
         said = answer(job)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -147,7 +147,7 @@ def _work(sock: socket.socket) -> None:
 
 # ---- in the grader ---------------------------------------------------------------------------------------------------
 class Nursery:
-    """Where workers come from. units: what they will have to grade, so that each finds it prepared."""
+    """The process that forks workers. units: prepared before it forks, so that workers inherit them."""
 
     def __init__(self, units: Iterable[str] = ()):
         self.units = tuple(units)
@@ -168,7 +168,7 @@ class Nursery:
         theirs.close()
 
     def fork(self) -> socket.socket:
-        """The socket of a new worker, which says READY. Raises OSError."""
+        """Forks a worker; returns its socket, on which it sends READY. Raises OSError."""
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
             try:
@@ -180,13 +180,13 @@ class Nursery:
         return ours
 
     def expect(self, unit: str) -> None:
-        """Has it prepare a unit before it forks the next worker."""
-        with self._lock, contextlib.suppress(OSError):  # without it, all is slower and the same
+        """Makes the nursery prepare a unit before it forks the next worker."""
+        with self._lock, contextlib.suppress(OSError):  # failure only makes grading slower
             self._control.sendall(_UNIT)
             send(self._control, unit.encode())
 
     def close(self) -> None:
-        """Ends the nursery, and its workers with it. The next ``fork`` starts another one."""
+        """Ends the nursery and its workers. The next ``fork`` starts a new one."""
         with self._lock:
             self._end()
 
@@ -199,7 +199,7 @@ class Nursery:
 
 
 class _Worker:
-    """A worker as the grader sees it. job: what it is at; until: when it is given up."""
+    """The grader's view of a worker. submission: what it is grading. until: when it is given up."""
 
     def __init__(self, nursery: Nursery):
         self.sock = nursery.fork()
@@ -209,14 +209,14 @@ class _Worker:
         self.until = time.monotonic() + START_SECONDS
 
     def give(self, submission: Submission | None, job: Job) -> None:
-        """Has it grade a submission. If it is dead, the next ``hear`` says so."""
+        """Sends a job to the worker. If it is dead, the next ``hear`` returns None."""
         self.submission, self.until = submission, time.monotonic() + PATIENCE_SECONDS
         with contextlib.suppress(OSError):
             send(self.sock, pack(job))
             send(self.sock, job["data"] or b"")
 
     def hear(self) -> bytes | None:
-        """What it says; None where it is lost."""
+        """Receives the worker's message; None if the worker is lost."""
         try:
             return receive(self.sock, MAX_ANSWER)
         except (EOFError, OSError):
@@ -224,14 +224,14 @@ class _Worker:
 
 
 class Runner:
-    """One worker, for one job after the other: what a machine of a cluster has for each of its threads."""
+    """One worker that runs one job after the other; a cluster's machine has one for each thread."""
 
     def __init__(self, nursery: Nursery):
         self.nursery = nursery
         self._worker: _Worker | None = None
 
     def run(self, job: Job) -> bytes | None:
-        """The answer to a job; None where two workers were lost over it."""
+        """The answer to a job; None if two workers died over it."""
         for _ in range(2):
             said = self._once(job)
             if said is not None:
@@ -246,7 +246,7 @@ class Runner:
             self._worker = _Worker(self.nursery)
             self._worker.sock.settimeout(START_SECONDS)
             if self._worker.hear() is None:
-                self.nursery.close()  # forked in a bad moment of another thread; the next worker gets another one
+                self.nursery.close()  # perhaps forked while another thread held a lock: use a new one
                 return None
         self._worker.sock.settimeout(PATIENCE_SECONDS)
         self._worker.give(None, job)
@@ -254,17 +254,17 @@ class Runner:
 
 
 class Pool:
-    """Some workers. A context manager.
+    """A pool of workers on this machine. A context manager.
 
-    A submission whose worker was lost is tried once more when all others are done, alone; if it loses that worker as
-    well, its outcome is WorkerLost.
+    A submission whose worker died is retried once, alone, after all the others; if it loses that worker, too, its
+    outcome is WorkerLost.
     """
 
     def __init__(self, size: int, nursery: Nursery | None = None):
         self.size, self.nursery = max(1, size), nursery or Nursery()
         self._selector = selectors.DefaultSelector()
         self._workers: set[_Worker] = set()
-        self._failed = 0  # starts in a row
+        self._failed = 0  # failed starts in a row
 
     def __enter__(self) -> Self:
         return self
@@ -273,14 +273,14 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """Ends the workers, whatever they are at."""
+        """Ends the workers, even if they are busy."""
         for worker in list(self._workers):
             self._drop(worker)
         self._selector.close()
         self.nursery.close()
 
     def results(self, submissions: Iterable[Submission], make: Make) -> Iterator[tuple[Submission, Outcome]]:
-        """Yields (submission, outcome) in the order in which they end. Raises NoWorkers where none can be had."""
+        """Yields (submission, outcome) in the order in which they finish. Raises NoWorkers if no worker can start."""
         suspects: list[Submission] = []
         for submission, outcome in self._round(submissions, make, self.size):
             if isinstance(outcome, WorkerLost):
@@ -296,7 +296,7 @@ class Pool:
             while following is not None and (worker := self._idle(size)) is not None:
                 worker.give(following, make(following))
                 following = next(waiting, None)
-            if heard:  # only now that everybody has something to do
+            if heard:  # yield only after every worker has a job
                 yield heard.popleft()
                 continue
             if following is None and not any(w.submission for w in self._workers):
@@ -304,7 +304,7 @@ class Pool:
             heard += self._listen()
 
     def _idle(self, size: int) -> _Worker | None:
-        """A worker without work, if there may be one; starts those that are missing."""
+        """An idle worker, or None if there is none or ``size`` of them are busy; starts missing workers."""
         while len(self._workers) < size:
             worker = _Worker(self.nursery)
             self._workers.add(worker)
@@ -314,7 +314,7 @@ class Pool:
         return next((w for w in self._workers if w.ready and w.submission is None), None)
 
     def _listen(self) -> list[tuple[Submission, Outcome]]:
-        """Waits until something happens; the outcomes that this brings."""
+        """Waits for messages from workers or a timeout; returns the resulting outcomes."""
         first = min(w.until for w in self._workers if w.submission or not w.ready)
         ready = [key.data for key, _ in self._selector.select(max(0.0, first - time.monotonic()))]
         found = []

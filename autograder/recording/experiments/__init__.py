@@ -1,14 +1,14 @@
-"""Scripts that record the measurements under ``assets/experiments``; each says on which device it ran.
+"""Scripts that record the measurements under ``assets/experiments``; each recording names its device.
 
-An experiment has one name, say ``root_d``, and is found by it. What there is of one:
+An experiment has one name, say ``root_d``, which all of its files share:
 
-- ``experiments/root_d.py``, here: a script that measures (``Experiment`` below says what it has);
-- ``figures/<any>.py``: a function ``root_d(data)`` that draws what was measured;
+- ``experiments/root_d.py``, here: a script that measures (for its contents see ``Experiment`` below);
+- ``figures/<any>.py``: a function ``root_d(data)`` that draws the measurements;
 - ``assets/experiments/root_d.json`` and ``assets/figures/root_d.svg``, which the command writes;
-- ``course/anatomy/experiments/root_d.py``, where a learner runs a small setting live: what both measure stands there;
+- ``course/anatomy/experiments/root_d.py``, where a learner runs a small setting live; holds the code that both share;
 - its row in ``METHOD.md``, and in ``tests/recording/tiny.py`` a size that runs in a second.
 
-The other modules here (``writing``, ``resume``, ``counting``, ``timing``) are what scripts share.
+The other modules here (``writing``, ``resume``, ``counting``, ``timing``) are shared by the scripts.
 """
 
 import importlib
@@ -18,21 +18,21 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-Data = dict[str, Any]  # what an experiment's JSON file holds
+Data = dict[str, Any]  # contents of an experiment's JSON file
 Row = dict[str, Any]  # one measurement in it
-Facts = dict[str, Any]  # number or text by name, in dicts of dicts: what sentences tell
+Facts = dict[str, Any]  # name → number or text, in nested dicts, for use in sentences
 
 
 class Incomplete(Exception):
-    """A script lacks something that every experiment has; one sentence says what."""
+    """A script lacks something that every experiment needs; one sentence says what."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What the command that runs all experiments must know of one.
+    """Properties of an experiment, for the command that runs all of them.
 
-    seconds: the large setting's on one H200, estimated (``METHOD.md`` says how); a recording that is there replaces
-    it. alone: it measures times or bytes, and needs the machine for itself. read: it is read off published
+    seconds: estimated duration of the large setting on one H200 (``METHOD.md`` says how); an existing recording
+    replaces it. alone: it measures times or bytes, and needs the machine to itself. read: it is read from published
     configurations: no device, one size, the same bytes everywhere, a table in the notebooks and no figure.
     """
 
@@ -42,10 +42,10 @@ class About:
 
 
 class Experiment(Protocol):
-    """What a script has. ``main`` and ``ABOUT`` are in each; text and verdicts ask for the others.
+    """Contents of a script. Every script has ``main`` and ``ABOUT``; texts and verdicts need the others.
 
-    ``main`` takes the options of ``writing.arguments``, keeps each row as soon as it is measured (``resume.Rows``) and
-    ends with ``writing.save``. setting: sizes of the script's own ``Setting`` in place of those that it has for
+    ``main`` takes the options of ``writing.arguments``, saves each row as soon as it is measured (``resume.Rows``) and
+    ends with ``writing.save``. setting: an instance of the script's ``Setting``, used instead of its sizes for
     ``small`` and ``large``.
     """
 
@@ -55,18 +55,18 @@ class Experiment(Protocol):
         """Command line."""
 
     def facts(self, data: Data) -> Facts:
-        """Numbers for ``{{root_d.seeds}}`` in a text, read off the recorded data. Without it, no text tells any."""
+        """Numbers for ``{{root_d.seeds}}`` in a text, computed from the recorded data. Optional if no text uses any."""
 
     def seeds(self, data: Data) -> int:
-        """Seeds of the setting that has fewest. A verdict that rests on the recording needs three."""
+        """The smallest number of seeds of any setting. A verdict based on the recording needs three."""
 
     def controls(self, data: Data) -> dict[str, int]:
-        """What was varied besides → in how many values. A verdict names one that has two or more."""
+        """Control, a varied quantity → number of its values. A verdict names a control with two or more."""
 
 
 @cache
 def found() -> dict[str, About]:
-    """name → About of every experiment, in alphabetical order. Raises Incomplete for a script that says nothing."""
+    """Name → About of every experiment, in alphabetical order. Raises Incomplete for a script without ``ABOUT``."""
     experiments = {}
     for module in pkgutil.iter_modules(__path__):
         if module.name == "__main__":

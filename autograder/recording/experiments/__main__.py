@@ -1,10 +1,10 @@
-"""``python -m autograder.recording.experiments [--device cuda]``: all experiments in turn, then their figures.
+"""Runs all experiments in turn, then draws their figures: ``python -m autograder.recording.experiments``.
 
-Each runs in a process of its own. One that fails does not stop the others; the end names it, and the exit status is 1.
-What is interrupted goes on at the next call: every experiment keeps the rows that it has, and one whose file was
-written for this device, setting and torch since the last ``--fresh`` is done. With ``--minutes`` the whole call ends
-in time, in good order, with status 75 where something is left. Needs torch, numpy and safetensors; matplotlib for the
-figures.
+Each runs in a process of its own (``--device cuda`` for a GPU). A failure does not stop the others; the final lines
+name it, and the exit status is 1. The next call continues an interrupted one: every experiment keeps its finished rows,
+and one whose file was written for this device, setting and torch since the last ``--fresh`` is skipped. With
+``--minutes`` the whole call ends cleanly in time, with status 75 if something is left. Needs torch, numpy and
+safetensors; figures need matplotlib.
 """
 
 import argparse
@@ -28,7 +28,7 @@ try:
 except Incomplete as error:
     sys.exit(str(error))
 READ = tuple(name for name, about in FOUND.items() if about.read)
-# Those that measure times and bytes need the machine for themselves; trainings may share it (--jobs).
+# Experiments that measure times and bytes need the machine to themselves; trainings may share it (--jobs).
 TIMED = tuple(name for name, about in FOUND.items() if about.alone)
 TRAINED = tuple(name for name in FOUND if name not in TIMED + READ)
 NAMES = TIMED + TRAINED
@@ -57,12 +57,12 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def folder(options: argparse.Namespace) -> Path:
-    """Where the files of the setting lie."""
+    """The folder of the setting's files."""
     return options.out / "large" if options.setting == "large" else options.out
 
 
 def done(name: str, options: argparse.Namespace) -> bool:
-    """True when the experiment's file was made on this device, with this torch and setting, and none is under way."""
+    """True if the experiment's file was made on this device, with this torch and setting, and no run is unfinished."""
     path = folder(options) / f"{name}.json"
     if not path.exists() or path.with_suffix(".partial").exists():
         return False
@@ -71,7 +71,7 @@ def done(name: str, options: argparse.Namespace) -> bool:
 
 
 def left_out(name: str) -> bool:
-    """True, and a sentence, where the package is missing whose configurations are read."""
+    """True, with a message, if the package is missing whose configurations are read."""
     package = named_models.missing()
     if package:
         print(f"{name} needs {package}, which is not here: its file stays as it is.")
@@ -79,7 +79,7 @@ def left_out(name: str) -> bool:
 
 
 def expected(names: Iterable[str], options: argparse.Namespace) -> float | None:
-    """Seconds that these experiments take: those of the recordings before, else the estimates; None if neither."""
+    """Duration of these experiments in seconds, from earlier recordings or else the estimates; None if unknown."""
     total = 0
     for name in names:
         path = folder(options) / f"{name}.json"
@@ -92,7 +92,7 @@ def expected(names: Iterable[str], options: argparse.Namespace) -> float | None:
 
 
 def command(name: str, options: argparse.Namespace, minutes: float | None) -> list[str]:
-    """The process that measures one experiment."""
+    """The command line of the process that measures one experiment."""
     found = [
         sys.executable,
         "-m",
@@ -113,7 +113,7 @@ def run(
     jobs: int,
     command: Callable[[str, argparse.Namespace, float | None], list[str]] = command,
 ) -> dict[str, int]:
-    """Runs experiments, ``jobs`` at a time; returns name → exit status (75: out of time, also before its start)."""
+    """Runs experiments, ``jobs`` at a time; returns name → exit status (75: out of time, perhaps before its start)."""
     waiting = list(names)
     running: dict[str, subprocess.Popen[bytes]] = {}
     status: dict[str, int] = {}

@@ -1,7 +1,7 @@
 """Records ``bottleneck.json``: recall by sentence length, from an encoder's last state and through attention.
 
-``python -m autograder.recording.experiments.bottleneck [--device cuda]``; about four minutes on one CPU core. Two sizes
-of the state and two lengths of training are the controls: is it the size of what is handed over that decides?
+``python -m autograder.recording.experiments.bottleneck [--device cuda]``; about four minutes on one CPU core. The
+controls are two state sizes and two lengths of training: does the size of the state passed on decide the result?
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ ABOUT = About(seconds=40)
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Sentence lengths, sizes of a state, steps after which accuracy is measured, number of seeds."""
+    """Sentence lengths, state sizes, steps after which accuracy is measured, number of seeds."""
 
     lengths: tuple[int, ...] = (2, 4, 8, 16)
     sizes: tuple[int, ...] = (16, 64)
@@ -41,7 +41,7 @@ def measure(size: int, length: int, way: str, seed: int, s: Setting, device: str
 
 
 def facts(data: Data) -> Facts:
-    """Mean and lowest accuracy: ``attention.size16.length8`` after the longest training, ``fewer`` before."""
+    """Mean and lowest accuracy: ``attention.size16.length8`` after the longest training, ``fewer`` for shorter ones."""
     found = {
         "guess": 1 / VOCABULARY,
         "seeds": seeds(data),
@@ -68,7 +68,7 @@ def _summarize(tree):
 
 
 def controls(data: Data) -> dict[str, int]:
-    """Name of a control → how many values of it were recorded."""
+    """Name of a control → number of recorded values."""
     count = lambda key: len({r[key] for r in data["rows"]})
     return {
         "size of the state": count("size"),

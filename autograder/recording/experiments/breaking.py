@@ -1,4 +1,4 @@
-"""Records ``breaking.json``: the language model with one part broken at use, and small ones broken while they learn.
+"""Records ``breaking.json``: the trained language model with one part broken, and small models trained with it.
 
 ``python -m autograder.recording.experiments.breaking [--device cuda]``; about ten minutes on one CPU core.
 """
@@ -31,9 +31,9 @@ LEARNING = (WHOLE, "no mask", "no rotation")
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """fresh, small: seeds and steps of the models that learn broken.
+    """fresh, small: number of seeds and steps of the models trained with a broken part.
 
-    tokens: of held-out text, for each loss. characters: of each text, from its beginning; None: all.
+    tokens: of held-out text, for each loss. characters: used of each text, from its beginning; None: all.
     """
 
     fresh: int = 3
@@ -46,7 +46,7 @@ SIZES = {"small": Setting(), "large": Setting(fresh=6)}
 
 
 def short(value: float) -> float:
-    """Five digits."""
+    """Rounds to five significant digits."""
     return float(f"{value:.5g}")
 
 
@@ -65,7 +65,7 @@ def at_use(name: str, s: Setting, device: str) -> Row:
 
 
 def while_learning(name: str, seed: int, s: Setting, device: str) -> Row:
-    """A small model that learned with a part broken: its curve, its loss, and its loss where nothing is ahead."""
+    """A small model trained with a broken part: its curve, its loss, and its loss if the future is not in the input."""
     c = breaking.small(configuration())
     broken = None if name == WHOLE else name
     text, held_out = ids(False, s.characters), ids(True, s.characters)[: s.tokens + 1].to(device)
@@ -98,20 +98,21 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
 
 
 def seeds(data: Data) -> int:
-    """Models that were broken at use, or seeds of a part that was broken while learning, where there are fewer."""
+    """The number of trained models, or of seeds per part broken during training if that is smaller."""
     return min(len(data["used"]), len(_learned(data, WHOLE)))
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied besides the part → number of values."""
+    """Quantity varied besides the part → number of values."""
     return {"seed of the model": len(data["used"]), "future": 2}
 
 
 def facts(data: Data) -> Facts:
-    """What the unit's text tells.
+    """Numbers for the unit's text.
 
-    ``used``: per part the shipped model's loss, how much more than whole (``more``), least and most over all models,
-    and in how many it is worse by 0.1 or more. ``learned``: per part losses with and without a future.
+    ``used``: per part the shipped model's loss, its increase over the whole model's (``more``), smallest and largest
+    increase over all models, and the number of models with an increase of 0.1 or more. ``learned``: per part losses
+    with and without a future in the input.
     """
     return {
         "used": {_identifier(part): _used(data, part) for part in data["used"][0]["losses"]},

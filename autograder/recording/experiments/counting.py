@@ -1,4 +1,4 @@
-"""What the recorders' facts count alike: seeds of a setting, differences between paired runs, curves kept as text."""
+"""Shared by the recorders' facts: seeds of a setting, differences between paired runs, curves stored as text."""
 
 import math
 from collections import defaultdict
@@ -9,12 +9,12 @@ from autograder.recording.experiments import Row
 
 
 def numbers(text: str) -> list[float]:
-    """Floats of a string of numbers."""
+    """Parses a string of numbers as floats."""
     return [float(v) for v in text.split()]
 
 
 def fewest_seeds(rows: Iterable[Row], *keys: str) -> int:
-    """Seeds of the setting that has the fewest; rows of the same ``keys`` are one setting."""
+    """The smallest number of seeds of any setting; rows with the same ``keys`` are one setting."""
     found = defaultdict(set)
     for row in rows:
         found[tuple(row[k] for k in keys)].add(row["seed"])

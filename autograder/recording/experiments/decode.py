@@ -1,8 +1,8 @@
 """Records ``decode.json``: one layer's attention in one decoding step, by key-value heads.
 
 ``python -m autograder.recording.experiments.decode [--device cuda]``; under a minute on one CPU core. 32 query heads
-on 1 to 32 key-value heads: read in place (``grouped``), or copied to 32 heads first (``copied``, of which ``copying``
-is the copies alone).
+with 1 to 32 key-value heads, which are read in place (``grouped``) or first copied to 32 heads (``copied``; the copies
+alone are ``copying``).
 """
 
 import dataclasses
@@ -36,15 +36,15 @@ SIZES = {"small": Setting(), "large": Setting(B=16, D=128, dtype="bfloat16", len
 
 
 def measure(S: int, G: int, s: Setting, device: str) -> Row:
-    """Milliseconds of one step on S cached tokens and G key-value heads."""
+    """Milliseconds of one step with S cached tokens and G key-value heads."""
     (row,) = step_times(repeat_kv, S, (G,), s.B, s.H, s.D, getattr(torch, s.dtype), device)
     return {**row, "S": S, **{name: round(row[name], 4) for name in ("copying", "copied", "grouped")}}
 
 
 def facts(data: Data) -> Facts:
-    """What text tells: at the longest cache, milliseconds by key-value heads, and what copying first costs."""
+    """Numbers for texts: at the longest cache, milliseconds by key-value heads, and the cost of copying first."""
     H, longest = data["setting"]["H"], max(r["S"] for r in data["rows"])
-    shared = [r for r in data["rows"] if 1 < r["G"] < H]  # of one head every row is a view: nothing is copied
+    shared = [r for r in data["rows"] if 1 < r["G"] < H]  # a single head is only viewed, not copied
     last = {r["G"]: r for r in data["rows"] if r["S"] == longest}
     times = [last[G]["copied"] / last[G]["grouped"] for G in last if 1 < G < H]
     return {
@@ -61,7 +61,7 @@ def facts(data: Data) -> Facts:
 
 def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> None:
     """Command line; ``setting`` is for tests."""
-    keep_memory()  # copies of many MB get fresh memory from the system each time, which takes longer than the copy
+    keep_memory()  # else large copies get fresh memory from the system each time, which takes longer than the copy
     options = arguments(__doc__).parse_args(argv)
     prepare(options.device)
     s = setting or SIZES[options.setting]

@@ -1,4 +1,4 @@
-"""Records ``effective_depth.json``: what each layer changes, and what skipping it costs in models of equal loss.
+"""Records ``effective_depth.json``: each layer's change, and the cost of skipping it in models of equal loss.
 
 ``python -m autograder.recording.experiments.effective_depth [--device cuda]``; about five minutes on one CPU core.
 """
@@ -29,10 +29,10 @@ NAMES = ("Post-LN", "Pre-LN")
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Depths and width of the fresh stacks; of the trained ones: (layers, peak rate), warm-up; seeds of both.
+    """Depths and width of the fresh stacks; (layers, peak rate) and warm-up of the trained ones; seeds of both.
 
-    A trained model is looked at when the mean of its last ``window`` losses first falls below each of the goals; one
-    that doesn't within ``steps`` has no row for that goal.
+    A trained model is measured when the mean of its last ``window`` losses first falls below each of the goals; if that
+    does not happen within ``steps``, there is no row for that goal.
     """
 
     depths: tuple[int, ...] = (12, 48)
@@ -52,12 +52,12 @@ SIZES = {
 
 
 def rounded(values: Iterable[float] | Tensor) -> list[float]:
-    """Four significant digits."""
+    """Rounds to four significant digits."""
     return [float(f"{float(v):.4g}") for v in values]
 
 
 def fresh(name: str, depth: int, seed: int, s: Setting, device: str) -> list[float]:
-    """Relative change of the stream per layer before training; weights and input as in the notebook."""
+    """Relative change of the stream per layer before training, with the notebook's weights and input."""
     layers = build(FUNCTIONS, name, depth, s.width, seed=seed).to(device)
     x = torch.randn(4, 16, s.width, generator=torch.Generator().manual_seed(20_000 + seed)).to(device)
     return rounded(residual.layer_changes(experiment.streams(layers, x)))
@@ -101,12 +101,12 @@ SHORT = {"Post-LN": "post", "Pre-LN": "pre"}
 
 
 def facts(data: Data) -> Facts:
-    """Numbers for sentences: by which factor the loss grows without a layer of the later half, in how many pairs of
-    models that are alike but for the wiring Post-LN has the larger factor (``pairs``), and Pre-LN got there in fewer
-    steps (``faster``).
+    """Numbers for sentences: the factor by which the loss grows without a layer of the later half; the number of pairs
+    of models, equal except for the wiring, in which Post-LN has the larger factor (``pairs``), and in which Pre-LN
+    reached the goal in fewer steps (``faster``).
 
-    A training's factor is the median over its layers; ``median``, ``min``, ``max`` are those of the trainings with the
-    most layers, the highest peak and the lowest goal.
+    A training's factor is the median over its layers; ``median``, ``min``, ``max`` are over the trainings with the most
+    layers, the highest peak and the lowest goal.
     """
     key = lambda r: (r["layers"], r["peak"], r["goal"], r["seed"])
     rows = {name: {key(r): r for r in data["trained"] if r["wiring"] == name} for name in NAMES}
@@ -138,7 +138,7 @@ def facts(data: Data) -> Facts:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied, and how many values each has."""
+    """Varied quantity → number of values."""
     return {
         "learning rate": len({r["peak"] for r in data["trained"]}),
         "depth": len({r["layers"] for r in data["trained"]}),
@@ -147,7 +147,7 @@ def controls(data: Data) -> dict[str, int]:
 
 
 def seeds(data: Data) -> int:
-    """Seeds of the setting that has fewest."""
+    """The smallest number of seeds of any setting."""
     return fewest_seeds(data["trained"], "wiring", "layers", "peak", "goal")
 
 

@@ -1,8 +1,8 @@
 """Records ``ffn_variants.json``: feed-forward variants at equal parameters, compared in pairs on the same seeds.
 
-``python -m autograder.recording.experiments.ffn_variants [--device cuda]``. Each variant first chooses its learning
-rate on three seeds, because the best rate differs: at a single one, the comparison would measure the rate. It is then
-trained at that rate on fresh seeds, which alone are compared: the luck of the seeds that chose is left out.
+``python -m autograder.recording.experiments.ffn_variants [--device cuda]``. The learning rate of each variant is first
+chosen on three seeds, because the best rate differs: at a single rate, the comparison would measure the rate. The
+variant is then trained at that rate on fresh seeds, and only these are compared, which excludes lucky choices.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ ABOUT = About(seconds=360)
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """model: sizes and training; learning rates to choose from; seeds that choose (from 0 on), and fresh ones after."""
+    """model: sizes and training. rates: to choose from. seeds: number used to choose. fresh: number of later ones."""
 
     model: experiment.Setting
     rates: tuple[float, ...]
@@ -46,7 +46,7 @@ class BothActivated(GatedFeedForward):
 
 
 class GatedTwice(GatedFeedForward):
-    """The product of SwiGLU, multiplied by a third branch: four matrices."""
+    """SwiGLU's product, multiplied by a third branch: four matrices."""
 
     def __init__(self, d_model: int, d_ff: int, activation: Activation):
         super().__init__(d_model, d_ff, activation)
@@ -81,7 +81,7 @@ VARIANTS = {
     "both activated": gated(nn.functional.silu, BothActivated),
     "gated twice": lambda d: GatedTwice(d, 2 * d, nn.functional.silu),
 }
-SWAPPED = "GELU"  # the trained layer that is also run with activations that it was not trained with
+SWAPPED = "GELU"  # the trained layer that is also run with other activations
 
 SIZES = {
     "small": Setting(experiment.LAPTOP, (6e-3, 1.5e-2, 4e-2, 1e-1)),
@@ -90,7 +90,7 @@ SIZES = {
 
 
 def wrong_constant(x: Tensor) -> Tensor:
-    """The tanh form of GELU with 2/√π where √(2/π) belongs."""
+    """The tanh form of GELU with 2/√π instead of √(2/π)."""
     return 0.5 * x * (1 + torch.tanh(2 / math.sqrt(math.pi) * (x + 0.044715 * x**3)))
 
 
@@ -98,7 +98,7 @@ OTHERS = {"tanh": activations.gelu_tanh, "wrong": wrong_constant}
 
 
 def swapped(model: experiment.CharModel, s: Setting, device: str) -> dict[str, float]:
-    """Validation losses of a trained model under other activations than its own."""
+    """Validation losses of a trained model with activations other than its own."""
     held_out, losses = experiment.windows(s.model)[1].to(device), {}
     for name, activation in OTHERS.items():
         layers: Iterable[Any] = model.layers
@@ -109,7 +109,7 @@ def swapped(model: experiment.CharModel, s: Setting, device: str) -> dict[str, f
 
 
 def measure(name: str, lr: float, seeds: Iterable[int], s: Setting, device: str) -> Row:
-    """One variant at one rate, these seeds; with what ``swapped`` finds for one of the variants."""
+    """One variant at one rate, for these seeds; for the variant ``SWAPPED`` also the results of ``swapped``."""
     row: Row = {"variant": name, "lr": lr, "losses": []}
     for seed in seeds:
         model, run = experiment.train(VARIANTS[name], seed, dataclasses.replace(s.model, lr=lr), device)
@@ -144,12 +144,12 @@ def main(
 
 
 def controls(data: Data) -> dict[str, int]:
-    """Name → number of values that were recorded."""
+    """Name of a control → number of recorded values."""
     return {"learning rate": len({r["lr"] for r in data["rows"]})}
 
 
 def seeds(data: Data) -> int:
-    """Smallest number of seeds of the layers that are compared; fewer choose a rate (``choosing`` among the facts)."""
+    """Smallest number of seeds in the comparison; fewer are used to choose a rate (the fact ``choosing``)."""
     return min(len(r["losses"]) for r in data["compared"])
 
 
@@ -176,13 +176,13 @@ TOLD = (
 
 
 def judged(pair: Mapping[str, float], bound: float) -> dict[str, Any]:
-    """A pair with the words for it: below two errors nothing is called a difference."""
+    """A pair with its verdict in words; a difference below two standard errors does not count."""
     size = abs(pair["errors"])
     return {**pair, "says": "no difference" if size < 2 else "not settled" if size <= bound else "a difference"}
 
 
 def first_rates(data: Data) -> Facts:
-    """The lowest rate: who is last there, and how many do better than GLU there and at their best rates."""
+    """Facts at the lowest rate: the worst variant, and how many beat GLU there and at their best rates."""
     lowest = min(r["lr"] for r in data["rows"])
     slow = {key(r["variant"]): mean(r["losses"]) for r in data["rows"] if r["lr"] == lowest}
     best = {key(r["variant"]): mean(r["losses"]) for r in data["compared"]}
@@ -197,7 +197,7 @@ def first_rates(data: Data) -> Facts:
 
 
 def facts(data: Data) -> Facts:
-    """What texts tell: each variant's rate and losses, all pairs, and how large a difference has to be."""
+    """Numbers for texts: each variant's rate and losses, all pairs, and how large a difference has to be."""
     best = {key(r["variant"]): r for r in data["compared"]}
     rates = sorted({r["lr"] for r in data["rows"]})
     n = min(len(r["losses"]) for r in best.values())

@@ -28,7 +28,7 @@ FUNCTIONS = {w.function: getattr(residual, w.function) for w in WIRINGS.values()
 class Setting:
     """Widths, depths and number of seeds; initializations are compared at init_widths and init_depths.
 
-    The small width is where Post-LN's gradient can vanish.
+    At the small width, Post-LN's gradient can vanish.
     """
 
     widths: tuple[int, ...] = experiment.WIDTHS
@@ -44,8 +44,8 @@ SIZES = {"small": Setting(), "large": Setting(widths=(128, 512, 1024), init_widt
 def curve(name: str, depth: int, width: int, init: str, seed: int, device: str) -> str:
     """Gradient norms of one fresh stack, as a string of numbers.
 
-    The weights are drawn on the device: a billion of them would take the CPU longer than all the rest. On the CPU
-    they are the notebook's.
+    The weights are drawn on the device: a billion of them would take the CPU longer than everything else. On the CPU
+    they equal the notebook's.
     """
     scale = deepnorm_decoder_only(depth) if name == "DeepNorm" else None
     with torch.device(device):
@@ -55,7 +55,7 @@ def curve(name: str, depth: int, width: int, init: str, seed: int, device: str) 
 
 
 def ratios(data: Data, name: str, init: str, width: int) -> list[float]:
-    """First block's gradient over the last one's in the deepest stacks, one number per seed."""
+    """The first block's gradient divided by the last one's in the deepest stacks, one number per seed."""
     stacks = data["inits"][name][init][str(width)]
     return [c[0] / c[-1] for c in map(numbers, stacks[max(stacks, key=int)])]
 
@@ -66,8 +66,8 @@ def span(values: Sequence[float]) -> dict[str, float]:
 
 
 def facts(data: Data) -> Facts:
-    """Numbers for sentences, all of the deepest stacks: by what Post-LN's gradient is divided from the last block to
-    the first, by what Pre-LN's is multiplied, and the last block's in Post-LN over that in Pre-LN."""
+    """Numbers for sentences, all from the deepest stacks: the factor by which Post-LN's gradient shrinks from the last
+    block to the first, the factor by which Pre-LN's grows, and the last block's gradient in Post-LN over Pre-LN's."""
     narrow, wide = sorted(data["inits"]["Post-LN"]["He"], key=int)
     divided = lambda init, width: span([1 / r for r in ratios(data, "Post-LN", init, width)])
     lasts = [
@@ -92,7 +92,7 @@ def depth(data: Data) -> int:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied, and how many values each has."""
+    """Varied quantity → number of values."""
     inits = data["inits"]["Post-LN"]
     return {
         "initialization": len(inits),
@@ -103,7 +103,7 @@ def controls(data: Data) -> dict[str, int]:
 
 
 def seeds(data: Data) -> int:
-    """Seeds of each setting."""
+    """The smallest number of seeds of any setting."""
     return min(
         len(runs)
         for inits in data["inits"].values()

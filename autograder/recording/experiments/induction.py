@@ -1,4 +1,4 @@
-"""Records ``induction.json``: when a head learns to copy, what switching heads off does, and two controls.
+"""Records ``induction.json``: when a head learns to copy, the effect of switching heads off, and two controls.
 
 ``python -m autograder.recording.experiments.induction [--device cuda]``; about two minutes on one CPU core.
 """
@@ -40,13 +40,13 @@ SIZES = {"small": Setting(), "large": Setting(seeds=6)}
 
 
 def rounded(found: induction.Measured) -> Row:
-    """As a row, five digits."""
+    """The measurement as a row, with five significant digits."""
     short = lambda v: float(f"{v:.5g}")
     return {k: list(map(short, v)) if isinstance(v, list) else short(v) for k, v in found._asdict().items()}
 
 
 def measure(name: str, seed: int, s: Setting, device: str) -> Row:
-    """One run: its curve, and what is left with each head switched off."""
+    """One run: its curve, and its results with each head switched off."""
     model, curve = induction.train(apply_rope, induction_score, seed, s.steps, s.every, device=device, **WAYS[name])
     return {
         "way": name,
@@ -73,18 +73,18 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
 
 
 def seeds(data: Data) -> int:
-    """Seeds of the way that has the fewest."""
+    """The smallest number of seeds of any way."""
     return fewest_seeds(data["rows"], "way")
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied besides the seed → number of values."""
+    """Quantity varied besides the seed → number of values."""
     ways = {r["way"] for r in data["rows"]}
     return {"layers": len({"two layers", "one layer"} & ways), "repetition": len(ways - {"one layer"})}
 
 
 def facts(data: Data) -> Facts:
-    """What the unit's text tells: per way the counts of heads found and the ranges, for two layers when and how."""
+    """Numbers for the unit's text: per way, counts of heads found and ranges; for two layers, the time of the jump."""
     of = {name: [r for r in data["rows"] if r["way"] == name] for name in WAYS}
     found = {"_".join(name.split()[:2]): _way(rows, data["found"]) for name, rows in of.items()}
     return {
@@ -114,9 +114,9 @@ def _way(rows, threshold):
 
 
 def _jump(rows):
-    """Between which steps accuracy rises from below 0.2 to above 0.9: earliest and latest over the seeds.
+    """The steps between which accuracy rises from below 0.2 to above 0.9: earliest and latest over the seeds.
 
-    A run that never rises so far counts as rising at its last step.
+    A run that never gets above 0.9 counts as reaching it at its last step.
     """
     low = [max([c["step"] for c in r["curve"] if c["accuracy"] < 0.2], default=0) for r in rows]
     high = [next((c["step"] for c in r["curve"] if c["accuracy"] > 0.9), r["curve"][-1]["step"]) for r in rows]

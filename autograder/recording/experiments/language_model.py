@@ -2,8 +2,8 @@
 
 ``python -m autograder.recording.experiments.language_model [--device cuda]``. Writes ``language_model.json`` and, in
 the small setting, the model of seed 0 as a checkpoint, ``assets/models/austen``, with the weights of the other seeds
-beside it, in ``seeds``. About 18 minutes on one CPU core for each of three seeds. What is interrupted goes on where it
-was at the next call, also in the middle of a run.
+in its subfolder ``seeds``. About 18 minutes on one CPU core for each of three seeds. The next call continues an
+interrupted one, even in the middle of a run.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Setting:
     training: Training = Training()
     seeds: int = 3
     orders: int = 8
-    # No space at a prompt's end: a word takes the space before it along, so a lone space is rare in the text.
+    # No space at a prompt's end: a word's token includes the space before it, so a lone space is rare in the text.
     prompts: tuple[str, ...] = ("It was", "Mr. Darcy", '"My dear')
     temperatures: tuple[float, ...] = (0.4, 0.7, 1.0)
     sampled: int = 80
@@ -55,17 +55,17 @@ SIZES = {"small": Setting(), "large": Setting(LARGE)}
 
 
 def seeds(data: Data) -> int:
-    """Trainings."""
+    """Number of trainings."""
     return len(data["rows"])
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied → in how many values."""
+    """Varied quantity → number of values."""
     return {"order of the n-gram": len(data["ngrams"]["held_out"])}
 
 
 def facts(data: Data) -> Facts:
-    """Numbers that text tells: losses of the model and of n-grams on the same held-out bytes, and what it took."""
+    """Numbers for texts: losses of the model and of n-grams on the same held-out bytes, and the training's cost."""
     rows, ngrams, setting = data["rows"], data["ngrams"]["held_out"], data["setting"]["training"]
     best = min(ngrams)
     passed = [next((p["step"] for p in r["curve"] if p["held_out"] < min(data["ngrams"]["probe"])), 0) for r in rows]
@@ -104,14 +104,14 @@ def facts(data: Data) -> Facts:
 
 
 def encoded(s: Setting) -> tuple[Text, str, str]:
-    """Both parts of the text, as ids and as they are; the merges are learned on the part to train on alone."""
+    """Both parts of the text, as ids and as text; the merges are learned on the training part only."""
     train, held_out = (part[: s.text] for part in (corpus.training_text(), corpus.held_out_text()))
     tokenizer = bpe.BytePairEncoding(bpe.train(train, s.training.merges))
     return Text.encoded(tokenizer, train, held_out), train, held_out
 
 
 def counted(s: Setting, text: Text, train: str, held_out: str) -> Row:
-    """Bits per byte of each order, on the bytes that the model is asked for: all, and those of the curve's points."""
+    """Bits per byte of each order, on the bytes that the model predicts: all, and those of the curve's points."""
     ngram, skip = NGram(train, s.orders), len(text.tokenizer.bytes[text.held_out[0]])
     probe = text.tokenizer.decode(text.held_out[: s.training.probe].tolist())
     parts = {"held_out": held_out, "probe": probe}
@@ -134,7 +134,7 @@ def held_out_bits(run: Run, model: CausalDecoder) -> float:
 
 
 def in_float16(model: CausalDecoder) -> CausalDecoder:
-    """A copy whose weights have gone through float16, as those of the checkpoint do."""
+    """A copy with weights rounded to float16, like those of the checkpoint."""
     copied = copy.deepcopy(model)
     for parameter in copied.parameters():
         parameter.data = parameter.data.half().float()
@@ -142,7 +142,7 @@ def in_float16(model: CausalDecoder) -> CausalDecoder:
 
 
 def written(run: Run, s: Setting) -> Row:
-    """What the model of the checkpoint writes, and its loss."""
+    """Samples of the checkpoint's model, and its loss."""
     model, tokenizer = in_float16(run.model), run.text.tokenizer
     draw = lambda prompt, t, seed: tokenizer.decode(sample(model, tokenizer.encode(prompt), s.sampled, t, seed))
     samples = [
@@ -155,7 +155,7 @@ def written(run: Run, s: Setting) -> Row:
 
 
 def models(options: argparse.Namespace) -> Path | None:
-    """Where the checkpoint goes: None for the large setting, which only measures."""
+    """The checkpoint's folder; None for the large setting, which only measures."""
     if options.setting == "large":
         return None
     default = ROOT / "assets" / "experiments"
@@ -163,14 +163,14 @@ def models(options: argparse.Namespace) -> Path | None:
 
 
 def made(run: Run, seed: int, device: str) -> Row:
-    """How the weights of one seed came about."""
+    """How the weights of one seed were made."""
     facts = {**device_facts(device), "seed": seed, "dtype": "float32", "date": datetime.date.today().isoformat()}
     command = f"python -m autograder.recording.experiments.{NAME} --device {device} --setting small"
     return {**facts, "seconds": round(run.seconds), "command": command}
 
 
 def publish(folder: Path, run: Run, found: Row, about: Row, device: str) -> None:
-    """Writes the checkpoint, with a manifest that says how it was trained and what it reaches."""
+    """Writes the checkpoint, with a manifest that states its training and its loss."""
     manifest = {
         "model": "a small LLaMA, trained on Jane Austen's six novels",
         "license": "the novels are in the public domain; the weights are under the course's license for texts",
@@ -210,7 +210,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
         row = rows.row(f"seed {seed}", lambda: trained(run, seed))
         seconds += row.pop("seconds")
         trainings.append(row)
-        if seed == 0:  # the checkpoint is there as soon as it can be
+        if seed == 0:  # so that the checkpoint is written as early as possible
             about = {
                 "parameters": parameter_count(run.model),
                 "epochs": s.training.steps * s.training.rows * s.training.context / len(text.train),
@@ -223,7 +223,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
         elif folder:
             told = {"made": made(run, seed, options.device), "held_out_bits_per_byte": row["held_out"]}
             checkpoint.write_other(folder, run.model, seed, told)
-    options.seconds = seconds  # of the processor, for the trainings: what was done before an interruption counts
+    options.seconds = seconds  # processor time of the trainings, including the parts before interruptions
     data = {**about, **found, "ngrams": ngrams, "rows": trainings, "setting": dataclasses.asdict(s)}
     save(NAME, data, options, range(s.seeds))
     rows.finish()

@@ -38,7 +38,7 @@ KEYS = ("curves", "whole", "cut", "right")
 
 
 def measure(name: str, seed: int, rate: float, s: Setting, device: str) -> Row:
-    """Of one run: loss curve, loss by place with and without a future, share of right sentences written."""
+    """One run: loss curve, loss by place with and without a future, share of right sentences written."""
     model, curve = leak.train(MASKS[name], next_token_loss, s.steps, s.every, seed, device, rate)
     short = lambda values: [float(f"{v:.5g}") for v in values]
     return {
@@ -55,12 +55,12 @@ def seeds(data: Data) -> int:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied besides the mask → number of values."""
+    """Quantity varied besides the mask → number of values."""
     return {"learning rate": len(leak.by_rate(data))}
 
 
 def facts(data: Data) -> Facts:
-    """What the unit's text tells of the recorded runs, both rates together but for the puzzle's curves."""
+    """Numbers for the unit's text about the recorded runs: both rates together, except for the puzzle's curves."""
     tables = leak.by_rate(data).values()
     found = {"seeds": seeds(data), "runs": sum(len(t["right"]["causal"]) for t in tables), "entropy": data["entropy"]}
     for name in leak.SETTINGS:
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
         )
         for rate, name, seed in todo
     }
-    # One table per quantity, as the notebook reads them.
+    # One table per quantity, as the notebook expects.
     table = lambda rate, key: {name: [found[rate, name, seed][key] for seed in range(s.seeds)] for name in MASKS}
     data: Data = {key: table(leak.RATE, key) for key in KEYS}
     data["lower_rate"] = {key: table(leak.LOWER_RATE, key) for key in KEYS[1:]}

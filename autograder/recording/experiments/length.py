@@ -1,9 +1,9 @@
 """Records ``length.json``: train short, test long, for every position scheme, several seeds.
 
-``python -m autograder.recording.experiments.length [--device cuda]``. Five times the training of the notebook's live
+``python -m autograder.recording.experiments.length [--device cuda]``. Trains five times as long as the notebook's live
 run, so that the schemes that learn slowly (sinusoidal, learned, T5) also settle; about half an hour on one CPU core.
-Two parts stand beside the schemes: ``ablations`` asks why some survive and one does not, and ``shorter`` trains some
-schemes on half the length, to see whether what breaks follows the training.
+There are two further parts: ``ablations`` asks why some schemes survive and one does not, and ``shorter`` trains some
+schemes on half the length, to see whether the breaking point follows the training length.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ from autograder.reference.positions.t5_buckets import t5_relative_bucket
 from autograder.reference.positions.transformer_xl import transformer_xl_scores
 from autograder.reference.positions.tupe import tupe_position_scores, tupe_scores
 
-Curves = dict[str, Any]  # accuracy by place for each question, and what else is measured of a run
+Curves = dict[str, Any]  # accuracy by place for each question, and other measurements of a run
 ABOUT = About(seconds=390)
 
 WIDTH, HEADS = experiment.D_MODEL, experiment.HEADS
@@ -42,9 +42,9 @@ PLACES = 16  # places per point of a curve
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Steps of training, further steps on long rows for the tuned scheme, number of seeds, rows in the test.
+    """Training steps, further steps on long rows for the tuned scheme, number of seeds, rows in the test.
 
-    longer: how many times the steps for the scheme that had not settled.
+    longer: factor on the steps for the scheme that had not settled.
     """
 
     steps: int = 1000
@@ -79,7 +79,7 @@ class Shaw(nn.Module):
         self.rel_k = nn.Parameter(0.1 * torch.randn(2 * clip + 1, D))
 
     def rows(self, first: int, end: int) -> list[Tensor]:
-        """Views of what a causal reader takes for distances first … end − 1: (end − first, D)."""
+        """Views of the rows that a causal reader uses for distances first … end − 1: (end − first, D)."""
         return [self.rel_k[self.clip - end + 1 : self.clip - first + 1]]
 
     def forward(self, q: Tensor, k: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ class DeBERTa(nn.Module):
         self.kr, self.qr = (nn.Parameter(0.1 * torch.randn(HEADS, 2 * clip, D)) for _ in range(2))
 
     def rows(self, first: int, end: int) -> list[Tensor]:
-        """Views of what a causal reader takes for distances first … end − 1: (H, end − first, D) each."""
+        """Views of the rows that a causal reader uses for distances first … end − 1: (H, end − first, D) each."""
         return [
             self.kr[:, self.clip + first : self.clip + end],
             self.qr[:, self.clip - end + 1 : self.clip - first + 1],
@@ -121,7 +121,7 @@ class DeBERTa(nn.Module):
 
 
 class Tupe(nn.Module):
-    """Learned positions with projections of their own; ends where its table ends."""
+    """Learned positions with their own projections; works only up to the length of its table."""
 
     def __init__(self):
         super().__init__()
@@ -138,7 +138,7 @@ def alibi(distance: Tensor) -> Tensor:
 
 
 def notes_turn(x: Tensor, ids: Tensor) -> Tensor:
-    """Half-split RoPE whose quarter turn is [−x₁, x₂], as a page of notes has it: no rotation."""
+    """Half-split RoPE with the quarter turn [−x₁, x₂], as some notes have it, which is not a rotation."""
     angles = torch.cat([ids[:, None] * rope.rope_frequencies(D, BASE, device=ids.device)] * 2, dim=-1)
     x1, x2 = x.chunk(2, dim=-1)
     return x * angles.cos() + torch.cat([-x1, x2], dim=-1) * angles.sin()
@@ -159,24 +159,24 @@ TRAINED = {
     "RoPE, wrong half": lambda: Scheme(turn=notes_turn),
     "RoPE": lambda: ROPE,
 }
-ENDING = ("learned", "TUPE")  # tables without a row past the training length: there is nothing to measure
+ENDING = ("learned", "TUPE")  # tables without rows past the training length, where nothing can be measured
 UNSETTLED = "Transformer-XL"  # had not learned the twin in some runs
 CLIPPED: dict[str, Callable[[int], Shaw | DeBERTa]] = {
     "Shaw": Shaw,
     "DeBERTa": DeBERTa,
-}  # end at distance 16; here also where no tested row gets to
+}  # normally clipped at distance 16; here also past all tested distances
 SHORTER = ("RoPE", "sinusoidal", "RoPE, wrong half")  # also trained on L/2
 INTERPOLATED = Scheme(
     turn=lambda x, ids: rope_scaling.apply_scaled_rope(
         x, rope_scaling.position_interpolation(ids, STRETCH).float(), rope.rope_frequencies(D, BASE)
     )
 )
-# The base follows the length of the text: early places are read as trained.
+# The base depends on the text's length, so early places are read as in training.
 DYNAMIC = Scheme(turn=lambda x, ids: rope.apply_rope(x, ids, rope_scaling.dynamic_ntk_base(BASE, D, len(ids), L)))
 
 
 def stretched(trained: int) -> dict[str, Scheme]:
-    """name → Scheme: ways to read rows of four times the ``trained`` length without training again."""
+    """Name → Scheme: ways to read rows of four times the ``trained`` length without further training."""
     yarn = rope_scaling.yarn_frequencies(D, BASE, STRETCH, trained)
     return {
         "RoPE + PI": INTERPOLATED,
@@ -198,7 +198,7 @@ def measure(
 
 @torch.no_grad()
 def measure_growing(model: experiment.Reader, s: Setting, device: str, scheme: Scheme) -> Curves:
-    """As ``measure``, but each stretch is read when the text ends with it, as when it is being written."""
+    """Like ``measure``, but each stretch is read at the end of a text, as during generation."""
     game = experiment.deal(s.rows, STRETCH * L, torch.Generator().manual_seed(77))
     game = experiment.Game(*(t.to(device) for t in game))
     curves: Curves = {name: [] for name in experiment.QUESTIONS}
@@ -212,8 +212,8 @@ def measure_growing(model: experiment.Reader, s: Setting, device: str, scheme: S
 
 
 def run(name: str, seed: int, s: Setting, device: str) -> dict[str, Curves]:
-    """scheme → curves: the trained scheme, and for RoPE also the ways to stretch it."""
-    # A module draws its first weights when it is made, so the seed comes before.
+    """Scheme → curves: the trained scheme, and for RoPE also the ways to stretch it."""
+    # A module draws its initial weights when it is created, so set the seed first.
     torch.manual_seed(seed)
     model, _ = experiment.train(TRAINED[name](), s.steps, seed=seed, device=device)
     found = {name: measure(model, s, device, length=L if name in ENDING else STRETCH * L)}
@@ -226,16 +226,16 @@ def run(name: str, seed: int, s: Setting, device: str) -> dict[str, Curves]:
 
 
 def run_longer(seed: int, s: Setting, device: str) -> dict[str, Curves]:
-    """scheme → curves: the one that had not settled, with more steps."""
+    """Scheme → curves: the scheme that had not settled, with more steps."""
     torch.manual_seed(seed)
     model, _ = experiment.train(TRAINED[UNSETTLED](), s.longer * s.steps, seed=seed, device=device)
     return {f"{UNSETTLED}, longer": measure(model, s, device)}
 
 
 def run_unclipped(name: str, seed: int, s: Setting, device: str) -> dict[str, Curves]:
-    """scheme → curves: tables with a row for each distance, then the same with other rows where training had none.
+    """Scheme → curves: tables with a row for each distance, then the same with random rows for untrained distances.
 
-    near, far: root mean square of the rows that training had and of those that it never had.
+    near, far: root mean square of the rows that training used and of those that it never used.
     """
     torch.manual_seed(seed)
     score = CLIPPED[name](STRETCH * L)
@@ -253,7 +253,7 @@ def run_unclipped(name: str, seed: int, s: Setting, device: str) -> dict[str, Cu
 
 
 def run_shorter(name: str, seed: int, s: Setting, device: str) -> dict[str, Curves]:
-    """scheme → curves along rows of 2L, trained on L/2."""
+    """Scheme → curves along rows of 2L, trained on L/2."""
     torch.manual_seed(seed)
     short, long = L // 2, STRETCH * L // 2
     model, _ = experiment.train(TRAINED[name](), s.steps, short, seed=seed, device=device)
@@ -264,7 +264,7 @@ def run_shorter(name: str, seed: int, s: Setting, device: str) -> dict[str, Curv
 
 
 def plan(s: Setting, schemes: Sequence[str], device: str) -> Iterator[tuple[str, str, Callable[[], dict[str, Curves]]]]:
-    """(part of the data, key of the row, how it is measured), in the order of measuring."""
+    """(part of the data, key of the row, function that measures it), in the order of measuring."""
     for seed, name in itertools.product(range(s.seeds), schemes):
         yield "schemes", f"{name}, seed {seed}", partial(run, name, seed, s, device)
     for seed, name in itertools.product(range(s.seeds), SHORTER):
@@ -311,16 +311,16 @@ def seeds(data: Data) -> int:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied besides the seed → number of values."""
+    """Quantity varied besides the seed → number of values."""
     longer = f"{UNSETTLED}, longer" in data["ablations"]
     clips = sum("every distance" in name for name in data["ablations"]) == len(CLIPPED)
     return {"trained length": 1 + bool(data["shorter"]), "steps": 1 + longer, "clipping distance": 1 + clips}
 
 
 def facts(data: Data) -> Facts:
-    """What texts tell: for each scheme both questions at the end of the trained rows and of the long ones.
+    """Numbers for texts: for each scheme, both questions at the end of the trained rows and of the long ones.
 
-    ``tested`` is text: a size such as 256 stands in a unit for other things, too.
+    ``tested`` is text, since a number such as 256 also means other things in a unit.
     """
     half = data["trained"] // 2
     return {
@@ -363,7 +363,8 @@ def _identifier(name):
 
 
 def _told(runs, at):
-    """Means, ranges, counts of right (95 % or more) in the last stretch of the trained length and in the very last."""
+    """Means, ranges and numbers of right runs (95 % or more): at the end of the trained length, at the very end, and
+    anywhere."""
     told = {"of": len(runs)} | {k: _over([r[k] for r in runs]) for k in ("near", "far") if k in runs[0]}
     for question in experiment.QUESTIONS:
         curves = [r[question] for r in runs]

@@ -1,4 +1,4 @@
-"""Records ``longer_text.json``: the language model on four times the text it was trained on, and what helps it.
+"""Records ``longer_text.json``: the language model on texts four times as long as in training, and what helps.
 
 ``python -m autograder.recording.experiments.longer_text [--device cuda]``; about ten minutes on one CPU core.
 """
@@ -27,9 +27,9 @@ PLAIN, TUNED = "as trained", ("as trained, tuned", "interpolated, tuned")
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """tuning: steps on long texts for the tuned models; tokens of held-out text.
+    """tuning: steps on long texts for the tuned models. tokens: of held-out text.
 
-    characters: of each text, from its beginning; None: all.
+    characters: used of each text, from its beginning; None: all.
     """
 
     tuning: int = 30
@@ -41,14 +41,14 @@ SIZES = {"small": Setting(), "large": Setting(tuning=200, tokens=65_536)}
 
 
 def changed(model: nn.Module, c: Config, **changes: object) -> nn.Module:
-    """A decoder of another configuration with the same weights."""
+    """A decoder with a changed configuration and the same weights."""
     other = Decoder({**c, **changes})
     other.load_state_dict(model.state_dict())
     return other.to(next(model.parameters()).device).eval()
 
 
 def yarn(model: nn.Module, c: Config, s: float, trained: int) -> nn.Module:
-    """YaRN's frequencies, as what has to be added to the model's own, and its temperature on queries and keys."""
+    """The model with YaRN's frequencies, applied as a difference to its own, and temperature on queries and keys."""
     D, base = c["head_dim"], c["base"]
     more = rope_scaling.yarn_frequencies(D, base, s, trained) - rope.rope_frequencies(D, base)
     temperature = rope_scaling.yarn_temperature(s)
@@ -58,7 +58,7 @@ def yarn(model: nn.Module, c: Config, s: float, trained: int) -> nn.Module:
 
 
 def cures(model: nn.Module, trained: int) -> dict[str, Callable[[], nn.Module]]:
-    """name → a copy of the model, changed without training so that it may read ``STRETCH`` times its length."""
+    """Name → a copy of the model, changed without training to read ``STRETCH`` times its length."""
     c = configuration()
     base = rope_scaling.ntk_base(c["base"], STRETCH, c["head_dim"])
     return {
@@ -71,7 +71,7 @@ def cures(model: nn.Module, trained: int) -> dict[str, Callable[[], nn.Module]]:
 
 
 def tuned(model: nn.Module, text: Tensor, length: int, steps: int) -> nn.Module:
-    """The model after ``steps`` more on stretches of ``length`` tokens, two at a time."""
+    """The model after ``steps`` more training steps on sequences of ``length`` tokens, two at a time."""
     device = next(model.parameters()).device
     generator, adam = Generator().manual_seed(0), training.optimizer(model, 1e-3)
     model.train()
@@ -112,23 +112,23 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
 
 
 def seeds(data: Data) -> int:
-    """Models that were measured: the shipped one and those of other seeds."""
+    """Number of measured models: the shipped one and those of other seeds."""
     return len(data["rows"])
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied besides the model → number of values."""
+    """Quantity varied besides the model → number of values."""
     plain = {TUNED[0], PLAIN} <= data["rows"][0]["along"].keys()
     return {"length read": len(data["rows"][0]["by_length"]), "further training": 1 + plain}
 
 
 def facts(data: Data) -> Facts:
-    """What the unit's text tells: the shipped model's loss by length, and per cure how long texts are read.
+    """Numbers for the unit's text: the shipped model's loss by length, and per cure its loss on long texts.
 
-    ``restart``: its loss on the same text in stretches of the trained length. ``whole``, ``end``: its loss on all of
-    the long stretches, and on their last tokens, as many as ``trained_end`` tells of. ``better``: of ``models``, those
-    whose last eighth the cure makes better by 0.1 nats or more. ``holds``: those whose whole loss is at most 0.05 above
-    their own ``restart``; ``breaks``: those whose loss without a cure is more than 0.1 above it.
+    ``restart``: its loss on the same text in sequences of the trained length. ``whole``, ``end``: its loss on all of
+    the long sequences, and on their last tokens (as many as for ``trained_end``). ``better``: how many of the
+    ``models`` improve by 0.1 nats or more in the last eighth with the cure. ``holds``: how many have a whole loss at
+    most 0.05 above their own ``restart``; ``breaks``: how many are more than 0.1 above it without a cure.
     """
     shipped = next(r for r in data["rows"] if r["model"] == SHIPPED)
     return {
@@ -155,7 +155,7 @@ def _whole(row, cure):
 
 
 def _restart(row):
-    """Loss on the same tokens, read in stretches of the trained length."""
+    """Loss on the same tokens, read in sequences of the trained length."""
     return row["by_length"][str(row["trained"])]
 
 

@@ -1,8 +1,8 @@
-"""Records ``lora.json``: a small trained model learns two other tasks by LoRA of several ranks, and by all weights.
+"""Records ``lora.json``: a small trained model learns two new tasks, with LoRA of several ranks and with all weights.
 
-``python -m autograder.recording.experiments.lora [--device cuda]``; about fifteen minutes on one CPU core. Two tasks
-and two rates are varied, and so is what is frozen: the same model untrained is the control that says what training
-gave. Some runs of the task that asks for a new skill were made five times as long, at the higher rate.
+``python -m autograder.recording.experiments.lora [--device cuda]``; about fifteen minutes on one CPU core. Varies two
+tasks, two rates, and the frozen model: the same model untrained is the control that shows what training contributed.
+Some runs of the task that needs a new skill are five times as long, at the higher rate.
 """
 
 import copy
@@ -25,12 +25,12 @@ from autograder.reference.lora import LoRALinear
 ABOUT = About(seconds=120)
 STARTS = ("trained", "random")
 FULL = 0  # instead of a rank: every weight is trained
-LACKED = "farther"  # the task that asks for a skill which the trained model does not have
+LACKED = "farther"  # the task that needs a skill which the trained model lacks
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Ranks, rates of LoRA and of full training, steps before and after, number of seeds."""
+    """Ranks, rates of LoRA and of full training, steps of adapting and before it, number of seeds, longer runs."""
 
     ranks: tuple[int, ...] = (*RANKS, FULL)
     rates: tuple[float, ...] = (3e-3, 1e-2)
@@ -46,7 +46,7 @@ SIZES = {"small": Setting(), "large": Setting(steps=600, before=600, seeds=3)}
 
 
 def layer(d_in: int, d_out: int, r: int, alpha: float) -> LoRALinear:
-    """The reference with the sizes in place of a layer, as the course's class is called."""
+    """The reference, built from sizes instead of a layer, with the call signature of the course's class."""
     return LoRALinear(nn.Linear(d_in, d_out), r, alpha)
 
 
@@ -56,7 +56,7 @@ def _given(seed, is_trained, steps, device):
 
 
 def measure(task: str, start: str, rank: int, rate: float, seed: int, steps: int, s: Setting, device: str) -> Row:
-    """One run on a copy of the given model, which is the same for every run of a seed."""
+    """One run on a copy of the given model, which is the same for all runs of a seed."""
     model = _given(seed, start == "trained", s.before, device)
     torch.manual_seed(100 + seed)
     model = adapted(model, layer, rank) if rank else copy.deepcopy(model)
@@ -74,8 +74,8 @@ def measure(task: str, start: str, rank: int, rate: float, seed: int, steps: int
 
 
 def facts(data: Data) -> Facts:
-    """``renamed.trained.r2.mean``, ``.lowest``, ``.highest``: accuracy at the better of the two rates; ``full`` too.
-    ``longer``: of the task that asks for a new skill, with more steps, at the higher rate."""
+    """``renamed.trained.r2.mean``, ``.lowest``, ``.highest``: accuracy at the better of the two rates; also ``full``.
+    ``longer``: the same for the task that needs a new skill, with more steps, at the higher rate."""
     found: Facts = {"seeds": seeds(data), "steps": data["setting"]["steps"]}
     for task, start in product(TASKS, STARTS):
         here = found.setdefault(task, {}).setdefault(start, {})
@@ -102,7 +102,7 @@ def best(data: Data, task: str, start: str, rank: int) -> list[float]:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """Name of a control → how many values of it were recorded."""
+    """Name of a control → number of recorded values."""
     count = lambda key: len({r[key] for r in data["rows"]})
     return {"what is frozen": count("start"), "task": count("task"), "rank": count("rank"), "rate": 2, "steps": 2}
 

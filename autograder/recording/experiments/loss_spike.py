@@ -1,7 +1,7 @@
 """Records ``assets/experiments/loss_spike.json``: a loss spike at a high learning rate, and what stops it.
 
 ``python -m autograder.recording.experiments.loss_spike [--device cuda] [--setting small]``; about two minutes on one
-CPU core. CUDA gets a deeper and longer setting by default. An interrupted run goes on where it stopped.
+CPU core. CUDA gets a deeper and longer setting by default. An interrupted run continues where it stopped.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ REMEDIES = experiment.remedies(
 
 
 def short(values: Iterable[float]) -> str:
-    """Three significant digits, as one string."""
+    """Formats values with three significant digits, as one string."""
     return " ".join(f"{v:.3g}" for v in values)
 
 
@@ -38,7 +38,7 @@ def measure(name: str, seed: int, setting: experiment.Setting, device: str) -> R
 
 
 def summary(rows: Sequence[Row]) -> Iterator[str]:
-    """Printed lines: per remedy, seed by seed, the worst loss after learning, the mean of the last 20, the scores."""
+    """Lines to print: per remedy, seed by seed, the worst loss after learning, the mean of the last 20, the scores."""
     for name in dict.fromkeys(r["remedy"] for r in rows):
         mine = [r for r in rows if r["remedy"] == name]
         losses = [[float(v) for v in r["loss"].split()] for r in mine]
@@ -49,17 +49,17 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def seeds(data: Data) -> int:
-    """Seeds of the remedy that has the fewest."""
+    """The smallest number of seeds of any remedy."""
     return fewest_seeds(data["rows"], "remedy")
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied besides the remedies → number of values."""
+    """Quantity varied besides the remedies → number of values."""
     return {"learning rate": len({"nothing", "a tenth of the rate"} & set(data["remedies"]))}
 
 
 def facts(data: Data) -> Facts:
-    """What the unit's text tells of the recorded runs."""
+    """Numbers for the unit's text about the recorded runs."""
     remedies = {name: _facts_of(data, name) for name in data["remedies"]}
     ends = {name: _ends(data, name) for name in data["remedies"]}
     first = _losses(data, "nothing")[0]

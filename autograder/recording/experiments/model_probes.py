@@ -1,7 +1,7 @@
-"""What a model of ``transformers`` does, told from its behavior: small random models, looked into with hooks.
+"""Finds properties of ``transformers``' models from their behavior: probes small random models with hooks.
 
-Everything works on a model with few layers and random weights in float64, so that a property shows exactly or not at
-all. Norms keep their first weights (1 and 0): probing them is the point.
+Everything works on a model with few layers and random weights in float64, so that a property holds exactly or not at
+all. Norms keep their initial weights (1 and 0), because they are what is probed.
 """
 
 import dataclasses
@@ -15,16 +15,16 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 R = TypeVar("R")
-Run = Callable[[nn.Module, Tensor], Any]  # of a model on token ids
+Run = Callable[[nn.Module, Tensor], Any]  # runs a model on token ids
 T, VOCAB = 7, 50
 NOT_SCALED = "1"
 
 
 @dataclasses.dataclass(frozen=True)
 class Places:
-    """Submodules of a block: what reads the attention's input, what writes the results of attention and of the FFN.
+    """Names of a block's submodules: the one that reads the attention's input, the output maps of attention and FFN.
 
-    heads: "separate" maps for q and k, "thirds" of one map, or one map with q, k and v of each head "interleaved".
+    heads: "separate" maps for q and k, "thirds" of one map, or one map with q, k and v "interleaved" by head.
     """
 
     attention_in: str = "self_attn.q_proj"
@@ -62,7 +62,7 @@ PLACES = {
 
 
 def places(model: nn.Module, block: Any) -> Places:
-    """Places of a model's class, with the index of a T5 block's last sublayer filled in."""
+    """The Places of a model's class, with the index of a T5 block's last sublayer filled in."""
     found = PLACES.get(type(model).__name__, Places())
     last = len(block.layer) - 1 if type(block).__name__ == "T5Block" else ""
     return dataclasses.replace(found, ffn_out=found.ffn_out.format(last=last))
@@ -74,19 +74,19 @@ def count(model: nn.Module) -> int:
 
 
 def stacks(model: nn.Module) -> dict[str, nn.ModuleList]:
-    """name → blocks of each stack of layers: the outermost module lists."""
+    """Name → blocks of each stack of layers: the outermost module lists."""
     lists = {n: m for n, m in model.named_modules() if isinstance(m, nn.ModuleList)}
     return {n: m for n, m in lists.items() if not any(n.startswith(f"{outer}.") for outer in lists)}
 
 
 def cross_attention_modules(model: nn.Module) -> int:
-    """Attention modules whose name says that they look at another stack."""
+    """Number of attention modules whose names say that they attend to a different stack."""
     words = ("encdecattention", "crossattention", "cross_attn", "encoder_attn")
     return sum(n.rsplit(".", 1)[-1].lower() in words for n, _ in model.named_modules())
 
 
 def position_scheme(model: nn.Module) -> str:
-    """How positions enter, as far as parameters and modules show it."""
+    """How positions enter the model, as far as the names of its modules show it."""
     names = " ".join(n for n, _ in model.named_modules()).lower()
     signs = {
         "relative_attention_bias": "learned bias per distance",
@@ -113,7 +113,7 @@ def randomized(model: nn.Module, seed: int = 0) -> nn.Module:
 
 
 def tokens(seed: int = 1) -> Tensor:
-    """Token ids (1, T), the special ones left out."""
+    """Token ids (1, T) without special tokens."""
     return torch.randint(5, VOCAB, (1, T), generator=torch.Generator().manual_seed(seed))
 
 
@@ -130,7 +130,7 @@ def call(model: Any, ids: Tensor, **options: Any) -> Any:
 
 
 def main_stack(model: nn.Module) -> nn.ModuleList:
-    """The stack that reads the ids in ``call``: the last one, and CLIP's text encoder."""
+    """The stack that reads the ids in ``call``: CLIP's text encoder, otherwise the last stack."""
     found = stacks(model)
     return found.get("text_model.encoder.layers") or list(found.values())[-1]
 
@@ -147,7 +147,7 @@ def through(model: nn.Module, block: nn.Module, ids: Tensor | None = None, run: 
 
 
 def sees_future(model: nn.Module, block: nn.Module, run: Run | None = None) -> bool:
-    """Whether another last token changes what the stack gives for the first position."""
+    """Whether a change of the last token changes the stack's output at the first position."""
     ids = tokens()
     other = ids.clone()
     other[0, -1] = 5 + (other[0, -1] - 4) % (VOCAB - 5)
@@ -169,7 +169,7 @@ def edit(module: nn.Module, change: Callable[[Tensor], Tensor], before: bool = F
 
 
 def with_edits(function: Callable[[], R], *edits: Any) -> R:
-    """``function()`` while these edits are in place."""
+    """Calls ``function()`` with these edits active."""
     handles = [edit(*e) for e in edits]
     try:
         return function()
@@ -179,11 +179,11 @@ def with_edits(function: Callable[[], R], *edits: Any) -> R:
 
 
 def norm_placement(model: nn.Module, block: nn.Module, run: Run | None = None) -> str:
-    """Where a block normalizes: "post", "pre", "inside" (the sublayer's result only) or "pre+post" (both of these).
+    """Where a block normalizes: "post", "pre", "inside" (only the sublayer's result) or "pre+post" (both).
 
-    Three questions to the block. Are its sublayers silent, is the stream that passes it still normalized? Is the
-    stream ten times as large, does the attention read the same? Does the attention write ten times as much, is the
-    same added to the stream?
+    Asks three questions. If the sublayers output zeros, does the block still normalize the stream? If the stream is ten
+    times as large, does the attention's input stay the same? If the attention's output is ten times as large, does the
+    contribution to the stream stay the same?
     """
     at = places(model, block)
     reads, writes = (block.get_submodule(n) for n in (at.attention_in, at.attention_out))
@@ -222,14 +222,14 @@ def norm_placement(model: nn.Module, block: nn.Module, run: Run | None = None) -
 
 
 def norm_kind(block: nn.Module) -> str:
-    """ "LayerNorm" where adding a constant to all entries changes nothing, "RMSNorm" where it does."""
+    """ "LayerNorm" if adding a constant to all entries changes nothing, else "RMSNorm"."""
     norm = next(m for _, m in block.named_modules() if "norm" in type(m).__name__.lower())
     x = torch.randn(3, norm.weight.numel(), dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     return "LayerNorm" if (norm(x + 5) - norm(x)).abs().max() < 1e-4 else "RMSNorm"
 
 
 def scores(model: nn.Module, block: nn.Module, ids: Tensor) -> tuple[Tensor, Tensor, int]:
-    """(q·k of the first block without any factor, log of its attention weights), each (H, T, T)."""
+    """(q·k of the first block without any factor, log of its attention weights, head dim); tensors are (H, T, T)."""
     at = places(model, block)
     found: dict[str, Tensor] = {}
     handles = [
@@ -238,7 +238,7 @@ def scores(model: nn.Module, block: nn.Module, ids: Tensor) -> tuple[Tensor, Ten
         )
         for n in {at.attention_in, at.key}
     ]
-    # All positions 0: rotary models turn nothing.
+    # All positions 0, so that rotary models rotate nothing.
     still = {"position_ids": torch.zeros_like(ids)} if "rotary" in position_scheme(model) else {}
     with torch.no_grad():
         result = call(model, ids, output_attentions=True, **still)
@@ -257,16 +257,16 @@ def scores(model: nn.Module, block: nn.Module, ids: Tensor) -> tuple[Tensor, Ten
 
 
 def centered(x: Tensor, seen: Tensor) -> Tensor:
-    """Rows of x (H, T, T) less their mean over the seen pairs; 0 elsewhere: what a softmax leaves of them."""
+    """Rows of x (H, T, T) minus their mean over the seen pairs, 0 elsewhere: the part that affects a softmax."""
     x = torch.where(seen, x, 0.0)
     return torch.where(seen, x - x.sum(-1, keepdim=True) / seen.sum(-1, keepdim=True), 0.0)
 
 
 def score_factor(model: nn.Module, block: nn.Module) -> tuple[str, Tensor, Tensor]:
-    """(the factor before q·k: "1/√d", "1/√(3d)" or "1", the bias (H, T, T) that is added to the scaled scores).
+    """(the factor of q·k: "1/√d", "1/√(3d)" or "1"; the bias (H, T, T) added to the scaled scores; the seen pairs).
 
-    Two inputs have the same bias: the difference of their log weights is the factor times that of their q·k, up to a
-    constant per row. The bias is returned with its rows centered. Raises ValueError where no factor fits.
+    Two inputs have the same bias, so the difference of their log weights is the factor times the difference of their
+    q·k, up to a constant per row. The bias is returned with centered rows. Raises ValueError if no factor fits.
     """
     for name, parameter in block.named_parameters():  # DeBERTa's positions depend on the input: leave q·k alone
         if ".pos_" in name:
@@ -283,7 +283,7 @@ def score_factor(model: nn.Module, block: nn.Module) -> tuple[str, Tensor, Tenso
 
 
 def own_bias(model: nn.Module, block: Any, heads: int) -> Tensor:
-    """What the model's own bias adds to its scores, times 1: T5's table or ALiBi's slopes, (H, T, T)."""
+    """The bias that the model adds to its scores, unscaled: from T5's table or ALiBi's slopes, (H, T, T)."""
     if type(block).__name__ == "T5Block":
         return block.layer[0].SelfAttention.compute_bias(T, T)[0].detach().double()
     slopes = torch.tensor([2 ** (-8 * (h + 1) / heads) for h in range(heads)], dtype=torch.float64)
@@ -291,12 +291,12 @@ def own_bias(model: nn.Module, block: Any, heads: int) -> Tensor:
 
 
 def encode(model: nn.Module, ids: Tensor) -> Any:
-    """T5's encoder reads the ids (``call`` gives them to its decoder)."""
+    """Runs T5 with the ids in its encoder (``call`` feeds them to its decoder)."""
     return model(input_ids=ids, decoder_input_ids=tokens(2))
 
 
 def text_depends_on_image(model: Any) -> bool:
-    """Whether CLIP's text embedding changes with the image that is given beside it."""
+    """Whether CLIP's text embedding depends on the image passed with it."""
     size = model.config.vision_config.image_size
     generator = torch.Generator().manual_seed(6)
     with torch.no_grad():
@@ -310,7 +310,7 @@ def text_depends_on_image(model: Any) -> bool:
 
 
 def swiglu_factors(model: Any) -> dict[str, float]:
-    """How far LlamaMLP is from down(β · silu(gate) * up), relative to its largest entry, for three β."""
+    """Distance of LlamaMLP from down(β · silu(gate) * up), relative to its largest entry, for three β."""
     mlp = model.model.layers[0].mlp
     x = torch.randn(T, mlp.gate_proj.in_features, dtype=torch.float64, generator=torch.Generator().manual_seed(7))
     with torch.no_grad():

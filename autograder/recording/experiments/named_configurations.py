@@ -1,6 +1,6 @@
 """Published configurations of named models, each with the published number of parameters and its source.
 
-Sizes are those of the paper named, or of the configuration file that the authors published with the weights; keys are
+Sizes come from the named paper, or from the configuration file that the authors published with the weights; keys are
 those of ``transformers``' configuration classes.
 """
 
@@ -15,10 +15,11 @@ TOKENS = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 
 @dataclasses.dataclass(frozen=True)
 class Named:
-    """One model. tiny: changes that make it small and keep its flags; alternatives: name → changes to count with.
+    """One model. tiny: changes that make it small but keep its flags; alternatives: name → changes for another count.
 
-    parts: name → function of the full model (on meta) that counts something more. compared: the count that the
-    published number counts. score: whether the factor of its scores can be measured from projections and weights.
+    parts: name → function of the full model (on meta) that counts something else. compared: name of the count that
+    corresponds to the published number. score: whether the factor of its scores can be measured from projections and
+    weights.
     """
 
     published: int
@@ -53,7 +54,7 @@ OPT_TINY = {
 
 
 def gpt2(published: int, source: str, width: int, layers: int, heads: int, wide: int, positions: int = 1024) -> Named:
-    """GPT-2's class at these sizes; ``wide``: the FFN width that a claim takes for the hidden size."""
+    """GPT-2's class at these sizes; ``wide``: the FFN width, which a claim mistakes for the hidden size."""
     config = {"vocab_size": 50257, "n_positions": positions, "n_embd": width, "n_layer": layers, "n_head": heads}
     return Named(published, source, "GPT2LMHeadModel", config, GPT_TINY, {f"with_hidden_size_{wide}": {"n_embd": wide}})
 
@@ -103,7 +104,7 @@ def llama(
     model: str = "LlamaForCausalLM",
     **more: Any,
 ) -> Named:
-    """A model with LLaMA's keys; counted with as many key-value heads as heads, and with 8, where it has neither."""
+    """A model with LLaMA's keys; also counted with 8 key-value heads and with as many as heads, if these differ."""
     config = {
         "vocab_size": vocab,
         "hidden_size": width,
@@ -142,7 +143,7 @@ BERT_TINY = {
     "max_position_embeddings": 16,
     "pad_token_id": 0,
 }
-# c2p and p2c: the terms that a base model was trained with; positions enter nowhere else.
+# c2p and p2c: the terms with which the base model was trained; positions enter nowhere else.
 DEBERTA = {
     **BERT,
     "vocab_size": 50265,
@@ -256,7 +257,7 @@ PALM = {
 
 
 def t5(published: int, width: int, d_ff: int, layers: int, heads: int) -> Named:
-    """A released T5 of the first version: two stacks of these sizes, 32 buckets."""
+    """A released T5 model of the first version: two stacks of these sizes, 32 buckets."""
     config = {
         "vocab_size": 32128,
         "d_model": width,
@@ -282,7 +283,7 @@ def t5(published: int, width: int, d_ff: int, layers: int, heads: int) -> Named:
 
 
 def routing_biases(model: nn.Module) -> int:
-    """Parameters and the biases of the router, which are corrected and not trained: buffers in transformers."""
+    """Parameters plus the router's biases, which are adjusted instead of trained and are buffers in transformers."""
     biases = {n: b for n, b in model.named_buffers() if n.endswith("e_score_correction_bias")}
     return sum_of(model) + sum(b.numel() for b in biases.values())
 
@@ -297,7 +298,7 @@ GEMMA2: dict[str, Any] = {
 }
 
 MODELS = {
-    # The paper of GPT names no count; GPT-2's calls its smallest size, 117M, "equivalent to the original GPT".
+    # GPT's paper gives no count; GPT-2's calls its smallest size, 117M, "equivalent to the original GPT".
     "gpt1": Named(
         117_000_000,
         "Radford et al. 2019, table 2",
@@ -330,7 +331,7 @@ MODELS = {
         config={"sliding_window": 4096},
     ),
     "olmo2-7b": llama(7_000_000_000, "arXiv 2501.00656", vocab=100352, context=4096, base=500000.0, eps=1e-6, **OLMO2),
-    # Table 2: 917,962,752 in the embedding of 256,128 words, 8,324,201,984 elsewhere. The file has 256,000 words.
+    # Table 2: 917,962,752 in the embedding of 256,128 tokens, 8,324,201,984 elsewhere. The file has 256,000 tokens.
     "gemma2-9b": llama(
         9_242_164_736,
         "arXiv 2408.00118, table 2",

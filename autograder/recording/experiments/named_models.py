@@ -1,9 +1,9 @@
-"""Records ``named_models.json``: what named models' own configurations say, by ``transformers``' own classes.
+"""Records ``named_models.json``: properties of named models, from their configurations and ``transformers``' classes.
 
 ``python -m autograder.recording.experiments.named_models``; under a minute on one CPU core, nothing is downloaded.
-Parameters are counted at the published sizes on the meta device, which holds shapes and no numbers. Behavior is probed
+Parameters are counted at the published sizes on the meta device, which holds shapes but no numbers. Behavior is probed
 on the same class with the same flags, few layers and random weights (``model_probes.py``). The bytes are the same on
-every machine: only whole numbers, words and rounded ratios are written, no date and no processor.
+every machine: the file holds only integers, words and rounded ratios, no date and no processor.
 """
 
 import json
@@ -26,7 +26,7 @@ NAME = "named_models"
 
 
 def missing() -> str | None:
-    """The name of the package that is missing here, or None."""
+    """The name of the missing package, or None."""
     try:
         import transformers  # noqa: F401
     except ModuleNotFoundError as error:
@@ -52,7 +52,7 @@ def counted(entry: Named, model: nn.Module) -> dict[str, int]:
 
 
 def sizes(entry: Named, model: Any) -> Facts:
-    """What the published configuration says, read off the modules of the full model where they show it."""
+    """Sizes in the published configuration, read from the full model's modules where possible."""
     stack, config = probes.main_stack(model), getattr(model.config, "text_config", model.config)
     at, heads = probes.places(model, stack[0]), config.num_attention_heads
     d_ff, d_model = sorted(stack[0].get_submodule(at.ffn_out).get_parameter("weight").shape, reverse=True)
@@ -77,14 +77,14 @@ def sizes(entry: Named, model: Any) -> Facts:
 
 
 def stack_counts(model: nn.Module) -> dict[str, int]:
-    """How many stacks are encoders and decoders. The class calls them so, or has one only, that of a decoder."""
+    """Numbers of encoder and decoder stacks. Stacks without "encoder" in their names are decoders."""
     names = probes.stacks(model)
     encoders = sum("encoder" in name for name in names)
     return {"encoder_stacks": encoders, "decoder_stacks": len(names) - encoders}
 
 
 def behavior(entry: Named) -> Facts:
-    """What the small model does."""
+    """Facts from probing the small model."""
     model = probes.randomized(build(entry, entry.tiny, "cpu"))
     stack = probes.main_stack(model)
     facts = {
@@ -110,12 +110,12 @@ def behavior(entry: Named) -> Facts:
 
 
 def off_percent(count: int, published: int) -> float:
-    """By how many percent the count is above the published number."""
+    """Percentage by which the count exceeds the published number."""
     return round(100 * (count / published - 1), 2) + 0.0  # no -0.0
 
 
 def palm() -> Facts:
-    """PaLM has no class: its matrices summed up from the published sizes (tied embeddings, no biases)."""
+    """PaLM has no class, so sums up its matrices from the published sizes (tied embeddings, no biases)."""
     c = PALM
     query = output = c["d_model"] * c["heads"] * c["d_head"]
     shared_key_value = 2 * c["d_model"] * c["kv_heads"] * c["d_head"]
@@ -153,7 +153,7 @@ def record(names: Container[str] | None = None) -> Data:
     import transformers
 
     torch.set_num_threads(1)
-    transformers.logging.set_verbosity_error()  # it warns of token ids that a small vocabulary lacks
+    transformers.logging.set_verbosity_error()  # it warns about token ids outside a small vocabulary
     made = {
         "command": f"python -m autograder.recording.experiments.{NAME}",
         "dtype": "float64",
@@ -171,7 +171,7 @@ def contents(data: Data) -> bytes:
 
 
 def facts(data: Data) -> Facts:
-    """model → its numbers and words, flat, by names that an identifier may have: ``bert_base.counted``."""
+    """Model → its facts, flat, under names that are valid identifiers: ``bert_base.counted``."""
     key = lambda name: name.replace("-", "_").replace(".", "_")
     flat = lambda entry: {
         k: v for k, v in {**entry, **entry.get("probe", {})}.items() if k not in ("probe", "configuration")
@@ -180,7 +180,7 @@ def facts(data: Data) -> Facts:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line: takes every experiment's options, of which only --out matters; there is one size."""
+    """Command line: accepts the options of all experiments, but only --out matters; there is one size."""
     options = arguments(__doc__).parse_args([*(sys.argv[1:] if argv is None else argv), "--setting", "small"])
     options.out.mkdir(parents=True, exist_ok=True)
     files.replace(options.out / f"{NAME}.json", contents(record()))

@@ -1,7 +1,7 @@
-"""Records ``norm_bandwidth.json``: norms beside a copy and a matrix product, over sizes: time and bytes.
+"""Records ``norm_bandwidth.json``: time and bytes of norms over sizes, compared with a copy and a matrix product.
 
 ``python -m autograder.recording.experiments.norm_bandwidth [--device cuda]``. The two norms are the plain formulas,
-one torch operation after the other, as a learner writes them; torch's own LayerNorm is one kernel.
+one torch operation after the other, as a learner writes them; torch's own LayerNorm is a single kernel.
 """
 
 import ctypes
@@ -25,8 +25,8 @@ ABOUT = About(seconds=40, alone=True)
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """sizes: (tokens, d_model). rounds: other programs share the memory, so the best of several is nearest to what the
-    machine can do."""
+    """sizes: (tokens, d_model). rounds: since other programs share the memory, the best of several rounds is closest to
+    the machine's limit."""
 
     sizes: tuple[tuple[int, int], ...] = ((64, 1024), (256, 1024), (1024, 1024), (2048, 1024), (4096, 1024))
     dtypes: tuple[str, ...] = ("float32",)
@@ -42,13 +42,13 @@ SIZES = {
 
 
 def plain_layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    """Operation by operation."""
+    """LayerNorm, operation by operation."""
     centered = x - x.mean(-1, keepdim=True)
     return centered / torch.sqrt(centered.pow(2).mean(-1, keepdim=True) + eps) * weight + bias
 
 
 def plain_rms_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-6) -> Tensor:
-    """Operation by operation; the bias is not used."""
+    """RMSNorm, operation by operation; the bias is not used."""
     return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight
 
 
@@ -60,7 +60,7 @@ NORMS = {
 
 
 def keep_memory() -> None:
-    """Tells glibc to keep freed memory: otherwise each large result costs page faults, and they would be measured."""
+    """Tells glibc to keep freed memory: otherwise each large result causes page faults, which would be measured too."""
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         for parameter, value in ((-3, 1 << 30), (-1, 1 << 30)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
@@ -68,7 +68,7 @@ def keep_memory() -> None:
 
 
 def bytes_per_entry(d: int, dtype: torch.dtype, device: str) -> dict[str, float]:
-    """name → bytes that the operations of each norm move per entry of x, counted on 64 rows.
+    """Name → bytes that the operations of each norm move per entry of x, counted on 64 rows.
 
     Counted on the device: torch's RMSNorm is one operation on some devices and several on others.
     """
@@ -94,7 +94,7 @@ def row(tokens: int, d: int, dtype: torch.dtype, rounds: int, device: str) -> Ro
 
 
 def report(rows: Sequence[Row]) -> Iterator[str]:
-    """Printed lines: at the largest size of each dtype, time and bytes beside the copy's."""
+    """Lines to print: at the largest size of each dtype, time and bytes compared with the copy."""
     for r in {r["dtype"]: r for r in rows}.values():
         copy = r["ns_per_entry"]["copy"]
         for name, size in r["bytes_per_entry"].items():
@@ -107,7 +107,7 @@ def report(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def facts(data: Data) -> Facts:
-    """What the unit's text tells of the recorded times: shares of the time at 1,024 tokens in float32."""
+    """Numbers for the unit's text from the recorded times: shares of the time at 1,024 tokens in float32."""
     row = next(r for r in data["rows"] if r["tokens"] == 1024 and r["dtype"] == "float32")
     at, steps = row["ns_per_entry"], (("LayerNorm by steps", 7, 12), ("RMSNorm by steps", 4, 7))
     per_operation, per_pass = at["matrix product"] / (2 * row["d"]), at["copy"] / 2

@@ -61,7 +61,7 @@ RATES = ("low", "high")
 
 
 def told(rows: Sequence[Row]) -> Facts:
-    """What sentences tell of some runs: their last losses, how many have learned, how many know nothing."""
+    """Numbers for sentences about some runs: their last losses, how many have learned, how many know nothing."""
     last = [float(r["losses"].split()[-1]) for r in rows]
     return {
         "min": min(last),
@@ -74,7 +74,7 @@ def told(rows: Sequence[Row]) -> Facts:
 
 
 def facts(data: Data) -> Facts:
-    """Numbers for sentences: ``with`` and ``without`` residuals, by depth (``d6``), all rates together and each."""
+    """Numbers for sentences: ``with`` and ``without`` residuals, by depth (``d6``), for all rates together and each."""
     peaks = sorted({r["peak"] for r in data["rows"]})
     found = {"steps": data["steps"], "seeds": seeds(data), "rates": len(peaks)}
     for name, on in (("with", True), ("without", False)):
@@ -86,7 +86,7 @@ def facts(data: Data) -> Facts:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied, and how many values each has; the length of the training is read off each curve."""
+    """Varied quantity → number of values; the length of training varies along each curve."""
     return {
         "learning rate": len({r["peak"] for r in data["rows"]}),
         "depth": len({r["depth"] for r in data["rows"]}),
@@ -95,7 +95,7 @@ def controls(data: Data) -> dict[str, int]:
 
 
 def seeds(data: Data) -> int:
-    """Seeds of the setting that has fewest."""
+    """The smallest number of seeds of any setting."""
     return fewest_seeds(data["rows"], "residual", "depth", "peak")
 
 

@@ -1,4 +1,4 @@
-"""Long measurements that survive an interruption: each row is kept as soon as it is there."""
+"""Long measurements that survive an interruption: each row is saved as soon as it is measured."""
 
 import argparse
 import json
@@ -12,15 +12,15 @@ from anatomy.system import files
 
 from autograder.recording.references import device_facts
 
-OUT_OF_TIME = 75  # exit status: stopped in good order, the next call goes on
+OUT_OF_TIME = 75  # exit status: stopped cleanly, the next call continues
 
 
 class Rows:
     """Rows of one experiment, measured one after the other; ``<out>/<name>.partial`` holds those done so far.
 
-    Rows are taken up again only if device, torch and ``setting`` are the same: a table whose rows come from two
-    machines would be labeled wrongly. ``total`` is for the progress that is printed. With ``options.minutes``, the
-    process ends with status 75 before a row that would probably not fit.
+    Saved rows are reused only if device, torch and ``setting`` are the same: a table with rows from two machines would
+    be labeled wrongly. ``total`` is used for the printed progress. With ``options.minutes``, the process exits with
+    status 75 before a row that would probably not finish in time.
     """
 
     def __init__(self, name: str, options: argparse.Namespace, setting: object, total: int):
@@ -42,11 +42,11 @@ class Rows:
                 options.seconds += seconds
                 kept.append(line)
             print(f"{len(self.rows)} of {total} rows are there already: {self.path.name}", flush=True)
-        # Written anew, so that a line cut off at the end does not spoil the next one.
+        # Rewrite the file, so that a truncated last line does not spoil the next one.
         files.replace(self.path, ("\n".join([head, *kept]) + "\n").encode())
 
     def row(self, key: str, measure: Callable[[], Any]) -> Any:
-        """The row of ``key`` (text): kept from before, or ``measure()``, a JSON-ready value."""
+        """The row of ``key`` (text): the saved one, or the result of ``measure()``, a JSON-ready value."""
         self.done += 1
         if key not in self.rows:
             self._stop_in_time()
@@ -64,7 +64,7 @@ class Rows:
     def _stop_in_time(self):
         if getattr(self.options, "minutes", None) is None:
             return
-        # Rows differ in length; the last one is nearest in size to the next.
+        # Rows differ in duration; the last one is the best estimate for the next.
         left = 60 * self.options.minutes - (time.monotonic() - self.start)
         if left < (1.5 * self.fresh[-1] if self.fresh else 0):
             print(
@@ -74,5 +74,5 @@ class Rows:
             sys.exit(OUT_OF_TIME)
 
     def finish(self) -> None:
-        """To be called when the experiment's file is written."""
+        """Removes the partial file; call it after the experiment's file is written."""
         self.path.unlink()

@@ -1,10 +1,10 @@
-"""Records ``roofline.json``: what prefill and decoding wait for, and decode speed by KV heads.
+"""Records ``roofline.json``: the bottlenecks of prefill and decoding, and decode speed by KV heads.
 
-``python -m autograder.recording.experiments.roofline [--device cuda]``; about two minutes on one CPU core. Three things
-are measured. The machine: bytes per second of a large copy (read + write) and of a sum (read), FLOP per second of a
+``python -m autograder.recording.experiments.roofline [--device cuda]``; about two minutes on one CPU core. Measures
+three things. The machine: bytes per second of a large copy (read + write) and of a sum (read), FLOP per second of a
 large matrix product. A LLaMA layer in prefill and in decoding, against its arithmetic intensity. Decoding one token
-per user on a full cache, for MHA, GQA, MQA and MLA over contexts: the attention alone, whose limit is to read the
-cache once, and the whole layer. An interrupted run goes on where it stopped.
+per user with a full cache, for MHA, GQA, MQA and MLA over contexts: the attention alone, which has to read the cache
+at least once, and the whole layer. An interrupted run continues where it stopped.
 """
 
 import dataclasses
@@ -76,11 +76,11 @@ LARGE = Setting(
 )
 
 
-TARGET = 0.8  # of the copy's bytes per second: what reading a long cache should reach on a GPU
+TARGET = 0.8  # of the copy's bytes per second, which reading a long cache should reach on a GPU
 
 
 class FullCache:
-    """A cache whose last place is written again and again, so that the same step can be timed many times."""
+    """A cache whose last place is overwritten each time, so that the same step can be timed many times."""
 
     def __init__(self, keys: Tensor, values: Tensor):
         self.keys, self.values = keys, values
@@ -99,7 +99,7 @@ class DecodingLatentAttention(LatentAttention):
 
 
 def kinds(s: Setting) -> dict[str, tuple[int, int]]:
-    """name → (key-value heads, numbers cached per token)."""
+    """Name → (key-value heads, numbers cached per token)."""
     groups = {"MHA": s.heads, "GQA": s.groups, "MQA": 1}
     return {**{n: (G, 2 * G * s.head_dim) for n, G in groups.items()}, "MLA": (1, s.latent + s.rotary)}
 
@@ -133,7 +133,7 @@ def layer(kind: str, s: Setting) -> PreLN:
 
 
 def roofline_row(phase: str, B: int, T: int, S: int, s: Setting, device: str, dtype: torch.dtype) -> Row:
-    """One GQA layer on T new tokens per user, S keys each."""
+    """One GQA layer on T new tokens per user, with S keys each."""
     block = layer("GQA", s).to(device, dtype)
     x = torch.randn(B, T, s.d_model, device=device, dtype=dtype)
     positions = torch.arange(S - T, S, device=device)
@@ -147,7 +147,7 @@ def roofline_row(phase: str, B: int, T: int, S: int, s: Setting, device: str, dt
 def attention_calls(
     kind: str, S: int, s: Setting, device: str, dtype: torch.dtype
 ) -> tuple[dict[str, Callable[[], Tensor]], int]:
-    """name → a call that decodes one token per user with the attention alone; and the cache's size in bytes."""
+    """(name → a call that decodes one token per user with the attention alone, the cache's size in bytes)."""
     G, numbers = kinds(s)[kind]
     n, scale = s.heads // G, None
     if kind == "MLA":
@@ -159,21 +159,21 @@ def attention_calls(
         k, v = torch.randn(2, s.users, G, S, s.head_dim, device=device, dtype=dtype)
         q = torch.randn(s.users, s.heads, 1, s.head_dim, device=device, dtype=dtype)
         calls = {"reference": lambda: grouped_attention(q, k, v)}
-    # All query heads of a group read the same keys, so they can stand where queries of one head stand: no mask.
+    # All query heads of a group read the same keys, so they can be passed as several queries of one head: no mask.
     folded = q.reshape(s.users, G, n, -1)
     calls["SDPA"] = lambda: F.scaled_dot_product_attention(folded, k, v, scale=scale)
     if device.startswith("cuda"):
         flex = compiled_flex()
         calls["FlexAttention"] = lambda: flex(folded, k, v, scale=scale)
         if kind == "MLA":
-            # Tiles of 576 numbers per key fill the chip's shared memory: at the usual size they may not fit.
+            # Tiles of 576 numbers per key may exceed the chip's shared memory at the usual tile size.
             tiles, small = compiled_flex(), {"BLOCK_N": 16, "num_stages": 1}
             calls["FlexAttention, small tiles"] = lambda: tiles(folded, k, v, scale=scale, kernel_options=small)
     return calls, s.users * S * numbers * dtype.itemsize
 
 
 def attention_row(kind: str, S: int, s: Setting, device: str, dtype: torch.dtype) -> Row:
-    """Seconds of each way to attend; a way that this device's kernels do not know is left out, and said so."""
+    """Seconds of each way to attend; a way that this device's kernels do not support is left out with a message."""
     calls, size = attention_calls(kind, S, s, device, dtype)
     seconds = {}
     for name, call in calls.items():
@@ -204,7 +204,7 @@ def layer_row(kind: str, S: int, s: Setting, device: str, dtype: torch.dtype) ->
 
 
 def report(data: Data, s: Setting) -> Iterator[str]:
-    """Printed lines: each measurement beside its limit."""
+    """Lines to print: each measurement compared with its limit."""
     found = data["machine"]
     yield (
         f"copy {found['copy'] / 1e9:.1f} GB/s, read {found['read'] / 1e9:.1f} GB/s, {found['flops'] / 1e9:.0f} GFLOP/s"
@@ -251,7 +251,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
 
 
 def json_ready(setting: Setting) -> dict[str, Any]:
-    """A dataclass as a dict without tuples, as JSON gives it back."""
+    """A dataclass as a dict with lists instead of tuples, as JSON returns it."""
     return {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(setting).items()}
 
 

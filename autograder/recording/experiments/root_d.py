@@ -44,24 +44,24 @@ def measure(head_dim: int, rate: float, way: str, seed: int, s: Setting, device:
 
 
 def values(data: Data, what: str, **where: Any) -> list[float]:
-    """``what`` of all rows with these values, in the order of the seeds."""
+    """``what`` of all rows that match ``where``, in the order of the seeds."""
     rows = [r for r in data["rows"] if all(r[k] == v for k, v in where.items())]
     return [r[what] for r in sorted(rows, key=lambda r: r["seed"])]
 
 
 def compare(data: Data, head_dim: int, rate: float, way: str) -> dict[str, float]:
-    """A way's loss minus the divided one's, seed by seed: in how many it is larger, mean and standard error."""
+    """A way's loss minus that of "divided", seed by seed: number of larger losses, mean and standard error."""
     find = lambda way: values(data, "loss", head_dim=head_dim, rate=rate, way=way)
     gaps = [a - b for a, b in zip(find(way), find("divided"), strict=True)]
     return {"worse": sum(g > 0 for g in gaps), **paired(gaps)}
 
 
 def facts(data: Data) -> Facts:
-    """What the text tells: spread of the fresh scores, mean accuracy of each setting, pairs of losses.
+    """Numbers for the text: spread of the fresh scores, mean accuracy of each setting, pairs of losses.
 
     ``not_divided.worse`` of ``not_divided.of``: pairs of runs in which that way ends with a larger loss than the
     divided one; ``clear`` of ``settings``: head dims and rates at which the mean difference is more than two standard
-    errors. ``rate0`` is the smallest learning rate; ``fast`` are the pairs at the largest.
+    errors. ``rate0`` is the smallest learning rate; ``fast`` counts the pairs at the largest.
     """
     dims, rates = (sorted({r[k] for r in data["rows"]}) for k in ("head_dim", "rate"))
     found = {"steps": data["steps"], "seeds": seeds(data), "comparisons": 2 * len(dims) * len(rates)}
@@ -94,7 +94,7 @@ def _mean(numbers):
 
 
 def controls(data: Data) -> dict[str, int]:
-    """Name of a control → how many values of it were recorded."""
+    """Name of a control → number of recorded values."""
     count = lambda key: len({r[key] for r in data["rows"]})
     return {"learning rate": count("rate"), "head dim": count("head_dim"), "start": count("way")}
 

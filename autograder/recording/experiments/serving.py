@@ -1,7 +1,7 @@
 """Records ``serving.json``: decoding steps of a whole model, predicted from bytes and FLOPs, and measured.
 
-``python -m autograder.recording.experiments.serving [--device cuda]``; about a minute on one CPU core. The machine is
-measured first, then steps over batch and context; last a model so small that neither bytes nor FLOPs rule.
+``python -m autograder.recording.experiments.serving [--device cuda]``; about a minute on one CPU core. Measures the
+machine first, then steps over batch and context; last a model so small that neither bytes nor FLOPs dominate.
 """
 
 import dataclasses
@@ -21,14 +21,14 @@ ABOUT = About(seconds=60, alone=True)
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Widths and layers of the model and of the tiny one, users, cached tokens, side of the measured product."""
+    """Widths and layers of the model and the tiny one, users, cached tokens, size of the measured matrix product."""
 
     d_model: int = 1024
     layers: int = 4
     tiny: int = 64
     users: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     contexts: tuple[int, ...] = (1, 512, 2048)
-    most: int = 32_768  # users · tokens, so that the caches find room
+    most: int = 32_768  # users · tokens, so that the caches fit in memory
     square: int = 1024
     repeats: int = 7
     dtype: str = "float32"
@@ -51,7 +51,7 @@ SIZES = {
 
 
 def predict(model: dict[str, int], users: int, tokens: int, bandwidth: float, peak: float, itemsize: int) -> float:
-    """The reference, called as a learner's step_seconds is."""
+    """The reference with the signature of a learner's step_seconds."""
     return step_seconds(Served(**model), users, tokens, bandwidth, peak, itemsize)
 
 
@@ -78,7 +78,7 @@ def facts(data: Data) -> Facts:
     }
     first = {r["users"]: r for r in large["steps"] if r["tokens"] == 1}
     most = max(first)
-    # A step for more users takes no less work: what one user took longer was noise.
+    # A step for more users needs at least as much work, so a longer time for fewer users is noise.
     quickest = min(r["measured"] for r in tiny["steps"])
     return {
         "weights": large["sizes"]["weights"],

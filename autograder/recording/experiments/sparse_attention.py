@@ -1,11 +1,11 @@
 """Records ``sparse_attention.json``: time and memory of a sliding window, dense and sparse.
 
 ``python -m autograder.recording.experiments.sparse_attention [--device cuda]``; about a minute on one CPU core. Four
-ways compute the same thing, causal attention over the last w keys. Beside them stand whole blocks of w keys (the own
-one and the one before), full causal attention, and attention without any mask: plain, or by the built-in kernel, which
-does the same arithmetic and moves fewer bytes. A mask saves nothing by itself: dense ways score T² pairs.
-FlexAttention, whose compiled kernel skips blocks, runs on CUDA only and is left out elsewhere. An interrupted run
-goes on where it stopped.
+ways compute the same thing, causal attention over the last w keys. They are compared with whole blocks of w keys (the
+query's own block and the one before), full causal attention, and attention without any mask: plain, or with the
+built-in kernel, which does the same arithmetic but moves fewer bytes. A mask alone saves nothing: dense ways score T²
+pairs. FlexAttention, whose compiled kernel skips blocks, runs only on CUDA and is left out elsewhere. An interrupted
+run continues where it stopped.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ ABOUT = About(seconds=100, alone=True)
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Sizes; lengths are multiples of the window. Dense ways stop at ``longest_dense``: they need T² memory."""
+    """Sizes; lengths are multiples of the window. Dense ways stop at ``longest_dense``, since they need T² memory."""
 
     heads: int = 4
     head_dim: int = 64
@@ -58,7 +58,7 @@ LARGE = Setting(
     rounds=5,
     repeats=10,
 )
-FLEX_BLOCK = 128  # FlexAttention's kernel works in blocks of so many queries and keys
+FLEX_BLOCK = 128  # queries and keys per block of FlexAttention's kernel
 
 
 def plain(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ def plain(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def ways(T: int, s: Setting, device: str) -> dict[str, tuple[Attention, int]]:
-    """name → (function of q, k and v, how many pairs it has to score). Masks are made at the first call."""
+    """Name → (function of q, k and v, number of pairs that it has to score). Masks are made at the first call."""
     w, n = s.window, T // s.window
     blocks = torch.ones(n, n, dtype=torch.bool, device=device).tril().triu(-1)
     found = {
@@ -80,7 +80,7 @@ def ways(T: int, s: Setting, device: str) -> dict[str, tuple[Attention, int]]:
         found["dense, masked"] = (lambda q, k, v: scaled_dot_product_attention(q, k, v, mask()), T * T)
         found["SDPA, masked"] = (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask()), T * T)
     found["window, gathered"] = (lambda q, k, v: local_attention(q, k, v, w), 2 * w * T)
-    # Unmasked inside the blocks, as BigBird's are; the first block scores an empty one with it.
+    # Without a mask inside the blocks, like BigBird; the first block scores an additional empty one.
     found["blocks, gathered"] = (lambda q, k, v: block_gather_attention(q, k, v, blocks, w), 2 * w * T)
     if device.startswith("cuda"):
         flex = functools.cache(lambda: flex_window(T, w, device))
@@ -90,7 +90,7 @@ def ways(T: int, s: Setting, device: str) -> dict[str, tuple[Attention, int]]:
 
 
 def window_blocks(T: int, w: int, device: str = "cpu") -> tuple[Tensor, Tensor]:
-    """Which of FlexAttention's blocks hold any pair of the window, and which hold nothing else: two (n, n) boolean."""
+    """FlexAttention's blocks that hold any pair of the window, and those that hold only such: two (n, n) boolean."""
     block = torch.arange(-(-T // FLEX_BLOCK), device=device)
     apart = FLEX_BLOCK * (block[:, None] - block)  # query minus key of the blocks' first entries
     nearest, farthest = apart - (FLEX_BLOCK - 1), apart + (FLEX_BLOCK - 1)
@@ -98,7 +98,7 @@ def window_blocks(T: int, w: int, device: str = "cpu") -> tuple[Tensor, Tensor]:
 
 
 def flex_window(T: int, w: int, device: str) -> Attention:
-    """The window as FlexAttention, compiled. The blocks come from arithmetic: torch would look at all T² pairs."""
+    """The window in compiled FlexAttention. The blocks are computed: torch would check all T² pairs."""
     from torch.nn.attention.flex_attention import BlockMask
 
     touched, whole = window_blocks(T, w, device)
@@ -117,7 +117,7 @@ def flex_window(T: int, w: int, device: str) -> Attention:
 
 @contextlib.contextmanager
 def without_stderr() -> Iterator[None]:
-    """Shuts the process's stderr for a moment: the profiler's C++ side prints two lines for each use."""
+    """Silences the process's stderr in the body: the profiler's C++ code prints two lines for each use."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
@@ -129,7 +129,7 @@ def without_stderr() -> Iterator[None]:
 
 
 def peak_bytes(call: Callable[[], object], device: str) -> int:
-    """Largest memory that ``call()`` holds at any time beyond what was there before, the result included."""
+    """Peak memory that ``call()`` allocates beyond the amount before, including its result."""
     if device.startswith("cuda"):
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
@@ -151,7 +151,7 @@ def peak_bytes(call: Callable[[], object], device: str) -> int:
 def measure(name: str, T: int, s: Setting, device: str) -> Row | None:
     """One row: seconds (best of several repeats, once per round), bytes and pairs of one way at one length.
 
-    None, and a sentence, where the device's memory is too small for it.
+    None, with a message, if the device's memory is too small.
     """
     try:
         return measured(name, T, s, device)
@@ -162,7 +162,7 @@ def measure(name: str, T: int, s: Setting, device: str) -> Row | None:
 
 
 def measured(name: str, T: int, s: Setting, device: str) -> Row:
-    """The row."""
+    """The row of ``measure``. Raises torch.OutOfMemoryError."""
     function, computed = ways(T, s, device)[name]
     generator = torch.Generator().manual_seed(T)
     dtype = getattr(torch, s.dtype)
@@ -175,7 +175,7 @@ def measured(name: str, T: int, s: Setting, device: str) -> Row:
         del result
         memory = peak_bytes(call, device)
         seconds = [float(f"{best_time(call, device, s.repeats):.4g}") for _ in range(s.rounds)]
-    # Of a compiled kernel the operations are not seen; it reads q, k and v and writes the result, at the least.
+    # A compiled kernel's operations are invisible; it at least reads q, k and v and writes the result.
     moved = 4 * q.nbytes if name == "FlexAttention" else traffic(call)
     return {
         "way": name,
@@ -189,7 +189,7 @@ def measured(name: str, T: int, s: Setting, device: str) -> Row:
 
 
 def facts(data: Data) -> Facts:
-    """What text tells, at the longest length that the dense ways have: seconds, bytes and pairs, as ratios."""
+    """Numbers for texts, at the longest length of the dense ways: seconds, bytes and pairs, as ratios."""
     T = data["setting"]["longest_dense"]
     at = {r["way"]: r for r in data["rows"] if r["T"] == T}
     plain, kernel, causal, masked = (
@@ -216,9 +216,9 @@ def growth(rows: Sequence[Row], key: Callable[[Row], float]) -> float:
 
 
 def report(rows: Sequence[Row]) -> Iterator[str]:
-    """Printed lines: time per scored pair over length, as a ratio to that at the longest; 1 = time ∝ pairs.
+    """Lines to print: time per scored pair over length, relative to the longest length; 1 means time ∝ pairs.
 
-    The limit of a sparse way is dense SDPA's time per pair: it scores fewer pairs, no faster.
+    The limit of a sparse way is dense SDPA's time per pair: it scores fewer pairs, but none faster.
     """
     fastest = {r["T"]: min(r["seconds"]) / r["pairs"] for r in rows if r["way"] == "SDPA, full causal"}
     for name in dict.fromkeys(r["way"] for r in rows):

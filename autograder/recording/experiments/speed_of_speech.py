@@ -1,4 +1,4 @@
-"""Records ``speed_of_speech.json``: seconds per token by the model's width, and what bytes and operations ask for.
+"""Records ``speed_of_speech.json``: seconds per token by the model's width, and the bounds from bytes and operations.
 
 ``python -m autograder.recording.experiments.speed_of_speech [--device cuda]``; half a minute on one CPU core.
 """
@@ -24,7 +24,7 @@ HOLLOW = "hollow"
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Widths beside the shipped model's own, tokens before the one that is timed, how often everything is measured."""
+    """Widths besides the shipped model's own, tokens before the timed one, number of measurements."""
 
     widths: tuple[int, ...] = (32, 64, 320, 640, 1280)
     past: int = 64
@@ -36,7 +36,7 @@ SIZES = {"small": Setting(), "large": Setting(widths=(32, 64, 320, 640, 1280, 25
 
 
 def configurations(s: Setting) -> dict[str, dict[str, Any]]:
-    """name → configuration: hollow, then by width; layers, heads and vocabulary are the shipped model's."""
+    """Name → configuration: hollow, then by width; layers, heads and vocabulary are those of the shipped model."""
     c = configuration()
     found = {HOLLOW: experiment.hollow(c)}
     for d in sorted({*s.widths, c["d_model"]}):
@@ -48,7 +48,7 @@ def configurations(s: Setting) -> dict[str, dict[str, Any]]:
 
 
 def measure(name: str, s: Setting, device: str) -> Row:
-    """One width: bytes, calls, seconds per token in each round, and what one core (or the GPU) can do."""
+    """One width: bytes, calls, seconds per token in each round, and the limits of one core (or the GPU)."""
     c = configurations(s)[name]
     torch.manual_seed(0)
     model = Decoder(c).to(device).eval()
@@ -84,13 +84,13 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
 
 
 def told(rows: dict[str, Row], name: str) -> experiment.Token:
-    """The times of one row, beside those of the hollow model."""
+    """The times of one row, with that of the hollow model."""
     row = rows[name]
     return experiment.Token(min(row["seconds"]), row["reading"], row["computing"], min(rows[HOLLOW]["seconds"]))
 
 
 def facts(data: Data) -> Facts:
-    """What the unit's text tells of the recorded machine: of the shipped model's size, and of the widest.
+    """Numbers for the unit's text about the recorded machine, for the shipped model's size and for the widest.
 
     ``factor``: measured time over the larger of the two bounds. ``hollow_share``: the hollow model's time over the
     measured one. Times in milliseconds, speeds in tokens per second.

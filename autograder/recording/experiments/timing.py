@@ -15,9 +15,9 @@ JUNK = 256 * 2**20  # bytes; several times the second-level cache of any GPU
 def cold_seconds(call: Callable[[], object], device: str, repeats: int) -> float:
     """Shortest time of ``call()`` in seconds, after two runs to warm up.
 
-    On CUDA the caches are overwritten before each repeat: in a model other layers have run since, and a small
-    key-value cache that stays on the chip would be read faster than any memory can. The GPU is then also busy while
-    the CPU launches, so that launching costs no time between two kernels.
+    On CUDA the caches are overwritten before each repeat: in a model, other layers have run in between, and a small
+    key-value cache that stays on the chip would be read faster than memory allows. This also keeps the GPU busy while
+    the CPU launches kernels, so that launching costs no time between two kernels.
     """
     if not device.startswith("cuda"):
         return best_time(call, device, repeats)
@@ -41,7 +41,7 @@ class _Traffic(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         if not any(r.alias_info is not None and not r.alias_info.is_write for r in function._schema.returns):
-            # In an operation with ``out`` the result is among the arguments, and is written, not read.
+            # With ``out=``, the result is passed as a keyword argument, which is written, not read.
             written = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
             read = [t for t in tree_leaves(args) if isinstance(t, torch.Tensor)]
             self.bytes += sum(t.nbytes for t in written + read)
@@ -49,10 +49,10 @@ class _Traffic(TorchDispatchMode):
 
 
 def traffic(call: Callable[[], object]) -> int:
-    """Bytes that the operations of ``call()`` read and write, if every tensor comes from memory and goes back there.
+    """Bytes that the operations of ``call()`` read and write, if every tensor is read from memory and written back.
 
-    Each operation counts its whole inputs and outputs, what it changes in place as both; one that only gives another
-    view of a tensor counts nothing.
+    Each operation counts all of its inputs and outputs; a tensor changed in place counts as both. An operation that
+    only returns a view counts nothing.
     """
     counting = _Traffic()
     with torch.no_grad(), counting:
@@ -61,9 +61,9 @@ def traffic(call: Callable[[], object]) -> int:
 
 
 def check_same(name: str, got: Tensor, want: Tensor) -> None:
-    """Raises RuntimeError when two ways to compute one thing differ by more than 2 % of the largest entry.
+    """Raises RuntimeError if two ways to compute the same thing differ by more than 2 % of the largest entry.
 
-    A kernel that is fast because it is wrong must not be timed. 2 % is a few roundings of bfloat16.
+    A kernel that is fast because it is wrong must not be timed. 2 % is a few rounding steps of bfloat16.
     """
     gap = (got.reshape(want.shape).float() - want.float()).abs().max().item()
     largest = want.float().abs().max().item()
@@ -74,8 +74,8 @@ def check_same(name: str, got: Tensor, want: Tensor) -> None:
 def compiled_flex() -> Callable[..., Any]:
     """FlexAttention, compiled for one shape.
 
-    The compiler gives up after a few shapes of one function and runs the uncompiled one from then on, without a word;
-    that one stores every score. Hence a fresh start for each.
+    After a few shapes of one function, the compiler silently gives up and runs the uncompiled function, which stores
+    every score. Hence the reset for each shape.
     """
     from torch.nn.attention.flex_attention import flex_attention
 

@@ -1,9 +1,9 @@
-"""Records ``trained_length.json``: what a training of 64 and of 128 places leaves unknown, read on rows of 256.
+"""Records ``trained_length.json``: the limits of training on 64 and on 128 places, tested on rows of 256.
 
 ``python -m autograder.recording.experiments.trained_length [--device cuda]``. The game of ``length``, with the three
 schemes that unit 05 plays live, and ALiBi with the eight heads of its paper; about twenty minutes on one CPU core. For
-T5 also the learned table, the buckets that no training row reaches, and the curves after those got the number of the
-last bucket that was reached.
+T5 also the learned table, the buckets that no training row reaches, and the curves after filling these buckets with the
+value of the last bucket reached.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ ABOUT = About(seconds=160)
 SCHEMES = {name: TRAINED[name] for name in ("T5 bias", "sinusoidal", "ALiBi")}
 SCHEMES["ALiBi, 8 heads"] = lambda: experiment.Scheme(bias=of_eight_heads, heads=8)
 NAMES = {"T5 bias": "t5", "sinusoidal": "sinusoidal", "ALiBi": "alibi", "ALiBi, 8 heads": "alibi8"}  # in facts
-BUCKETS, PER_STEP = 32, 2048  # places in a training step, whatever the length of a row
+BUCKETS, PER_STEP = 32, 2048  # PER_STEP: places in a training step, whatever the row length
 LEARNED = 0.95
 
 
@@ -51,12 +51,12 @@ def seeds(data: Data) -> int:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied → in how many values."""
+    """Varied quantity → number of values."""
     return {"trained length": len({row["trained"] for row in data["rows"]})}
 
 
 def facts(data: Data) -> Facts:
-    """Numbers that text tells: shares right within and beyond the training length, and what T5's table learned."""
+    """Numbers for texts: accuracy within and beyond the training length, and what T5's table learned."""
     rows = data["rows"]
     found = {"seeds": seeds(data), "steps": data["setting"]["steps"]}
     for scheme, name in NAMES.items():
@@ -85,8 +85,8 @@ def facts(data: Data) -> Facts:
 
 
 def _shares(rows, width):
-    """Means over places of each seed: their mean, lowest and highest; ``end``: the last stretch; ``learned``: seeds
-    that know nearly all within the training length; ``fell``: seeds that lose more than a tenth of the whole beyond."""
+    """Each seed's mean accuracy over places: mean, lowest and highest of these; ``end``: the last stretch; ``learned``:
+    seeds with more than 0.95 within the training length; ``fell``: seeds that lose more than 0.1 beyond it."""
     found = {}
     for question in experiment.QUESTIONS:
         edge = rows[0]["trained"] // width
@@ -110,13 +110,13 @@ def of_eight_heads(distance: torch.Tensor) -> torch.Tensor:
 
 
 def unreached(length: int) -> list[int]:
-    """Causal T5 buckets (32, up to distance 128) that no pair of a row of ``length`` places falls into."""
+    """Causal T5 buckets (32, up to distance 128) that no pair in a row of ``length`` places reaches."""
     return sorted(set(range(BUCKETS)) - set(t5_relative_bucket(-torch.arange(length), bidirectional=False).tolist()))
 
 
 def run(scheme: str, length: int, seed: int, s: Setting, device: str) -> Row:
-    """One row: training on ``length`` places, both questions along rows of ``s.tested``."""
-    torch.manual_seed(seed)  # modules draw their first weights when they are made
+    """One row: training on ``length`` places, both questions tested along rows of ``s.tested``."""
+    torch.manual_seed(seed)  # modules draw their initial weights when they are created
     model, _ = experiment.train(SCHEMES[scheme](), s.steps, length, PER_STEP // length, seed, device=device)
     test = lambda: {
         name: [round(v, 4) for v in values]

@@ -1,8 +1,8 @@
-"""Records ``unit_health.json``: ReLU units that no training window wakes, and whether they return.
+"""Records ``unit_health.json``: ReLU units that no training window activates, and whether they recover.
 
 ``python -m autograder.recording.experiments.unit_health [--device cuda]``. The notebook counts on 4,000 held-out
-windows; here every window of the training text is asked: a unit that is 0 for all of them gets no gradient at all. In
-the runs with ``frozen`` everything below the observed layer stops learning when the dead are first counted.
+windows; here every window of the training text is checked: a unit that is 0 for all of them gets no gradient at all. In
+the runs with ``frozen``, everything below the observed layer stops learning when dead units are first counted.
 """
 
 import dataclasses
@@ -58,7 +58,7 @@ def never_awake(model: experiment.CharModel, setting: experiment.Setting, device
 
 
 def freeze_below(model: experiment.CharModel) -> None:
-    """What the observed layer reads does not change any more; its own weights still learn."""
+    """Freezes everything below the observed layer, so that its inputs stay fixed; its own weights still learn."""
     for part in (model.embed, *model.layers[:LAYER], *model.norms[: LAYER + 1]):
         part.requires_grad_(False)
 
@@ -121,7 +121,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
 
 
 def controls(data: Data) -> dict[str, int]:
-    """Name → number of values that were recorded."""
+    """Name of a control → number of recorded values."""
     return {"learning rate": len({r["lr"] for r in data["rows"]}), "frozen": len({r["frozen"] for r in data["rows"]})}
 
 
@@ -131,7 +131,7 @@ def seeds(data: Data) -> int:
 
 
 def counted(rows: Sequence[Row]) -> Facts:
-    """Units that are dead at the first count, and what becomes of them, over all seeds."""
+    """Units that are dead at the first count, and how many of them recover, over all seeds."""
     dead, back = ([r[name] for r in rows] for name in ("dead", "alive_at_the_end"))
     return {
         "dead_min": min(dead),
@@ -147,7 +147,8 @@ def counted(rows: Sequence[Row]) -> Facts:
 
 
 def facts(data: Data) -> Facts:
-    """What texts tell: dead at the first count at each rate (high, half, fifth), and with everything below frozen."""
+    """Numbers for texts: units dead at the first count, at each rate (high, half, fifth) and with the layers below
+    frozen."""
     first = min(r["step"] for r in data["rows"])
     rates = sorted({r["lr"] for r in data["rows"]}, reverse=True)
     at = lambda lr, frozen: counted(

@@ -47,8 +47,8 @@ LARGE = (
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """runs: as above; steps of training. The first step is looked at in every wiring at ``first_depths`` and
-    ``first_rates``, with the loss as it is and times ``factor``, ``first_seeds`` each."""
+    """runs: as above. steps: of training. The first step is measured for every wiring at ``first_depths`` and
+    ``first_rates``, with the plain loss and with the loss times ``factor``, for ``first_seeds`` seeds each."""
 
     runs: tuple[tuple[int, float, str, int, float, int], ...] = SMALL
     steps: int = 300
@@ -62,12 +62,12 @@ SIZES = {"small": Setting(), "large": Setting(runs=LARGE)}
 
 
 def scale(name: str, depth: int) -> tuple[float, float] | None:
-    """DeepNorm's (α, β), and nothing for the other wirings."""
+    """DeepNorm's (α, β); None for the other wirings."""
     return deepnorm_decoder_only(depth) if name == "DeepNorm" else None
 
 
 def measure(depth: int, peak: float, name: str, warmup: int, factor: float, seed: int, s: Setting, device: str) -> Row:
-    """One run as a row; the losses are the mean of every 10 steps."""
+    """One run as a row; the losses are means over 10 steps each."""
     rate = lambda step: residual.warmup_rate(step, peak, warmup)
     _, losses = experiment.train(FUNCTIONS, name, depth, rate, s.steps, seed, scale(name, depth), device, factor)
     return {
@@ -109,7 +109,7 @@ def ends(data: Data, name: str, warm: bool, peak: float, factor: float = 1.0) ->
 
 
 def described(values: Sequence[float]) -> Facts:
-    """What sentences tell of the last losses of some runs."""
+    """Numbers for sentences about the last losses of some runs."""
     return {
         "median": median(values),
         "min": min(values),
@@ -159,7 +159,7 @@ def first_facts(rows: Sequence[Row]) -> Facts:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied in Post-LN without warm-up, and how many values each has."""
+    """Varied quantity → number of values; learning rate and loss scale are counted in Post-LN without warm-up."""
     rows = [r for r in data["rows"] if r["wiring"] == "Post-LN" and not r["warmup"]]
     return {
         "learning rate": len({r["peak"] for r in rows}),
@@ -170,7 +170,7 @@ def controls(data: Data) -> dict[str, int]:
 
 
 def seeds(data: Data) -> int:
-    """Seeds of the setting that has fewest."""
+    """The smallest number of seeds of any setting."""
     return fewest_seeds(data["rows"], "wiring", "depth", "peak", "warmup", "factor")
 
 

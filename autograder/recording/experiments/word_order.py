@@ -1,7 +1,7 @@
 """Records ``word_order.json``: who came first, in sentences of 32 words (large: 128), five seeds per setting.
 
-``python -m autograder.recording.experiments.word_order [--device cuda]``; a few minutes on one CPU core. Beside the
-curves, the accuracy at the end for shorter sentences at three learning rates.
+``python -m autograder.recording.experiments.word_order [--device cuda]``; a few minutes on one CPU core. Also records
+the final accuracy for shorter sentences at three learning rates.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ ABOUT = About(seconds=20)
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """Words per sentence, training steps, steps between two measurements, number of seeds, learning rate; words and
-    rates of the control, which has as many steps."""
+    rates of the control, which has the same number of steps."""
 
     length: int = 32
     steps: int = 400
@@ -32,7 +32,7 @@ class Setting:
 
 
 SIZES = {"small": Setting(), "large": Setting(length=128, steps=1000, every=50, short=32)}
-LEARNED = 0.95  # accuracy from which a run counts as having found the order; chance is 0.5
+LEARNED = 0.95  # accuracy at which a run counts as having found the order; chance is 0.5
 
 
 def seeds(data: Data) -> int:
@@ -41,13 +41,13 @@ def seeds(data: Data) -> int:
 
 
 def controls(data: Data) -> dict[str, int]:
-    """What was varied → in how many values."""
+    """Varied quantity → number of values."""
     return {"length": len({r["length"] for r in data["rows"]}), "learning rate": len({r["rate"] for r in data["rows"]})}
 
 
 def facts(data: Data) -> Facts:
-    """Numbers that text tells, per setting: mean, lowest and highest accuracy at the end of the curves; and over all
-    lengths and rates, in how many runs the order was found."""
+    """Numbers for texts, per setting: mean, lowest and highest accuracy at the end of the curves; and over all lengths
+    and rates, the number of runs that found the order."""
     found = {"length": data["length"], "learned": LEARNED}
     for name in data["curves"]:
         ends = [curve[-1][1] for curve in data["curves"][name]]

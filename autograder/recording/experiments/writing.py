@@ -1,4 +1,4 @@
-"""What every recording script does at its end: one JSON file under ``assets/experiments`` with how it was made."""
+"""Command line and output of all recording scripts: one JSON file in ``assets/experiments`` with its provenance."""
 
 import argparse
 import datetime
@@ -17,9 +17,10 @@ SETTINGS = ("small", "large")
 
 
 class Arguments(argparse.ArgumentParser):
-    """Fills in what follows from the device: a GPU gets the large setting, whose data lie in a folder of their own.
+    """Chooses the setting by the device: a GPU gets the large one, whose data go into a separate folder.
 
-    Notebooks draw the small setting, which a laptop repeats: a run on a GPU must not change the numbers in their text.
+    Notebooks draw the small setting, which a laptop can repeat: a run on a GPU must not change the numbers in their
+    text.
     """
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
@@ -38,7 +39,7 @@ def default_setting(device: str) -> str:
 def arguments(description: str | None) -> Arguments:
     """Parser with ``--device``, ``--setting``, ``--minutes`` and ``--out``; a script may add its own.
 
-    description: the script's, whose first line is taken.
+    description: the script's docstring, whose first line becomes the help text.
     """
     parser = Arguments(description=(description or "").split("\n")[0])
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
@@ -54,7 +55,7 @@ def arguments(description: str | None) -> Arguments:
 
 
 def prepare(device: str) -> None:
-    """Exits with a sentence where the device is not there; TF32 off, one thread on the CPU."""
+    """Exits with a message if the device is missing; turns TF32 off and uses one thread on the CPU."""
     demand(device)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     if device == "cpu":
@@ -64,7 +65,7 @@ def prepare(device: str) -> None:
 def save(name: str, data: Data, options: argparse.Namespace, seeds: Iterable[int]) -> None:
     """Writes ``<out>/<name>.json``: ``data`` plus ``made`` (device, versions, setting, seeds, date, command).
 
-    ``dtype`` in ``made`` is the setting's where it names one, else float32, in which all trainings run.
+    ``dtype`` in ``made`` comes from the rows or the setting if they name one, else float32, in which all trainings run.
     """
     command = f"python -m autograder.recording.experiments.{name} --device {options.device} --setting {options.setting}"
     made = {
@@ -76,7 +77,7 @@ def save(name: str, data: Data, options: argparse.Namespace, seeds: Iterable[int
         "date": datetime.date.today().isoformat(),
         "command": command,
     }
-    if hasattr(options, "seconds"):  # what all rows together took, interruptions left out
+    if hasattr(options, "seconds"):  # for all rows together, without interruptions
         made["seconds"] = round(options.seconds)
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{name}.json"

@@ -1,9 +1,8 @@
-"""Draws every recorded experiment but tables: ``assets/figures/<name>.svg`` from ``assets/experiments/<name>.json``.
+"""Draws recorded experiments, except tables: ``assets/figures/<name>.svg`` from ``assets/experiments/<name>.json``.
 
-``python -m autograder.recording.figures`` draws all and writes ``alt.json``, the alternative texts, and
-``tables.json``, the numbers that are drawn. The same data and matplotlib give the same bytes. Each drawing is a
-function of an experiment's data that returns (figure, alternative text); numbers in the text are computed from the
-data.
+``python -m autograder.recording.figures`` draws them all and writes ``alt.json``, the alternative texts, and
+``tables.json``, the plotted numbers. The same data and matplotlib give the same bytes. Each drawing is a function of an
+experiment's data that returns (figure, alternative text); numbers in the text are computed from the data.
 """
 
 import importlib
@@ -29,14 +28,14 @@ Drawing = Callable[[experiments.Data], tuple[Figure, str]]
 
 
 class NoDrawing(KeyError):
-    """A recorded experiment that nothing draws; one sentence says what is missing."""
+    """A recorded experiment has no drawing; one sentence says what is missing."""
 
     def __str__(self) -> str:
         return self.args[0]
 
 
 def drawings() -> dict[str, Drawing]:
-    """name of an experiment → its drawing: the public functions of the modules here but ``parts``, what they share."""
+    """Name of an experiment → its drawing: the public functions of all modules here except ``parts``."""
     found: dict[str, Drawing] = {}
     for module in pkgutil.iter_modules(__path__):
         if module.name not in ("__main__", "parts"):
@@ -52,9 +51,9 @@ TABLES = tuple(name for name, about in experiments.found().items() if about.read
 
 
 def draw(name: str, data: experiments.Data) -> tuple[bytes, str]:
-    """(SVG, alternative text) of one experiment; the title's last words say where it was measured.
+    """(SVG, alternative text) of one experiment; the title ends with the device of the measurement.
 
-    The picture follows the theme of the page that shows it. Raises NoDrawing where there is none of that name.
+    The picture follows the theme of the page that shows it. Raises NoDrawing if no drawing has that name.
     """
     return drawn(name, data)[:2]
 
@@ -66,7 +65,7 @@ def drawn(name: str, data: experiments.Data) -> tuple[bytes, str, list[Table]]:
             f"{name} has been measured, but nothing draws it: write {name}(data) in a module of "
             "autograder/recording/figures, which returns (figure, alternative text)."
         )
-    # SVG ids come from this salt and not from a random one; text stays text, at any size of the page.
+    # SVG ids come from this salt instead of a random one; text stays text, at any page size.
     with mpl.rc_context({**plots.STYLE, "svg.hashsalt": name, "svg.fonttype": "none", "font.family": "DejaVu Sans"}):
         figure, alt = DRAWINGS[name](data)
         place, seeds = where(data), len(data["made"]["seeds"])
@@ -99,7 +98,7 @@ def write(source: Path = RECORDED, out: Path = FIGURES) -> dict[str, str]:
 
 
 def write_all(source: Path = RECORDED, out: Path = FIGURES) -> dict[str, str]:
-    """Draws both settings: those of a laptop, and those of a GPU (in the subfolder ``large``) where there are any."""
+    """Draws both settings: those of a laptop, and those of a GPU (in the subfolder ``large``) if there are any."""
     alts = write(source, out)
     if any((source / "large").glob("*.json")):
         alts |= {f"large/{name}": alt for name, alt in write(source / "large", out / "large").items()}

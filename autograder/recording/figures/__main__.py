@@ -1,4 +1,4 @@
-"""``python -m autograder.recording.figures``."""
+"""Command line: ``python -m autograder.recording.figures``."""
 
 import sys
 

@@ -32,7 +32,7 @@ def bottleneck(data: Data) -> tuple[Figure, str]:
 
 
 def root_d(data: Data) -> tuple[Figure, str]:
-    """Accuracy at the end against head dim, one panel for each learning rate."""
+    """Final accuracy against head dim, one panel for each learning rate."""
     rates, dims = (sorted({r[k] for r in data["rows"]}) for k in ("rate", "head_dim"))
     figure, axes = panels(
         f"With and without the division by √D, {data['steps']} steps",

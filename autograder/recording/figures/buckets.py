@@ -1,4 +1,4 @@
-"""Drawing of what a training length leaves unknown: both questions, and T5 with its empty buckets filled."""
+"""Drawing of the limits of a training length: both questions, and T5 with its empty buckets filled."""
 
 from matplotlib.figure import Figure
 
@@ -9,7 +9,7 @@ CHANCE = 1 / 8
 
 
 def trained_length(data: Data) -> tuple[Figure, str]:
-    """Accuracy over the position: one row per trained length, one column per question."""
+    """Accuracy over position: one row per trained length, one column per question."""
     lengths, questions = data["setting"]["lengths"], {"twin": "twin", "back": "three back"}
     figure = Figure(figsize=(9, 5.6), layout="constrained")
     grid = figure.subplots(len(lengths), len(questions), sharex=True, sharey=True)

@@ -1,4 +1,4 @@
-"""Drawings of what depth does: gradients before training, warm-up, what each layer changes."""
+"""Drawings of the effects of depth: gradients before training, warm-up, the change made by each layer."""
 
 from matplotlib.figure import Figure
 
@@ -8,7 +8,7 @@ from autograder.recording.figures.parts import band, legend, mean, panels, ticks
 
 
 def gradient_flow(data: Data) -> tuple[Figure, str]:
-    """Gradient of the first and last block's weights over depth, at width 128 or the only larger ones' widest."""
+    """Gradient of the first and last block's weights over depth, at width 128, or the widest if none is below 128."""
     widths = sorted(map(int, next(iter(data["curves"].values()))))
     width = str(128 if widths[0] < 128 else widths[-1])
     figure, axes = panels(f"Gradient before training, width {width}", "first block", "last block", width=4)

@@ -7,7 +7,7 @@ from autograder.recording.figures.parts import legend, mean, panels
 
 
 def language_model(data: Data) -> tuple[Figure, str]:
-    """Bits per byte while training, on text that is trained on and on text held out, beside the best n-gram."""
+    """Bits per byte during training, on training text and on held-out text, compared with the best n-gram."""
     ngrams, rows = data["ngrams"]["probe"], data["rows"]
     best = min(ngrams)
     order = ngrams.index(best) + 1

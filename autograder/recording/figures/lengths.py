@@ -23,7 +23,7 @@ CHANCE = 1 / 8
 
 
 def length(data: Data) -> tuple[Figure, str]:
-    """Accuracy over the position: one column per kind of scheme, one row per question."""
+    """Accuracy over position: one column per kind of scheme, one row per question."""
     figure = Figure(figsize=(12.5, 5.6), layout="constrained")
     axes = figure.subplots(2, len(GROUPS), sharex=True, sharey=True)
     figure.suptitle(f"Train short ({data['trained']} tokens), test long")

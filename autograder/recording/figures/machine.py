@@ -9,7 +9,7 @@ from autograder.recording.figures.parts import band, legend, panels, ticks
 
 
 def norm_bandwidth(data: Data) -> tuple[Figure, str]:
-    """Time per entry over the number of entries; at the largest size, time and bytes in units of a copy's."""
+    """Time per entry over the number of entries; at the largest size, time and bytes relative to a copy."""
     dtype = data["rows"][-1]["dtype"]
     rows = [r for r in data["rows"] if r["dtype"] == dtype]
     figure, (ax, side) = panels(
@@ -21,7 +21,7 @@ def norm_bandwidth(data: Data) -> tuple[Figure, str]:
     )
     x = [r["tokens"] * r["d"] for r in rows]
     for i, name in enumerate(rows[0]["ns_per_entry"]):
-        # The style has seven colors, and there are eight lines.
+        # The style has only seven colors, but there are eight lines.
         style: dict[str, Any] = {"color": "black", "ls": "-", "marker": "s"} if i == 7 else {"marker": "o"}
         ax.plot(x, [r["ns_per_entry"][name] for r in rows], ms=3, label=name, **style)
     ax.set(xscale="log", yscale="log", xlabel="entries", ylabel="ns per entry")
@@ -71,7 +71,7 @@ def decode(data: Data) -> tuple[Figure, str]:
 
 
 def roofline(data: Data) -> tuple[Figure, str]:
-    """Roofline of a layer; bandwidth of decoding against the copy; tokens per second."""
+    """Roofline of a layer; bandwidth of decoding compared with a copy; tokens per second."""
     found, users = data["machine"], data["setting"]["users"]
     figure, axes = panels(
         "Prefill and decoding",
@@ -137,7 +137,7 @@ def sparse_attention(data: Data) -> tuple[Figure, str]:
         rows = [r for r in data["rows"] if r["way"] == way]
         x = [r["T"] for r in rows]
         times = zip(*([1e3 * t for t in r["seconds"]] for r in rows), strict=True)
-        # The style has seven colors, and on a GPU there are eight lines.
+        # The style has only seven colors, but on a GPU there are eight lines.
         style: dict[str, Any] = {"marker": "o", "ms": 3, **({"color": "black", "ls": "-"} if i == 7 else {})}
         band(axes[0], x, list(times), way, **style)
         axes[1].plot(x, [r["bytes"] / 1e6 for r in rows], label=way, **style)

@@ -1,4 +1,4 @@
-"""What the drawings share."""
+"""Functions shared by the drawings."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -37,19 +37,19 @@ def band(
 
 
 def spread(values: Sequence[float]) -> list[list[float]]:
-    """Errors (below, above) of a mean, as errorbar wants them."""
+    """Errors (below, above) of a mean, in the form that errorbar expects."""
     return [[mean(values) - min(values)], [max(values) - mean(values)]]
 
 
 def ticks(axis: Axis, values: Iterable[float] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)) -> None:
-    """Plain numbers at ``values`` on a logarithmic axis, those inside its limits; nothing between them."""
+    """Labels a logarithmic axis with plain numbers at ``values``, without minor ticks."""
     axis.set_major_locator(FixedLocator(list(values)))
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.10g}"))
     axis.set_minor_locator(NullLocator())
 
 
 def legend(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
-    """One legend below all panels, each label once."""
+    """Adds one legend below all panels, with each label once."""
     found: dict[str, Any] = {}
     for ax in axes:
         found |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}

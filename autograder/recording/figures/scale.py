@@ -1,4 +1,4 @@
-"""Drawings of what adapting and serving a model costs."""
+"""Drawings of the costs of adapting and serving a model."""
 
 from matplotlib.figure import Figure
 
@@ -8,7 +8,7 @@ from autograder.recording.figures.parts import band, legend, mean, panels, ticks
 
 
 def lora(data: Data) -> tuple[Figure, str]:
-    """Accuracy over the rank, with a band from the worst to the best seed; the last place is full training."""
+    """Accuracy over rank, with a band from the worst to the best seed; the last point is full training."""
     tasks = list(dict.fromkeys(r["task"] for r in data["rows"]))
     ranks = sorted({r["rank"] for r in data["rows"]}, key=lambda r: (r == FULL, r))
     names = [str(r) if r else "all" for r in ranks]
@@ -29,7 +29,7 @@ def lora(data: Data) -> tuple[Figure, str]:
 
 
 def serving(data: Data) -> tuple[Figure, str]:
-    """Milliseconds of a step over users: measured as points, predicted as lines."""
+    """Milliseconds per step over users: measured as points, predicted as lines."""
     large, tiny = data["rows"]
     figure, axes = panels(
         "A decoding step, predicted and measured",

@@ -1,4 +1,4 @@
-"""Drawings of what is done to the language model: a copying head, parts broken, longer texts, a token's time."""
+"""Drawings of experiments on the language model: a copying head, broken parts, longer texts, the time per token."""
 
 from matplotlib.figure import Figure
 
@@ -7,7 +7,7 @@ from autograder.recording.experiments.austen import SHIPPED
 from autograder.recording.experiments.counting import numbers
 from autograder.recording.figures.parts import band, legend, mean, panels, spread, ticks
 
-MOST = 12  # nats; a model without norms is off by many more, and its bar ends here
+MOST = 12  # nats; a model without norms has a far larger loss, and its bar ends here
 
 
 def induction(data: Data) -> tuple[Figure, str]:
@@ -49,7 +49,7 @@ def induction(data: Data) -> tuple[Figure, str]:
 
 
 def breaking(data: Data) -> tuple[Figure, str]:
-    """Loss of trained models with a part broken, and of small ones that learned broken."""
+    """Loss of trained models with a broken part, and of small models trained with it."""
     figure, axes = panels("One part broken", "in trained models", "while a small model learns", width=5.4, height=4.2)
     losses = {r["model"]: r["losses"] for r in data["used"]}
     parts = sorted(losses[SHIPPED], key=losses[SHIPPED].get)
@@ -78,7 +78,7 @@ def breaking(data: Data) -> tuple[Figure, str]:
 
 
 def longer_text(data: Data) -> tuple[Figure, str]:
-    """Loss along texts four times as long as those of training, with each cure: every model that was trained."""
+    """Loss along texts four times as long as in training, for each cure; one panel per trained model."""
     chosen = sorted(data["rows"], key=lambda r: r["model"] != SHIPPED)
     names = {SHIPPED: "the shipped model"}
     titles = [f"{names.get(r['model'], r['model'])}, trained on {r['trained']}" for r in chosen]
@@ -99,7 +99,7 @@ def longer_text(data: Data) -> tuple[Figure, str]:
 
 
 def speed_of_speech(data: Data) -> tuple[Figure, str]:
-    """Time of a token by the number of parameters, beside what bytes and operations ask for."""
+    """Time per token over the number of parameters, compared with the bounds from bytes and operations."""
     calls = data["rows"][0]["calls"]
     figure, (ax,) = panels("What a token's time goes into", f"{calls} calls at every size", width=6, height=3.8)
     rows = sorted(data["rows"], key=lambda r: r["parameters"])

@@ -11,7 +11,7 @@ from autograder.recording.figures.parts import band, legend, mean, panels, sprea
 
 
 def word_order(data: Data) -> tuple[Figure, str]:
-    """Accuracy over steps for each way to know positions."""
+    """Accuracy over steps for each way to encode positions."""
     figure, (ax,) = panels("Who came first?", f"sentences of {data['length']} words", width=6)
     for name, curves in data["curves"].items():
         band(ax, [step for step, _ in curves[0]], [[v for _, v in curve] for curve in curves], name)
@@ -22,7 +22,7 @@ def word_order(data: Data) -> tuple[Figure, str]:
 
 
 def ffn_variants(data: Data) -> tuple[Figure, str]:
-    """Losses of each variant at its best learning rate, on the seeds that did not choose it."""
+    """Losses of each variant at its best learning rate, on seeds that were not used to choose it."""
     order = sorted(data["compared"], key=lambda r: mean(r["losses"]), reverse=True)
     fresh = f"each at its best learning rate, {len(order[0]['losses'])} fresh seeds"
     figure, (ax,) = panels("Feed-forward variants, equal parameters", fresh, width=6)
@@ -37,7 +37,7 @@ def ffn_variants(data: Data) -> tuple[Figure, str]:
 
 
 def unit_health(data: Data) -> tuple[Figure, str]:
-    """ReLU units that no training window wakes, over steps."""
+    """Number of ReLU units that no training window activates, over steps."""
     figure, (ax,) = panels("ReLU units that no window wakes", f"layer of {data['units']} units", width=6)
     told = []
     for lr, frozen in sorted({(r["lr"], r["frozen"]) for r in data["rows"]}, key=lambda s: (s[1], -s[0])):
@@ -60,7 +60,7 @@ def unit_health(data: Data) -> tuple[Figure, str]:
 
 
 def leak(data: Data) -> tuple[Figure, str]:
-    """Loss while training with and without a causal mask, and what each writes."""
+    """Loss during training with and without a causal mask, and the quality of the sentences written."""
     figure, axes = panels(
         "Next token with and without a causal mask", "loss while training", "sentences it writes", width=3.8
     )
@@ -89,7 +89,7 @@ def leak(data: Data) -> tuple[Figure, str]:
 
 
 def loss_spike(data: Data) -> tuple[Figure, str]:
-    """The plain run beside QK-norm, and for every remedy the loss at the end and the largest score, all seeds."""
+    """The plain run beside QK-norm, and for every remedy the final loss and the largest score, all seeds."""
     figure, axes = panels(
         f"A loss spike at learning rate {data['setting']['rate']:g}",
         "loss, all seeds",

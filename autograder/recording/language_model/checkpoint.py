@@ -1,4 +1,4 @@
-"""Writes a trained model as ``transformers`` reads one: ``LlamaForCausalLM.from_pretrained(folder)``."""
+"""Writes a trained model in the format of ``transformers``: ``LlamaForCausalLM.from_pretrained(folder)`` reads it."""
 
 import hashlib
 import json
@@ -35,17 +35,17 @@ def their_name(ours: str) -> str:
 
 
 def course_name(ours: str) -> str:
-    """The name in a learner's ``Decoder``, which keeps the table of tokens among its embeddings."""
+    """The name in a learner's ``Decoder``, which keeps the token table inside its embeddings."""
     return ours.replace("tokens.", "embeddings.tokens.")
 
 
 def stored(trained: CausalDecoder) -> dict[str, Tensor]:
-    """Our name → tensor in float16, on the CPU; the head is the embedding, and not stored."""
+    """Our name → tensor in float16, on the CPU; the head is tied to the embedding and not stored."""
     return {n: p.detach().cpu().to(torch.float16).contiguous() for n, p in trained.named_parameters()}
 
 
 def config_json(s: Training) -> dict[str, Any]:
-    """Contents of ``config.json``. dtype: what the weights become when they are loaded; they are stored in float16."""
+    """Contents of ``config.json``. Its dtype is that of the loaded weights; they are stored in float16."""
     c = s.sizes()
     return {
         "architectures": ["LlamaForCausalLM"],
@@ -75,7 +75,7 @@ def config_json(s: Training) -> dict[str, Any]:
 def write(folder: Path, trained: CausalDecoder, s: Training, merges: Sequence[Pair], manifest: dict[str, Any]) -> None:
     """Writes weights, configuration, tokenizer, and ``manifest.json`` with the files' hashes and the course's names.
 
-    manifest: what it says besides.
+    manifest: further entries of ``manifest.json``.
     """
     tensors = stored(trained)
     contents = {
@@ -99,9 +99,9 @@ def write(folder: Path, trained: CausalDecoder, s: Training, merges: Sequence[Pa
 
 
 def write_other(folder: Path, trained: CausalDecoder, seed: int, manifest: dict[str, Any]) -> None:
-    """Writes the weights of a further seed, under the names of a learner's ``Decoder``: experiments compare them.
+    """Writes the weights of a further seed, under the names of a learner's ``Decoder``, for experiments to compare.
 
-    They are no part of the student package.
+    They are not part of the student package.
     """
     data = save({course_name(n): t for n, t in sorted(stored(trained).items())}, {"format": "pt"})
     files.replace(folder / "seeds" / f"{seed}.safetensors", data)

@@ -1,4 +1,4 @@
-"""Whether the checkpoint under ``assets/models`` is the one that today's text and settings give; else it is trained."""
+"""Checks that the checkpoint in ``assets/models`` matches the current text and settings; else trains it again."""
 
 import dataclasses
 import hashlib
@@ -17,7 +17,7 @@ RECORDED = ROOT / "assets" / "experiments" / "language_model.json"
 
 
 def stale(folder: Path = FOLDER, recorded: Path = RECORDED) -> str | None:
-    """What is wrong with the checkpoint, in a few words; None where it is as the recording says."""
+    """What is wrong with the checkpoint, in a few words; None if it matches the recording."""
     if not (folder / "manifest.json").exists() or not recorded.exists():
         return "it is not there"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -40,9 +40,9 @@ def stale(folder: Path = FOLDER, recorded: Path = RECORDED) -> str | None:
 
 
 def record(device: str) -> int:
-    """Trains the model where it is stale, and says so. Returns an exit status.
+    """Trains the model if it is stale, and says so. Returns an exit status.
 
-    Its bytes depend on the processor, and it takes an hour: what is there and fits stays as it is.
+    Its bytes depend on the processor, and training takes an hour, so a checkpoint that still matches is kept.
     """
     why = stale()
     if why is None:

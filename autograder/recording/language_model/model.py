@@ -1,4 +1,4 @@
-"""The model that is trained: LLaMA's shape with a tied head, from the reference's parts."""
+"""The model to train: LLaMA's architecture with a tied head, assembled from the references."""
 
 import math
 
@@ -11,10 +11,11 @@ from autograder.reference.norms import RMSNorm
 
 
 def model(c: LlamaConfig, seed: int) -> CausalDecoder:
-    """A decoder with fresh weights, drawn on the CPU: the same for a seed wherever it is trained.
+    """A decoder with fresh weights, drawn on the CPU, so that a seed gives the same weights on every device.
 
-    Matrices get 1/√columns, so that sizes stay as they are from layer to layer; those that add to the residual stream
-    less, by √(2·layers), as in GPT-2. The embedding gets 0.02: it is the head too, and logits begin small.
+    Matrices get std 1/√columns, so that activations keep their size from layer to layer; matrices that write to the
+    residual stream are smaller by √(2·layers), as in GPT-2. The embedding gets std 0.02: it is also the head, and the
+    logits should begin small.
     """
     norm = RMSNorm(c.d_model, c.eps)
     made = CausalDecoder(c.vocab, c.d_model, [llama_block(c) for _ in range(c.n_layers)], norm, tied=True)

@@ -1,4 +1,4 @@
-"""What a trained model writes, for the record."""
+"""Samples text from a trained model, to be recorded."""
 
 import torch
 from torch import Tensor
@@ -8,9 +8,9 @@ from autograder.reference.models.decoder import CausalDecoder
 
 @torch.no_grad()
 def sample(trained: CausalDecoder, ids: list[int], n: int, temperature: float, seed: int) -> list[int]:
-    """``ids`` and n tokens more, drawn one by one on the CPU: the same ones on every device, but for rounding.
+    """``ids`` and n more tokens, drawn one by one on the CPU: the same on every device, up to rounding.
 
-    No cache: this is about a hundred tokens, and the plain way has nothing to get wrong.
+    No cache: this is only about a hundred tokens, and the plain way is the safest.
     """
     generator = torch.Generator().manual_seed(seed)
     device = next(trained.parameters()).device

@@ -1,11 +1,11 @@
 """Cleans Jane Austen's six novels: ``python -m autograder.recording.language_model.text FILE``.
 
-Writes ``assets/text/austen``. FILE is a part of Debian's package ``r-cran-janeaustenr`` (1.0.0-1), unpacked:
+Writes ``assets/text/austen``. FILE comes from Debian's package ``r-cran-janeaustenr`` (1.0.0-1), unpacked:
 
     apt-get download r-cran-janeaustenr && dpkg -x r-cran-janeaustenr_*.deb unpacked
     python -m autograder.recording.language_model.text unpacked/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb
 
-The texts are committed, so nobody needs to run this; it is here to show what was done to them.
+The texts are committed, so you don't need to run this; it documents how they were made.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SOURCE = {
     "sha256": SHA256,
     "upstream": "https://cran.r-project.org/package=janeaustenr",
 }
-NOVELS = {  # title as its first line gives it → (file name, title, year of its first edition), in that year's order
+NOVELS = {  # title as in its first line → (file name, title, year of the first edition), ordered by that year
     "SENSE AND SENSIBILITY": ("sense-and-sensibility", "Sense and Sensibility", 1811),
     "PRIDE AND PREJUDICE": ("pride-and-prejudice", "Pride and Prejudice", 1813),
     "MANSFIELD PARK": ("mansfield-park", "Mansfield Park", 1814),
@@ -47,9 +47,9 @@ NOTE = re.compile(r"\[(End volume|At this point).*\]", re.DOTALL)  # an editor's
 def character_vectors(data: bytes) -> Iterator[list[str]]:
     """The vectors of strings in an R database (``.rdb``): here one per novel, one string per line.
 
-    A block is its length once unpacked (4 bytes, big-endian) and a zlib stream. In it lie, after a header, a type and a
+    A block is its uncompressed length (4 bytes, big-endian) and a zlib stream. The stream holds a header, a type and a
     count, then for each string a type (its low byte is 9), its length and its bytes.
-    Raises: ValueError for any other content.
+    Raises ValueError for any other content.
     """
     while data:
         stream = zlib.decompressobj()
@@ -76,13 +76,13 @@ def character_vectors(data: bytes) -> Iterator[list[str]]:
 def clean(lines: Sequence[str]) -> str:
     """A novel's own words: paragraphs of one line each, a blank line between them, in ASCII.
 
-    Left out are title page, headings, the mark of the end with what follows it, editors' notes, and the underscores
-    that stand for italics.
-    Raises: ValueError for a character that is left over outside ASCII.
+    Leaves out the title page, headings, the end mark and everything after it, editors' notes, and the underscores that
+    mark italics.
+    Raises ValueError if a non-ASCII character remains.
     """
     text = "\n".join(lines).replace("_", "")
-    text = re.sub(r"£(\d[\d,]*\d)", r"\1 pounds", text)  # one sum of Mansfield Park; elsewhere they are in words
-    text = text.replace("declared,*", "declared,")  # the mark of a footnote of Northanger Abbey, cut off at its end
+    text = re.sub(r"£(\d[\d,]*\d)", r"\1 pounds", text)  # one sum in Mansfield Park; the others are in words
+    text = text.replace("declared,*", "declared,")  # a footnote mark in Northanger Abbey; its note is cut off below
     kept: list[str] = []
     started = False
     for paragraph in re.split(r"\n\s*\n", text):
@@ -100,7 +100,7 @@ def clean(lines: Sequence[str]) -> str:
 
 
 def manifest(texts: dict[str, str]) -> dict[str, Any]:
-    """Where the texts come from and what they are. texts: name of a file → its text, in the order of ``NOVELS``."""
+    """Source and contents of the texts. texts: name of a file → its text, in the order of ``NOVELS``."""
     titles = {name: (title, year) for name, title, year in NOVELS.values()}
     entries = [
         {

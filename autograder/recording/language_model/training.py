@@ -1,6 +1,6 @@
-"""One training run, which can be interrupted: every so many steps its whole state is written down.
+"""One training run, which can be interrupted: it saves its whole state at regular intervals.
 
-What a run is does not depend on interruptions: batches come from a generator that is part of the state.
+Interruptions do not change the result: batches come from a generator that is part of the state.
 """
 
 import hashlib
@@ -25,9 +25,9 @@ from autograder.reference.models.llama import LlamaConfig
 
 @dataclass(frozen=True)
 class Training:
-    """Sizes of the model, and how it is trained: ``rows`` stretches of ``context`` tokens a step.
+    """Sizes of the model and settings of its training: ``rows`` sequences of ``context`` tokens per step.
 
-    points: where the loss curve is measured, on ``probe`` tokens of either part of the text.
+    points: number of points of the loss curve, each measured on ``probe`` tokens of both parts of the text.
     """
 
     merges: int = 1024
@@ -45,11 +45,11 @@ class Training:
     probe: int = 16_385
 
     def sizes(self) -> LlamaConfig:
-        """Of the model."""
+        """Configuration of the model."""
         return LlamaConfig(256 + self.merges, self.d_model, self.n_layers, self.n_heads, self.n_kv_heads, self.d_ff)
 
     def measured(self) -> list[int]:
-        """Numbers of steps done at which the curve has a point: close together at first, the last one at the end."""
+        """The steps at which the curve has a point: close together at first, the last one at the end."""
         last = max(1, self.points - 1)
         return sorted({round(self.steps * (i / last) ** 2) for i in range(self.points)} | {self.steps})
 
@@ -64,24 +64,24 @@ class Text:
 
     @classmethod
     def encoded(cls, tokenizer: BytePairEncoding, train: str, held_out: str) -> "Text":
-        """From two texts."""
+        """Encodes two texts."""
         return cls(tokenizer, torch.tensor(tokenizer.encode(train)), torch.tensor(tokenizer.encode(held_out)))
 
     def bits(self, trained: CausalDecoder, ids: Tensor, context: int, device: str) -> float:
-        """Bits per byte on ``ids``, all but the first token of them, whose bytes are counted exactly."""
+        """Bits per byte on all of ``ids`` but the first token; the bytes are counted exactly."""
         n_bytes = sum(len(self.tokenizer.bytes[token]) for token in ids[1:].tolist())
         return bits_per_byte(trained, ids.to(device), n_bytes, context)
 
 
 class Run:
-    """A training of one seed. path: where its state lies between two processes, and until it is not needed any more."""
+    """A training run with one seed. path: file of its state, which lets another process continue the run."""
 
-    EVERY = 200  # steps from one state to the next
+    EVERY = 200  # steps between saved states
 
     def __init__(self, s: Training, seed: int, text: Text, device: str, path: Path):
         self.s, self.text, self.device, self.path = s, text, device, path
         self.model = model(s.sizes(), seed).to(device)
-        self.model.head.weight = self.model.tokens.weight  # one tensor still, however the device moves parameters
+        self.model.head.weight = self.model.tokens.weight  # keep them tied, however the device moves parameters
         self.adam = optimizer(self.model, s.rate)
         self.generator = torch.Generator().manual_seed(seed)
         self.step, self.seconds = 0, 0.0
@@ -91,7 +91,7 @@ class Run:
         self._resume()
 
     def go_on(self, steps: int | None = None) -> "Run":
-        """Trains until the end, or for so many steps more."""
+        """Trains until the end, or for ``steps`` more steps."""
         end = self.s.steps if steps is None else min(self.s.steps, self.step + steps)
         self._measure()
         while self.step < end:
@@ -107,7 +107,7 @@ class Run:
         return self
 
     def _measure(self):
-        """A point of the curve, where one is due."""
+        """Adds a point to the curve if one is due."""
         if self.step not in self.s.measured() or self.step in [point["step"] for point in self.curve]:
             return
         self.model.eval()
@@ -137,7 +137,7 @@ class Run:
         if not self.path.exists():
             return
         state = torch.load(self.path, map_location="cpu", weights_only=True)
-        if state["head"] != self.head:  # another device, torch, setting or text: another run
+        if state["head"] != self.head:  # a different device, torch, setting or text: a different run
             return
         self.model.load_state_dict(state["model"])
         self.adam.load_state_dict(state["adam"])

@@ -1,10 +1,10 @@
 """Writes ``assets/recordings/widgets``: for each widget its inputs and the reference's tables, and one manifest.
 
-``python -m autograder.recording.widgets [--device cuda] [--out assets/recordings/widgets]``. A widget has a module of
-its own here, called as its folder, with a RECORDER; it is found by itself. The inputs are drawn once, here, so that the
+``python -m autograder.recording.widgets [--device cuda] [--out assets/recordings/widgets]``. Each widget has a module
+here, named like its folder, with a RECORDER, which is found automatically. The inputs are drawn once, here, so that the
 learner's package needs no random numbers and both functions see the same values. The references run on the device in
-float64 and are then rounded. A file whose numbers differ by rounding only stays as it is, so that another processor
-changes no bytes (``--fresh`` writes all anew).
+float64, and their results are then rounded. A file whose numbers differ only by rounding is kept, so that another
+processor changes no bytes (``--fresh`` rewrites everything).
 """
 
 import hashlib
@@ -26,8 +26,7 @@ from autograder.recording.references import device_facts, made
 from .tools import Recorder
 
 SEED = 20210420
-# Gradients are measured in float32, through many layers: 2e-5 was seen between two sets of kernels; the widget allows
-# 2 %.
+# Gradients are measured in float32, through many layers: two sets of kernels differed by 2e-5; the widget allows 2 %.
 DEEP = 1e-3
 
 # file stem → recorder
@@ -41,7 +40,7 @@ WIDGETS: dict[str, Recorder] = {
 def recording(name: str, device: str = "cpu") -> dict[str, np.ndarray]:
     """Arrays of one widget's file: its inputs, and the reference's tables under ``ref_``; float32."""
     recorder = WIDGETS[name]
-    # One seed per file, so that adding a widget leaves the others' bytes alone.
+    # One seed per file, so that adding a widget does not change the other files.
     generator = torch.Generator().manual_seed(SEED + sum(name.encode()))
     inputs = {k: v.float() for k, v in recorder.draw(generator).items()}
 
@@ -49,12 +48,12 @@ def recording(name: str, device: str = "cpu") -> dict[str, np.ndarray]:
     to = lambda tree, where: tree_map(lambda t: t.to(where) if isinstance(t, torch.Tensor) else t, tree)
 
     def on_device(function):
-        # A class makes a module that stays where it is made: on the CPU.
+        # A class makes a module, which stays where it is created: on the CPU.
         if place.type == "cpu" or recorder.whole or isinstance(function, type):
             return function
 
         def call(*args, **options):
-            if torch.empty(0).is_meta:  # the widget counts: nothing may be allocated
+            if torch.empty(0).is_meta:  # the widget only counts: nothing may be allocated
                 return function(*args, **options)
             args = tuple(from_device(a) if callable(a) else a for a in args)
             with place:
@@ -62,7 +61,7 @@ def recording(name: str, device: str = "cpu") -> dict[str, np.ndarray]:
 
         return call
 
-    # A function that a function is given (a sublayer, a norm) is the widget's own code.
+    # A function passed as an argument (a sublayer, a norm) is the widget's own code.
     def from_device(function):
         def call(*args):
             with torch.device("cpu"):
@@ -72,14 +71,14 @@ def recording(name: str, device: str = "cpu") -> dict[str, np.ndarray]:
 
     function = recorder.reference
     moved = on_device(function) if callable(function) else {k: on_device(f) for k, f in function.items()}
-    # The widget's own code stays on the CPU, as in a notebook: elsewhere works the reference alone.
+    # The widget's own code runs on the CPU, as in a notebook; only the reference runs on the device.
     where = place if recorder.whole else torch.device("cpu")
     tables = recorder.widget.measure(moved, {k: v.double().to(where) for k, v in inputs.items()})
     return {**{k: v.numpy() for k, v in inputs.items()}, **{f"ref_{k}": v.astype("float32") for k, v in tables.items()}}
 
 
 def stays(name: str, old: dict[str, np.ndarray], new: dict[str, np.ndarray]) -> bool:
-    """Whether two dicts of a widget's arrays are the same but for rounding: a few steps of float32."""
+    """Whether two dicts of a widget's arrays are the same up to rounding: a few steps of float32."""
     rtol = DEEP if WIDGETS[name].whole else 4 * STEP
     ours, theirs = ({k: torch.from_numpy(v) for k, v in arrays.items()} for arrays in (old, new))
     return ours.keys() == theirs.keys() and all(close(theirs[k], t, rtol * middle(t), rtol) for k, t in ours.items())

@@ -9,7 +9,7 @@ from autograder.reference import activations
 
 
 def activation_inputs(generator: torch.Generator) -> Inputs:
-    """x: the points of the curves. pre (tokens, units): each unit's inputs scatter by 1 around a mean of its own."""
+    """x: the points of the curves. pre (tokens, units): each unit's inputs have std 1 around the unit's own mean."""
     pre = normal(generator, activation.TOKENS, activation.UNITS) + normal(generator, activation.UNITS)
     reach, points = activation.REACH, activation.POINTS
     return {"x": torch.linspace(-reach, reach, points, dtype=torch.float64), "pre": pre}

@@ -1,4 +1,4 @@
-"""Recorder of AnatomyView: a pass of the trained language model over a sentence that it never saw."""
+"""Recorder of AnatomyView: a forward pass of the trained language model on a sentence that it never saw."""
 
 import torch
 from anatomy.language import shipped
@@ -13,7 +13,7 @@ from autograder.reference.norms import rms_norm
 from autograder.reference.residual import pre_ln
 from autograder.reference.rope import apply_rope_half
 
-# Pride and Prejudice, chapter 46, held out from training. What comes next hangs on the quotation mark 13 tokens back.
+# Pride and Prejudice, chapter 46, held out from training. The next token depends on the quotation mark 13 tokens back.
 TEXT = 'Darcy was fixed in astonishment. "When I consider," she added in a yet more agitated voice,'
 
 

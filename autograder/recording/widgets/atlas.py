@@ -1,4 +1,4 @@
-"""Recorder of ModelAtlas: decoders of any configuration, put together from the references, to count parameters."""
+"""Recorder of ModelAtlas: decoders of any configuration, assembled from the references, to count parameters."""
 
 from functools import partial
 from typing import Any
@@ -23,16 +23,16 @@ WIRINGS = {"pre": PreLN, "post": PostLN, "both": PrePostNorm, "inside": NormInsi
 
 
 def reference(c: dict[str, Any]) -> nn.Module:
-    """A model of that configuration from the references: its parameters are right, positions are left to others.
+    """A model of that configuration, made of references: its parameters are right, but it does not apply positions.
 
-    Raises NotImplementedError for what no reference covers.
+    Raises NotImplementedError for a configuration that no reference covers.
     """
     if c["kind"] == "encoder":
         sizes = BertConfig(
             *(c[k] for k in ("vocab", "d_model", "n_layers", "n_heads", "d_ff", "max_positions", "n_segments"))
         )
         encoder = Albert(sizes, c["d_embedding"]) if c["shared_layers"] else Bert(sizes)
-        encoder.pooler = nn.Identity()  # type: ignore[assignment]  # a head of one task
+        encoder.pooler = nn.Identity()  # type: ignore[assignment]  # a task-specific head
         return encoder
     if c["kind"] == "encoder-decoder":
         if c["position"] != "t5":
@@ -43,7 +43,7 @@ def reference(c: dict[str, Any]) -> nn.Module:
 
 
 def decoder(c: dict[str, Any]) -> nn.Module:
-    """As ``reference``, for decoders."""
+    """Like ``reference``, for decoders."""
     if c["attention"] != "grouped":
         raise NotImplementedError("latent attention comes with experts that the references do not have")
     d, norm = c["d_model"], partial(NORMS[c["norm"]], eps=c["eps"])

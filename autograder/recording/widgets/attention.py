@@ -17,7 +17,7 @@ TEXTS = (
     "No, indeed, it is not.",
     "He ought not; he does not.",
 )
-FILLER = "\n"  # what the model reads where there is no token
+FILLER = "\n"  # fills positions without a token
 
 
 class Watched(Attention):
@@ -29,7 +29,7 @@ class Watched(Attention):
 
 
 def tokens() -> Tensor:
-    """(sentences, T) int64. Raises: ValueError where the tokenizer cuts a sentence elsewhere than the widget."""
+    """(sentences, T) int64. Raises ValueError if the tokenizer splits a sentence differently than the widget."""
     tokenizer = shipped.tokenizer()
     (filler,) = tokenizer.encode(FILLER).ids
     rows = []
@@ -44,7 +44,7 @@ def tokens() -> Tensor:
 
 @torch.no_grad()
 def attention_inputs(generator: torch.Generator) -> Inputs:
-    """q and k (sentences, layers·heads, T, D), rotated, a key for every head. Nothing is drawn."""
+    """q and k (sentences, layers·heads, T, D), rotated, with keys repeated for every head. Nothing is drawn."""
     c, weights = shipped.checkpoint()
     model = Decoder(c, attention=Watched).double()
     model.load_state_dict(weights)

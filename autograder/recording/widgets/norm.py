@@ -9,7 +9,7 @@ from autograder.reference.norms import layer_norm, rms_norm
 
 
 def norm_inputs(generator: torch.Generator) -> Inputs:
-    """One vector of mean 0.5, far enough from 0 that RMSNorm and LayerNorm can be told apart at the start."""
+    """One vector of mean 0.5, far enough from 0 to tell RMSNorm from LayerNorm at the start."""
     x = normal(generator, norm.D)
     return {"x": 0.5 + x - x.mean()}
 

@@ -16,7 +16,7 @@ def objective_inputs(generator: torch.Generator) -> Inputs:
     order: list[list[int]] = []
     while len(spans) < n:
         drawn, shuffled = objectives.sample_glm_spans(T, generator, ratio=0.36, mean_span=2.0)
-        if len(drawn) == 2:  # one would have no order, three are too long for the page
+        if len(drawn) == 2:  # one span has no order, three are too long for the page
             spans.append(drawn)
             order.append(shuffled)
     chosen = objectives.select_exact(torch.rand(n, T, generator=generator), torch.zeros(n, T).bool(), 0.3)

@@ -13,8 +13,8 @@ from autograder.reference.rope import apply_rope
 def rope_inputs(generator: torch.Generator) -> Inputs:
     """q and k for each D. In every plane q has length 1 and k 0.8; k leads or trails q by up to 1.2 rad.
 
-    The lead is never 0 in all planes: with k parallel to q the score would be even in m − n, and a rotation in
-    the wrong direction could not be told from a right one.
+    The lead is never 0 in all planes: if k were parallel to q, the score would be even in m − n, and a rotation in
+    the wrong direction would look right.
     """
     inputs = {}
     for D in rope.DIMS:

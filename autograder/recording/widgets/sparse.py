@@ -1,4 +1,4 @@
-"""Recorder of SparseExplorer: random numbers and masks that the patterns start from."""
+"""Recorder of SparseExplorer: random numbers and masks from which the patterns are built."""
 
 import torch
 from anatomy.widgets import SparseExplorer, sparse

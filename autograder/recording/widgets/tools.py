@@ -1,4 +1,4 @@
-"""What the recorders share: what one says about its widget, and the drawing of inputs."""
+"""Shared code of the recorders: the Recorder class and functions that draw inputs."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Recorder:
-    """How a widget's file is made.
+    """Describes how a widget's file is made.
 
-    draw: a seeded generator → the inputs, any dtype. reference: the function, or a dict of them for a widget of
-    several. whole: these are given whole modules, so that the measurement runs on the device, not the function alone.
+    draw: a seeded generator → the inputs, any dtype. reference: the function, or a dict for a widget of several
+    functions. whole: these functions get whole modules, so the whole measurement runs on the device, not just they.
     """
 
     widget: type[TableWidget]
@@ -24,7 +24,7 @@ class Recorder:
 
 
 def no_inputs(generator: torch.Generator) -> Inputs:
-    """Nothing to draw: the settings are all there is."""
+    """Draws nothing, for widgets that have only settings."""
     return {}
 
 

@@ -14,7 +14,7 @@ Pair = tuple[Tensor, Tensor]  # keys and values, (B, G, S, D)
 class Attention(nn.Module):
     """q_proj, k_proj, v_proj and o_proj around grouped attention.
 
-    A variant overrides ``prepare`` (what happens to queries and keys before the scores) or ``attend`` (scores to
+    A variant overrides ``prepare`` (transforms queries and keys before the scores) or ``attend`` (from scores to
     result).
     """
 
@@ -28,7 +28,7 @@ class Attention(nn.Module):
         self.o_proj = nn.Linear(H * D, d, bias=c["out_bias"])
 
     def prepare(self, q: Tensor, k: Tensor, positions: Tensor | None) -> Pair:
-        """q (B, H, T, D) and k (B, G, T, D) of the new tokens: turned by their positions where the model has RoPE."""
+        """q (B, H, T, D) and k (B, G, T, D) of the new tokens, rotated by their positions if the model has RoPE."""
         if self.c["position"] != "rope":
             return q, k
         assert positions is not None, "RoPE needs positions"
@@ -42,7 +42,7 @@ class Attention(nn.Module):
         self, x: Tensor, mask: Tensor | None = None, positions: Tensor | None = None, past: Pair | None = None
     ) -> tuple[Tensor, Pair]:
         """Args: x (B, T, d_model); mask boolean, True = may look, broadcastable to (B, H, T, S); positions (T,) or
-        (B, T), of the new tokens; past, keys and values of the tokens before, keys as ``prepare`` left them.
+        (B, T), of the new tokens; past, keys and values of the earlier tokens, keys as returned by ``prepare``.
 
         Returns: (B, T, d_model), and all keys and values (B, G, S, D).
         """

@@ -1,4 +1,4 @@
-"""One block: attention and feed-forward layer, and where the norms sit."""
+"""One block: attention and feed-forward layer, with the norms in their places."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ class Block(nn.Module):
     """Two sublayers on the residual stream.
 
     ``attention`` and ``ffn`` make the sublayers from the configuration. Norms are named attention_norm and ffn_norm;
-    where the placement is ``both``, attention_norm_in, attention_norm_out, ffn_norm_in and ffn_norm_out.
+    if the placement is ``both``, attention_norm_in, attention_norm_out, ffn_norm_in and ffn_norm_out.
     """
 
     def __init__(self, c: Config, attention: Make = Attention, ffn: Make = make_ffn):
@@ -35,13 +35,13 @@ class Block(nn.Module):
                 self.add_module(f"{sublayer}_{end}", make_norm(c))
 
     def norms(self, sublayer: str) -> list[nn.Module]:
-        """The norms around ``attention`` or ``ffn``, in the order in which the wiring takes them."""
+        """The norms around ``attention`` or ``ffn``, in the order of the wiring's arguments."""
         return [self.get_submodule(f"{sublayer}_{end}") for end in self.ends]
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, positions: Tensor | None = None, past: Pair | None = None
     ) -> tuple[Tensor, Pair]:
-        """Arguments and result as Attention."""
+        """Arguments and result as in Attention."""
         stored: list[Pair] = []
 
         def attention(y: Tensor) -> Tensor:

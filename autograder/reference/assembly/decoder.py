@@ -1,4 +1,4 @@
-"""A decoder from a configuration: token ids in, logits of the next token out, with or without a past."""
+"""A decoder from a configuration: maps token ids to logits of the next token, with or without a past."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ from autograder.reference.assembly.pieces import Config, make_ffn, make_norm
 
 
 def window_of(c: Config, layer: int) -> int | None:
-    """Keys that a layer sees, itself included; None for all. Every ``window_every``-th layer has the window."""
+    """Number of keys that a layer's queries see, own included; None for all. Every ``window_every``-th layer has it."""
     return c["window"] if layer % c["window_every"] == 0 else None
 
 
 class Decoder(nn.Module):
-    """Embeddings, blocks, a last norm where the placement leaves the stream bare, and a head, tied or its own."""
+    """Embeddings, blocks, a final norm if the placement leaves the stream unnormalized, and a head, tied or not."""
 
     def __init__(self, c: Config, attention: Make = Attention, ffn: Make = make_ffn):
         super().__init__()
@@ -32,8 +32,8 @@ class Decoder(nn.Module):
     def forward(
         self, ids: Tensor, real: Tensor | None = None, past: Sequence[Pair] | None = None
     ) -> tuple[Tensor, list[Pair]]:
-        """Args: ids (B, T) int64, new tokens; real (B, S) boolean for the past and the new ones, False = padding, None
-        for no padding; past as returned by the call before, None for an empty one.
+        """Args: ids (B, T) int64, new tokens; real (B, S) boolean for past and new tokens, False = padding, None for
+        no padding; past as returned by the previous call, None for an empty one.
 
         Returns: logits (B, T, vocab), and for each layer all keys and values (B, G, S, D).
         """
@@ -50,5 +50,5 @@ class Decoder(nn.Module):
         return self.logits(self.final_norm(x)), stored
 
     def logits(self, x: Tensor) -> Tensor:
-        """x (B, T, d_model), after the last norm → (B, T, vocab)."""
+        """x (B, T, d_model), after the final norm → (B, T, vocab)."""
         return self.embeddings.logits(x) if self.c["tied"] else self.head(x)

@@ -1,4 +1,4 @@
-"""From token ids to vectors, and back: embeddings and the head that is tied to them.
+"""From token ids to vectors and back: embeddings and the head tied to them.
 
 Sources: arXiv:1706.03762 section 3.4 (one matrix for both ends), arXiv:1810.04805 (positions and segments),
 arXiv:1909.11942 section 3.1 (factorized).
@@ -12,9 +12,9 @@ from autograder.reference.norms import LayerNorm
 
 
 class Embeddings(nn.Module):
-    """Token + learned position + segment, then a norm, then wider: each where the configuration has it.
+    """Token + learned position + segment, then a norm, then a wider map: each if the configuration has it.
 
-    Tables are d_embedding wide; ``widen`` (with a bias) leads to d_model where the two differ, as in ALBERT.
+    Tables are d_embedding wide; ``widen`` (with a bias) maps to d_model if the two differ, as in ALBERT.
     """
 
     def __init__(self, c: Config):
@@ -27,7 +27,7 @@ class Embeddings(nn.Module):
         self.widen = nn.Linear(d, c["d_model"]) if d != c["d_model"] else nn.Identity()
 
     def forward(self, ids: Tensor, positions: Tensor | None, segments: Tensor | None = None) -> Tensor:
-        """Args: ids (B, T) int64; positions (T,) or (B, T) int64, read where there is a table of them; segments
+        """Args: ids (B, T) int64; positions (T,) or (B, T) int64, used only with a position table; segments
         (B, T) int64, None for all 0.
 
         Returns: (B, T, d_model). Raises: ValueError past the last learned position.
@@ -44,5 +44,5 @@ class Embeddings(nn.Module):
         return self.widen(self.norm(x))
 
     def logits(self, x: Tensor) -> Tensor:
-        """The tied head: x (..., d_embedding) → (..., vocab), the product with each token's vector."""
+        """The tied head: x (..., d_embedding) → (..., vocab), the dot product with each token's vector."""
         return x @ self.tokens.weight.T

@@ -13,7 +13,7 @@ from autograder.reference.assembly.pieces import Config, make_ffn, make_norm
 
 
 class Encoder(nn.Module):
-    """Embeddings and blocks, and a last norm where the placement leaves the stream bare.
+    """Embeddings and blocks, and a final norm if the placement leaves the stream unnormalized.
 
     With ``shared_layers`` there is one block, which runs n_layers times.
     """
@@ -28,7 +28,7 @@ class Encoder(nn.Module):
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, real: Tensor | None = None) -> Tensor:
         """Args: ids (B, T) int64; segments (B, T) int64, None for all 0; real (B, T) boolean, False = padding, which
-        no token looks at; None for no padding.
+        no token attends to; None for no padding.
 
         Returns: (B, T, d_model), one vector for each token.
         """

@@ -1,4 +1,4 @@
-"""T5: a stack that reads and a stack that writes, with a bias per distance instead of positions.
+"""T5: an encoder that reads and a decoder that writes, with a bias per distance instead of positions.
 
 Source: Raffel et al. 2019, arXiv:1910.10683. The configuration has position ``t5`` and placement ``pre``.
 """
@@ -20,11 +20,11 @@ from autograder.reference.positions.t5_buckets import t5_relative_bucket
 
 BUCKETS = 32
 
-Past = tuple[Pair, Pair]  # a layer's keys and values: of the target's tokens so far, of the source
+Past = tuple[Pair, Pair]  # a layer's keys and values: those of the target so far, those of the source
 
 
 def t5_bias(weight: Tensor, T: int, S: int, bidirectional: bool = True) -> Tensor:
-    """weight (num_buckets, H) → (1, H, T, S), the number for each distance of key and query."""
+    """weight (num_buckets, H) → (1, H, T, S), the bias for each distance of key and query."""
     bucket = t5_relative_bucket(relative_positions(T, S), bidirectional, len(weight))
     return weight[bucket].permute(2, 0, 1)[None]
 
@@ -35,7 +35,7 @@ def blocked(bias: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class T5Attention(Attention):
-    """Scores are not divided; what stands for the mask is a bias that is added to them."""
+    """Scores are not divided by √D; the mask is a float bias that is added to them."""
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         """q (B, H, T, D), k and v (B, H, S, D), mask (…, T, S) float → (B, H, T, D)."""
@@ -44,12 +44,12 @@ class T5Attention(Attention):
 
 
 class CrossAttention(T5Attention):
-    """Queries of the text that is written, keys and values of the one that was read."""
+    """Queries from the target text, keys and values from the source text."""
 
     def forward(  # type: ignore[override]
         self, x: Tensor, memory: Tensor, mask: Tensor | None = None, past: Pair | None = None
     ) -> tuple[Tensor, Pair]:
-        """Args: x (B, T, d_model); memory (B, S, d_model), not read where ``past`` has its keys and values; mask as for
+        """Args: x (B, T, d_model); memory (B, S, d_model), not read if ``past`` has its keys and values; mask as for
         attend.
 
         Returns: (B, T, d_model), and the memory's keys and values (B, H, S, D).
@@ -60,7 +60,7 @@ class CrossAttention(T5Attention):
 
 
 class CrossBlock(nn.Module):
-    """A block of the writing stack: self-attention, cross-attention, feed-forward layer, each after a norm."""
+    """A block of the decoder: self-attention, cross-attention, feed-forward layer, each after a norm."""
 
     def __init__(self, c: Config):
         super().__init__()
@@ -76,9 +76,9 @@ class CrossBlock(nn.Module):
         past: Past | None = None,
     ) -> tuple[Tensor, Past]:
         """Args: x (B, T, d_model); memory (B, S, d_model); both masks are added to scores; past, the pair of
-        caches as returned by the call before.
+        caches as returned by the previous call.
 
-        Returns: (B, T, d_model), and the pair of caches: own keys and values, the memory's.
+        Returns: (B, T, d_model), and the pair of caches: own keys and values, those of the memory.
         """
         own, cross = past or (None, None)
         out, own = self.attention(self.attention_norm(x), mask, None, own)
@@ -116,7 +116,7 @@ class EncoderDecoder(nn.Module):
         self, ids: Tensor, memory: Tensor, real: Tensor | None = None, past: Sequence[Past] | None = None
     ) -> tuple[Tensor, list[Past]]:
         """Args: ids (B, T) int64, new tokens of the target; memory (B, S, d_model); real (B, S) boolean, of the source;
-        past as returned by the call before.
+        past as returned by the previous call.
 
         Returns: logits (B, T, vocab), and for each layer its two caches.
         """

@@ -1,4 +1,4 @@
-"""Mixtral's feed-forward layer: a router sends each token to some of many gated layers.
+"""Mixtral's feed-forward layer: a router sends each token to a few of many gated layers.
 
 Source: Jiang et al. 2024, arXiv:2401.04088.
 """
@@ -10,7 +10,7 @@ from autograder.reference.assembly.pieces import Config, make_ffn
 
 
 class Experts(nn.Module):
-    """Each token goes to the n_active experts of the largest router probabilities, whose shares then sum to 1.
+    """Each token goes to the n_active experts with the largest router probabilities, rescaled to sum to 1.
 
     Args: c: a configuration; n_experts layers are made by ``make_ffn(c)``.
     """

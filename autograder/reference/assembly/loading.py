@@ -1,4 +1,4 @@
-"""From a published checkpoint to weights of one's own: counts, names, and matrices that lie differently.
+"""Converts a published checkpoint to our weights: counts, names, and matrices with a different layout.
 
 Sources: GPT-2's Conv1D and fused c_attn, Radford et al. 2019; RoPE, arXiv:2104.09864.
 """
@@ -17,19 +17,19 @@ PARTS = ("q_proj", "k_proj", "v_proj")
 
 
 def count(build: Callable[[Any], nn.Module], c: Any) -> int:
-    """Numbers that training moves in ``build(c)``, each once, without memory for any of them."""
+    """Number of trainable parameters of ``build(c)``, each counted once, without allocating them."""
     with torch.device("meta"):
         model = build(c)
     return sum(p.numel() for p in model.parameters())
 
 
 def rename(state: Mapping[str, Tensor], rules: Sequence[tuple[str, str | None]]) -> State:
-    """New names, each by the first rule whose pattern matches the whole name; None leaves the tensor out.
+    """Renames each tensor by the first rule whose pattern matches the whole name; None leaves the tensor out.
 
-    Args: state: name → tensor of any shape and dtype, passed on as it is. rules: pairs of a regular expression and the
-    new name, in which a backslash and a number stand for what a group matched.
+    Args: state: name → tensor of any shape and dtype, passed on unchanged. rules: pairs of a regular expression and the
+    new name, in which a backslash and a number refer to a group of the match.
 
-    Raises: ValueError that lists the names that no rule matches, or where two tensors would get one name.
+    Raises: ValueError that lists the names that no rule matches, or if two tensors would get the same name.
     """
     renamed: State = {}
     unmatched = []
@@ -51,11 +51,11 @@ def rename(state: Mapping[str, Tensor], rules: Sequence[tuple[str, str | None]])
 
 
 def unfuse(state: Mapping[str, Tensor]) -> State:
-    """GPT-2's tensors as ``nn.Linear`` stores them: queries, keys and values apart, Conv1D's matrices transposed.
+    """GPT-2's tensors as ``nn.Linear`` stores them: queries, keys and values separate, Conv1D's matrices transposed.
 
     Args: state: name → tensor; Conv1D's weights are (d_in, d_out), c_attn's (d, 3·d) with a bias (3·d,).
 
-    Raises: ValueError where c_attn does not divide by three.
+    Raises: ValueError if c_attn is not divisible by three.
     """
     out: State = {}
     for name, tensor in state.items():
@@ -75,14 +75,14 @@ def unfuse(state: Mapping[str, Tensor]) -> State:
 def to_half_rows(weight: Tensor, n_heads: int) -> Tensor:
     """Rows of q_proj or k_proj for pairs (i, i + D/2), from those for pairs (2i, 2i + 1).
 
-    Args: weight (H·D, …): a matrix or its bias, of any dtype. Raises: ValueError where H heads of even D do not fit.
+    Args: weight (H·D, …): a matrix or its bias, of any dtype. Raises: ValueError if H heads of even D do not fit.
     """
     _check(weight, n_heads)
     return weight.unflatten(0, (n_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
 
 
 def to_interleaved_rows(weight: Tensor, n_heads: int) -> Tensor:
-    """The way back: rows for pairs (2i, 2i + 1), from those for pairs (i, i + D/2)."""
+    """The inverse: rows for pairs (2i, 2i + 1), from those for pairs (i, i + D/2)."""
     _check(weight, n_heads)
     return weight.unflatten(0, (n_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
 

@@ -1,4 +1,4 @@
-"""The two parts of a block that know no tokens: its norms and its feed-forward layer, made from a configuration."""
+"""The parts of a block that treat each token separately: norms and feed-forward layer, made from a configuration."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def make_norm(c: Config) -> nn.Module:
-    """The norm that ``c["norm"]`` names, over d_model numbers, with ε ``c["eps"]``."""
+    """The norm named by ``c["norm"]``, over d_model numbers, with ε = ``c["eps"]``."""
     return NORMS[c["norm"]](c["d_model"], c["eps"])
 
 

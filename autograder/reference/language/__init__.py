@@ -1,1 +1,1 @@
-"""What a language model needs beside its network: a tokenizer, and the n-gram that it has to beat."""
+"""Parts of a language model besides its network: a tokenizer, and the n-gram that it has to beat."""

@@ -3,8 +3,8 @@
 A text is split into words; a word is its UTF-8 bytes; the most frequent pair of neighbors becomes a new token, again
 and again. Any text can be encoded, because the 256 bytes are tokens themselves.
 
-Ids are those of the library ``tokenizers``: bytes come first, in the order of the characters that stand for them, then
-one id per merge. Where two pairs are equally frequent, the smaller pair of ids is merged.
+Ids are those of the library ``tokenizers``: bytes come first, in the order of the characters that represent them, then
+one id per merge. If two pairs are equally frequent, the smaller pair of ids is merged.
 
 Sources: Gage 1994, "A New Algorithm for Data Compression"; Sennrich, Haddow and Birch 2015, arXiv:1508.07909;
 byte level and the split into words, Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
@@ -17,15 +17,15 @@ from typing import Any
 
 Pair = tuple[int, int]
 
-# GPT-2's split, with ASCII classes in place of \p{L} and \p{N}, which the standard library lacks. A word takes the
-# space before it along, so that "the" within a line is one token with its space.
+# GPT-2's split, with ASCII classes instead of \p{L} and \p{N}, which the standard library lacks. A word includes the
+# space before it, so that "the" within a line is one token with its space.
 SPLIT = re.compile(r"'(?:[sdmt]|ll|ve|re)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+")
 
 
 def printable_bytes() -> list[str]:
-    """For each of the 256 bytes, the character that stands for it in a vocabulary file.
+    """For each of the 256 bytes, the character that represents it in a vocabulary file.
 
-    Bytes that print as themselves do; the others, a space among them, get the characters from U+0100 on, in order.
+    Printable bytes represent themselves; the others, including the space, get the characters from U+0100 on, in order.
     """
     shown = {*range(33, 127), *range(161, 173), *range(174, 256)}
     spare = iter(range(256, 512))
@@ -38,7 +38,7 @@ IDS_OF_BYTES = [sorted(CHARACTERS).index(character) for character in CHARACTERS]
 
 
 def words(text: str) -> list[str]:
-    """The words that are encoded one by one; joined, they are the text again."""
+    """The words to be encoded one by one; joined, they give the text again."""
     return SPLIT.findall(text)
 
 
@@ -63,10 +63,10 @@ def merged(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def train(text: str, n_merges: int) -> list[Pair]:
-    """The first ``n_merges`` merges that the text suggests; merge number i makes the token 256 + i.
+    """Learns the first ``n_merges`` merges from the text; merge number i makes the token 256 + i.
 
-    Counts are kept up to date instead of counted anew: a merge touches only the words that hold its pair.
-    Returns: fewer where no pair is left. Raises: ValueError when n_merges is negative.
+    Counts are updated instead of recomputed: a merge affects only the words that contain its pair.
+    Returns: fewer merges if no pair is left. Raises: ValueError when n_merges is negative.
     """
     if n_merges < 0:
         raise ValueError(f"n_merges must not be negative, got {n_merges}")
@@ -74,7 +74,7 @@ def train(text: str, n_merges: int) -> list[Pair]:
     times = list(counted.values())
     spelled = [byte_ids(word) for word in counted]
     pairs: Counter[Pair] = Counter()
-    where: defaultdict[Pair, set[int]] = defaultdict(set)  # the words that hold a pair
+    where: defaultdict[Pair, set[int]] = defaultdict(set)  # the words that contain a pair
 
     def put(index):
         for pair in zip(spelled[index], spelled[index][1:], strict=False):
@@ -103,9 +103,9 @@ def train(text: str, n_merges: int) -> list[Pair]:
 
 
 class BytePairEncoding:
-    """Text to ids and back, by merges as ``train`` returns them.
+    """Converts text to ids and back, with merges as ``train`` returns them.
 
-    Raises: ValueError when a merge joins tokens that are not there yet.
+    Raises: ValueError when a merge joins tokens that do not exist yet.
     """
 
     def __init__(self, merges: Iterable[Pair]):
@@ -141,7 +141,7 @@ class BytePairEncoding:
         return self._known[word]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; bytes that are no UTF-8, as of half a character, become U+FFFD."""
+        """The text of ids; bytes that are not valid UTF-8, such as half a character, become U+FFFD."""
         return b"".join(self.bytes[token] for token in ids).decode(errors="replace")
 
     def spelled(self) -> list[str]:
@@ -152,7 +152,7 @@ class BytePairEncoding:
 def tokenizer_json(merges: Sequence[Pair]) -> dict[str, Any]:
     """Contents of a ``tokenizer.json``, which ``tokenizers.Tokenizer.from_file`` reads.
 
-    Raises: ValueError when two merges spell the same token: such a file knows a token by its spelling alone.
+    Raises: ValueError when two merges spell the same token: such a file identifies tokens only by their spelling.
     """
     spelled = BytePairEncoding(merges).spelled()
     if len(set(spelled)) < len(spelled):

@@ -1,4 +1,4 @@
-"""From logits to text: which tokens may come next, and the loop that writes them.
+"""From logits to text: the distribution of the next token, and the loop that generates tokens.
 
 Sources: top-k, Fan, Lewis and Dauphin 2018, arXiv:1805.04833; top-p (nucleus), Holtzman et al. 2019, arXiv:1904.09751.
 """
@@ -13,7 +13,7 @@ Past = list[tuple[Tensor, Tensor]]
 
 
 class Decoder(Protocol):
-    """What ``generate`` asks of a model.
+    """The interface that ``generate`` needs from a model.
 
     ids (B, T) int64, real (B, S) boolean with False where there is padding, past: one (keys, values) per layer or None;
     returns logits (B, T, V) and the past with the new tokens.
@@ -25,11 +25,11 @@ class Decoder(Protocol):
 def distribution(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> Tensor:
-    """Probabilities of the next token: logits over the temperature, then the top k, then the top p.
+    """Probabilities of the next token: logits divided by the temperature, then the top k, then the top p.
 
-    Tokens are ordered by their logits, of equal ones the lower id first; both cuts keep the front of that order. Top-p
-    keeps the shortest front whose probabilities, after the top k, reach p. At temperature 0 the first token has
-    probability 1.
+    Tokens are ordered by their logits, for equal logits the lower id first; both cuts keep the beginning of that order.
+    Top-p keeps the shortest beginning whose probabilities, after the top k, reach p. At temperature 0 the first token
+    has probability 1.
 
     Args: logits (..., V) floating. Returns: the same shape and dtype.
     Raises: ValueError for a negative temperature, top_k below 1, top_p outside (0, 1].
@@ -58,13 +58,13 @@ def generate(
     stop: int | None = None,
     pad: int = 0,
 ) -> Tensor:
-    """Writes up to ``steps`` tokens behind each prompt; the model reads the prompt once, then each token once.
+    """Writes up to ``steps`` tokens after each prompt; the model reads the prompt once, then each token once.
 
     Args:
         ids: (B, T) int64 prompts, padded on the left.
         pick: logits (B, V) of the last token → next tokens (B,).
-        real: (B, T) boolean, False for padding; None: there is none.
-        stop: a row that has written it gets ``pad`` from then on; when all rows have, nothing more is written.
+        real: (B, T) boolean, False for padding; None for no padding.
+        stop: token after which a row is filled with ``pad``; generation ends when all rows have written it.
 
     Returns: (B, T + n) int64, n ≤ steps.
     """

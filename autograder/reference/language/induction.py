@@ -1,4 +1,4 @@
-"""How much a head is an induction head: it looks for what came after the current token the last time.
+"""Measures induction heads: heads that attend to the token after an earlier occurrence of the current token.
 
 Source: Olsson et al. 2022, "In-context Learning and Induction Heads", arXiv:2209.11895.
 """
@@ -8,10 +8,10 @@ from torch import Tensor
 
 
 def induction_score(weights: Tensor, ids: Tensor) -> Tensor:
-    """Attention of each head to the tokens that stand behind earlier occurrences of the current token.
+    """Attention of each head to the tokens that follow earlier occurrences of the current token.
 
-    Position t with token ids[t] looks for every s < t with ids[s] = ids[t]; the weights that it gives to s + 1 are
-    added. The score is the mean over all t whose token has come before; 0 where there is none.
+    For position t, the weights on s + 1 are added for every s < t with ids[s] = ids[t]. The score is the mean over all
+    t whose token has occurred before; 0 if there is none.
 
     Args: weights (H, T, T), query before key; ids (T,). Returns: (H,).
     """

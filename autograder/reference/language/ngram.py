@@ -1,8 +1,8 @@
-"""Characters from the few before them: a fast n-gram, the mark that a small Transformer has to beat.
+"""Predicts characters from the few before them: a fast n-gram, the baseline that a small Transformer has to beat.
 
-The same model as ``counting``, which can be followed by hand. Order n looks at n - 1 characters. Every context's counts
-are mixed with what the context one character shorter says; the share of the shorter one grows with the number u of
-different characters that were seen here:
+The same model as ``counting``, which can be followed by hand. Order n uses n - 1 characters of context. The counts of
+each context are mixed with the prediction of the context one character shorter; the weight of the shorter one grows
+with the number u of different characters seen after the context:
 
     p_k(c) = (count(c) + u·p_{k-1}(c)) / (n + u),  p of no context at all = 1/256
 
@@ -14,7 +14,7 @@ import math
 import random
 from collections import Counter
 
-ALPHABET = 256  # bytes: what a byte-level model can write
+ALPHABET = 256  # the bytes that a byte-level model can write
 
 
 class NGram:
@@ -31,16 +31,16 @@ class NGram:
         self.counts: Counter[str] = Counter()  # of every string of 1 to ``order`` characters
         for size in range(1, order + 1):
             self.counts.update(text[i : i + size] for i in range(len(text) - size + 1))
-        self.seen: Counter[str] = Counter()  # characters behind a context
+        self.seen: Counter[str] = Counter()  # number of characters after a context
         self.different: Counter[str] = Counter()
         for string, count in self.counts.items():
             self.seen[string[:-1]] += count
             self.different[string[:-1]] += 1
 
     def probabilities(self, context: str, character: str) -> list[float]:
-        """Probability of ``character`` by order 1, 2, … up to this one. Only the context's end is looked at.
+        """Probability of ``character`` by order 1, 2, … up to this one. Uses only the end of the context.
 
-        A context that was never seen says what the longest end of it says that was.
+        A context that was never seen gives the probability of its longest end that was seen.
         """
         found: list[float] = []
         p = 1 / ALPHABET
@@ -57,8 +57,8 @@ class NGram:
     def bits_per_byte(self, text: str, skip: int = 0) -> list[float]:
         """Mean of -log₂ p over an ASCII text, by order 1, 2, … up to this one.
 
-        skip: characters at the start that are context only, so that two models are asked for the same bytes.
-        Raises: ValueError where nothing is left.
+        skip: characters at the start that are only context, so that two models predict the same bytes.
+        Raises: ValueError if nothing is left.
         """
         if not 0 <= skip < len(text):
             raise ValueError(f"of {len(text)} characters, {skip} cannot be skipped")
@@ -69,7 +69,7 @@ class NGram:
         return [total / (len(text) - skip) for total in sums]
 
     def sample(self, prompt: str, n: int, generator: random.Random) -> str:
-        """``prompt`` and n characters more, drawn from the highest order; bytes that the text lacks are left out."""
+        """``prompt`` and n more characters, drawn with the highest order; bytes missing from the text are left out."""
         for _ in range(n):
             weights = [self.probabilities(prompt[-self.order :], c)[-1] for c in self.characters]
             prompt += generator.choices(self.characters, weights)[0]

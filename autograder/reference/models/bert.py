@@ -1,6 +1,6 @@
 """BERT and ALBERT: encoders with learned positions and segments, Post-LN, GELU.
 
-ALBERT embeds tokens in a small space and runs one layer again and again.
+ALBERT embeds tokens in a smaller space and runs the same layer repeatedly.
 
 Sources: Devlin et al. 2018, arXiv:1810.04805; Lan et al. 2019, arXiv:1909.11942.
 """
@@ -20,7 +20,7 @@ from autograder.reference.placement import PostLN
 
 
 class BertConfig(NamedTuple):
-    """Sizes of a BERT."""
+    """Sizes of a BERT model."""
 
     vocab: int
     d_model: int
@@ -98,7 +98,7 @@ class BertForPretraining(nn.Module):
         self.next_sentence = nn.Linear(c.d_model, 2)
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, real: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Arguments as Bert."""
+        """Arguments as in Bert."""
         hidden, pooled = self.bert(ids, segments, real)
         return self.decoder(self.transform_norm(gelu(self.transform(hidden)))), self.next_sentence(pooled)
 
@@ -118,7 +118,7 @@ class Albert(nn.Module):
         self.pooler = nn.Linear(c.d_model, c.d_model)
 
     def forward(self, ids: Tensor, segments: Tensor | None = None, real: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Arguments and results as Bert."""
+        """Arguments and results as in Bert."""
         mask = None if real is None else key_padding_mask(real)
         x = self.widen(self.embeddings(ids, segments))
         for _ in range(self.n_layers):

@@ -1,7 +1,7 @@
 """Weights of Hugging Face models under our names, for a strict load_state_dict.
 
-Each function takes a state dict of the class it names and returns ours. Names are rewritten one by one
-by a short table; a name that no rule matches is an error, so that nothing is dropped silently.
+Each function takes a state dict of the class in its docstring and returns ours. A short table rewrites
+names one by one; a name that no rule matches is an error, so that nothing is dropped silently.
 """
 
 import re
@@ -14,7 +14,7 @@ Rules = Sequence[tuple[str, str]]
 
 
 def rename(state: State, rules: Rules) -> State:
-    """New names by the first rule whose pattern matches the whole name.
+    """Renames each tensor by the first rule whose pattern matches the whole name.
 
     Raises: KeyError when no rule matches a name.
     """
@@ -43,7 +43,7 @@ def _norms(**names: str) -> Rules:
 
 
 def from_llama(state: State) -> State:
-    """LlamaForCausalLM and what shares its names: Mistral, Qwen2, SmolLM3 (for HybridDecoder)."""
+    """LlamaForCausalLM and models with the same names: Mistral, Qwen2, SmolLM3 (for HybridDecoder)."""
     return rename(state, [*_DECODER, *_norms(input_layernorm="attention_norm", post_attention_layernorm="ffn_norm")])
 
 
@@ -123,7 +123,7 @@ def from_deepseek_v3(state: State) -> State:
 
 
 def _split_qkv(state: State, suffix: str) -> State:
-    """c_attn holds q, k and v side by side."""
+    """Splits c_attn, which holds q, k and v side by side."""
     parted = {}
     for name, tensor in state.items():
         if f".{suffix}." in name:
@@ -135,7 +135,7 @@ def _split_qkv(state: State, suffix: str) -> State:
 
 
 def _transpose(state: State, ends: Iterable[str]) -> State:
-    """GPT's Conv1D stores weights as (d_in, d_out), nn.Linear as (d_out, d_in)."""
+    """Transposes weights: GPT's Conv1D stores them as (d_in, d_out), nn.Linear as (d_out, d_in)."""
     ends = tuple(ends)
     return {name: (t.T.contiguous() if name.endswith(ends) else t) for name, t in state.items()}
 

@@ -1,4 +1,4 @@
-"""What all decoder-only models here share: tokens in, masks and positions per layer, caches, logits out."""
+"""Shared by all decoder-only models here: tokens in, masks and positions per layer, caches, logits out."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,8 +18,8 @@ class CausalDecoder(nn.Module):
 
     Args: blocks, modules called as block(x, mask=…, position_ids=…, cache=…), with an attribute
     ``attention``; final_norm; tied, whether the head shares the embedding's weight; windows, per block
-    the number of keys it sees, own included, or None for all.
-    Subclasses override ``embed`` and ``logits`` where their model differs.
+    the number of keys that a query sees, own included, or None for all.
+    Subclasses override ``embed`` and ``logits`` if their model differs.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class CausalDecoder(nn.Module):
         return self.logits(self.hidden(ids, real, caches))
 
     def hidden(self, ids: Tensor, real: Tensor | None = None, caches: Sequence[Cache] | None = None) -> Tensor:
-        """As forward, up to and including the final norm: (B, T, d_model)."""
+        """Like forward, up to and including the final norm: (B, T, d_model)."""
         past = caches[0].length if caches else 0
         slots = torch.arange(past, past + ids.shape[1], device=ids.device)
         if real is not None and real.shape != (ids.shape[0], past + ids.shape[1]):
             raise ValueError(f"real must cover {(ids.shape[0], past + ids.shape[1])}, got {tuple(real.shape)}")
         if caches is not None and len(caches) != len(self.blocks):
             raise ValueError(f"{len(self.blocks)} blocks need as many caches, got {len(caches)}")
-        # Slots count padding, positions do not: masks compare slots, embeddings and RoPE use positions.
+        # Slots count padding, positions don't: masks compare slots; embeddings and RoPE use positions.
         positions = slots if real is None else position_ids(real)[:, past:]
         masks = self._masks(slots, real, caches)
         x = self.embed(ids, positions)
@@ -88,7 +88,7 @@ class CausalDecoder(nn.Module):
         return masks
 
     def new_caches(self, B: int, capacity: int) -> list[Cache]:
-        """Empty caches in the model's dtype and on its device: rolling where a block has a window."""
+        """Empty caches in the model's dtype and on its device; rolling ones for blocks with a window."""
         weight = self.tokens.weight
         caches: list[Cache] = []
         for block, window in zip(self.blocks, self.windows, strict=True):

@@ -1,6 +1,6 @@
 """DeepSeek's decoder with latent attention; dense feed-forward layers only.
 
-DeepSeek-V3 uses this block in its first three layers; the others replace the feed-forward layer by
+DeepSeek-V3 uses this block in its first three layers; the others replace the feed-forward layer with
 experts, which are outside this course.
 
 Source: DeepSeek-AI 2024, arXiv:2412.19437.
@@ -18,7 +18,7 @@ from autograder.reference.placement import PreLN
 
 
 class DeepSeekConfig(NamedTuple):
-    """Sizes of a dense DeepSeek decoder, see LatentAttention for the ranks and head dims."""
+    """Sizes of a dense DeepSeek decoder; see LatentAttention for the ranks and head dims."""
 
     vocab: int
     d_model: int
@@ -52,7 +52,7 @@ class DeepSeek(CausalDecoder):
         self.cached = c.kv_rank, c.rope_dim  # numbers per token: latent, rotary key
 
     def new_caches(self, B: int, capacity: int) -> list[Cache]:
-        """Latents and rotary keys instead of keys and values, for one head that all share."""
+        """Latents and rotary keys instead of keys and values, for one head shared by all."""
         like = self.tokens.weight
         return [
             ContiguousCache(B, 1, capacity, *self.cached, dtype=like.dtype, device=like.device) for _ in self.blocks

@@ -19,7 +19,7 @@ from autograder.reference.stability import soft_cap, soft_capped_weights
 
 
 class Gemma2Config(NamedTuple):
-    """Sizes of a Gemma 2. query_scale is the number whose inverse root scales scores (not always D)."""
+    """Sizes of a Gemma 2 model. Scores are scaled by 1/√query_scale (not always D)."""
 
     vocab: int
     d_model: int

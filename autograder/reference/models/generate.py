@@ -9,7 +9,7 @@ from autograder.reference.models.t5 import T5
 
 @torch.no_grad()
 def greedy(model: CausalDecoder, ids: Tensor, steps: int, real: Tensor | None = None) -> Tensor:
-    """Append the likeliest token ``steps`` times, running the whole text anew for each.
+    """Append the most likely token ``steps`` times, running the whole text again for each.
 
     Args: ids (B, T) prompt; real (B, T) boolean, with padding on the left. Returns: (B, T + steps).
     """
@@ -21,7 +21,7 @@ def greedy(model: CausalDecoder, ids: Tensor, steps: int, real: Tensor | None = 
 
 @torch.no_grad()
 def greedy_cached(model: CausalDecoder, ids: Tensor, steps: int, real: Tensor | None = None) -> Tensor:
-    """As greedy, with a prefill of the prompt and then one token at a time."""
+    """Like greedy, with a prefill of the prompt and then one token at a time."""
     caches = model.new_caches(ids.shape[0], ids.shape[1] + steps)
     new = ids
     for _ in range(steps):
@@ -36,7 +36,7 @@ def _extend(real: Tensor | None) -> Tensor | None:
 
 @torch.no_grad()
 def greedy_seq2seq(model: T5, source: Tensor, start_id: int, steps: int, real: Tensor | None = None) -> Tensor:
-    """Encode once, then append the likeliest token ``steps`` times without a cache.
+    """Encode once, then append the most likely token ``steps`` times without a cache.
 
     Args: source (B, S), real (B, S) boolean. Returns: (B, 1 + steps), the start token first.
     """
@@ -49,7 +49,7 @@ def greedy_seq2seq(model: T5, source: Tensor, start_id: int, steps: int, real: T
 
 @torch.no_grad()
 def greedy_seq2seq_cached(model: T5, source: Tensor, start_id: int, steps: int, real: Tensor | None = None) -> Tensor:
-    """As greedy_seq2seq with self- and cross-attention caches."""
+    """Like greedy_seq2seq, with self- and cross-attention caches."""
     memory = model.encode(source, real)
     caches = model.new_caches(source.shape[0], steps)
     ids = new = torch.full_like(source[:, :1], start_id)

@@ -26,8 +26,8 @@ from autograder.reference.rope import apply_partial_rope
 class GLM(nn.Module):
     """The original: bidirectional part A and causal part B under one mask, two position tables, tied head.
 
-    Pre-norm and GELU as in GPT-2. It has no learned table for part A and B as such: the mask and the
-    second position tell them apart.
+    Pre-norm and GELU as in GPT-2. No learned embedding marks parts A and B; the mask and the second
+    position distinguish them.
     """
 
     def __init__(self, c: GPTConfig, max_blank: int):

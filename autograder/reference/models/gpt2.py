@@ -21,7 +21,7 @@ from autograder.reference.placement import PostLN, PreLN
 
 
 class GPTConfig(NamedTuple):
-    """Sizes of a GPT; the feed-forward width is 4·d_model."""
+    """Sizes of a GPT model; the feed-forward width is 4·d_model."""
 
     vocab: int
     d_model: int
@@ -58,7 +58,7 @@ class _LearnedPositionDecoder(CausalDecoder):
 
 
 class GPT1(_LearnedPositionDecoder):
-    """Post-LN, no norm at the end: the last block has normalized already."""
+    """Post-LN without a final norm: the last block has already normalized."""
 
     def __init__(self, config: GPTConfig):
         super().__init__(config, PostLN, nn.Identity())
@@ -72,9 +72,9 @@ class GPT2(_LearnedPositionDecoder):
 
 
 class GPT3(_LearnedPositionDecoder):
-    """GPT-2 whose every second layer sees only the last ``window`` tokens.
+    """GPT-2 with every second layer limited to the last ``window`` tokens.
 
-    The report says "alternating dense and locally banded sparse"; it gives neither the width nor which
+    The report says "alternating dense and locally banded sparse"; it states neither the width nor which
     comes first. Here the first layer is full.
     """
 

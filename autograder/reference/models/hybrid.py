@@ -1,6 +1,6 @@
 """Hybrid of local and global layers: three sliding-window layers with RoPE, then a full one without (NoPE).
 
-Local layers need to know distances; the full layer carries no positions and so has none to extrapolate.
+Local layers need distances; the full layer has no positions, and so none to extrapolate.
 
 Sources: Yang et al. 2025, arXiv:2501.18795; Cohere 2025 (Command A), arXiv:2504.00698.
 """
@@ -16,7 +16,7 @@ from autograder.reference.placement import PreLN
 
 
 class HybridDecoder(CausalDecoder):
-    """LLaMA's block where each ``every``-th layer is full without positions, the others local with RoPE."""
+    """LLaMA's blocks; every ``every``-th layer is full without positions, the others are local with RoPE."""
 
     def __init__(self, c: LlamaConfig, window: int, every: int = 4):
         norm = partial(RMSNorm, eps=c.eps)

@@ -16,7 +16,7 @@ from autograder.reference.placement import PreLN
 
 
 class LlamaConfig(NamedTuple):
-    """Sizes of a LLaMA; base is RoPE's (10,000; 500,000 in Llama 3)."""
+    """Sizes of a LLaMA model; base is that of RoPE (10,000; 500,000 in Llama 3)."""
 
     vocab: int
     d_model: int
@@ -43,7 +43,7 @@ class Llama(CausalDecoder):
 
 
 class Mistral(CausalDecoder):
-    """LLaMA whose every layer sees the last ``window`` tokens, own included (4096 in Mistral 7B v0.1)."""
+    """LLaMA with every layer limited to the last ``window`` tokens, own included (4096 in Mistral 7B v0.1)."""
 
     def __init__(self, config: LlamaConfig, window: int):
         blocks = [llama_block(config) for _ in range(config.n_layers)]

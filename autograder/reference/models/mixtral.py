@@ -1,4 +1,4 @@
-"""Mixtral: LLaMA whose feed-forward layer is a choice of k among E gated layers, per token.
+"""Mixtral: LLaMA with k of E gated feed-forward layers chosen for each token.
 
 Source: Jiang et al. 2024, arXiv:2401.04088.
 """
@@ -45,7 +45,7 @@ class MixtureOfExperts(nn.Module):
 
 
 class Mixtral(CausalDecoder):
-    """Sizes as for LLaMA; 8 experts of which 2 work in Mixtral 8x7B. The head is not tied."""
+    """Sizes as for LLaMA; Mixtral 8x7B has 8 experts, of which 2 are active. The head is not tied."""
 
     def __init__(self, c: LlamaConfig, n_experts: int, k: int):
         norm = partial(RMSNorm, eps=c.eps)

@@ -1,4 +1,4 @@
-"""OLMo 2: RMSNorm on each sublayer's output inside the residual, and on the whole of q and of k.
+"""OLMo 2: RMSNorm on each sublayer's output inside the residual branch, and on all of q and all of k.
 
 Source: OLMo Team 2024, arXiv:2501.00656.
 """
@@ -18,7 +18,7 @@ from autograder.reference.placement import NormInside
 class QKNormAttention(RotaryAttention):
     """Rotary attention with RMSNorm over all H·D features of q and all G·D of k, before the split.
 
-    Other models (Qwen 3, Gemma 3) normalize each head for itself, with one gain of size D.
+    Other models (Qwen 3, Gemma 3) normalize each head separately, with one gain of size D.
     """
 
     def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, *, base: float, eps: float = 1e-6):

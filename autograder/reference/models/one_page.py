@@ -1,19 +1,19 @@
-"""A decoder of today on one page: read it top to bottom, before anything else in this folder.
+"""A modern decoder on one page: read it top to bottom, before anything else in this folder.
 
 Token ids go in, logits of the next token come out. Between them: an embedding, N blocks of attention and a
-feed-forward layer, each behind a norm and added back to the stream, and one linear head.
+feed-forward layer, each after a norm and added back to the stream, and one linear head.
 
     pre-norm residual stream    arXiv:2002.04745        grouped-query attention     arXiv:2305.13245
     RMSNorm                     arXiv:1910.07467        SwiGLU feed-forward layer   arXiv:2002.05202
     rotary positions (RoPE)     arXiv:2104.09864        scaled initialization       GPT-2's report, section 2.3
 
 Together this is LLaMA (arXiv:2302.13971, arXiv:2407.21783): its checkpoints fit, see ``convert.from_llama``.
-The formulas are imported from the modules where they are derived, tested and measured; what is written out here is
-how they are wired. The other decoders of this folder share that wiring through ``decoder.py``, which adds padding and
-sliding windows.
+The formulas are imported from the modules where they are derived, tested and measured; this file shows only how they
+are wired. The other decoders in this folder share that wiring through ``decoder.py``, which adds padding and sliding
+windows.
 
-Shapes: B sequences of T new tokens; S = T + what the cache holds; d = d_model; H query heads and G key-value heads of
-D = d/H features each.
+Shapes: B sequences of T new tokens; S = T + number of cached tokens; d = d_model; H query heads and G key-value heads
+of D = d/H features each.
 """
 
 import math
@@ -34,7 +34,7 @@ from autograder.reference.rope import apply_rope_half
 
 
 class Config(NamedTuple):
-    """All sizes; the first eight as in LlamaConfig. base is RoPE's, tied: the head is the embedding's weight."""
+    """All sizes; the first eight as in LlamaConfig. base: RoPE's. tied: the head shares the embedding's weight."""
 
     vocab: int
     d_model: int
@@ -48,7 +48,7 @@ class Config(NamedTuple):
 
 
 class Attention(nn.Module):
-    """Each token asks (q) all tokens up to itself (k) and takes a weighted mean of what they offer (v)."""
+    """Each token queries (q) all tokens up to itself (k) and takes a weighted mean of their values (v)."""
 
     def __init__(self, c: Config):
         super().__init__()
@@ -60,20 +60,20 @@ class Attention(nn.Module):
         self.o_proj = nn.Linear(c.n_heads * D, c.d_model, bias=False)
 
     def forward(self, x: Tensor, mask: Tensor, positions: Tensor, cache: ContiguousCache | None = None) -> Tensor:
-        """x (B, T, d), mask (T, S) boolean with True = may look, positions (T,) -> (B, T, d)."""
+        """x (B, T, d), mask (T, S) boolean with True = may attend, positions (T,) -> (B, T, d)."""
         q = split_heads(self.q_proj(x), self.n_heads)  # (B, H, T, D)
         k = split_heads(self.k_proj(x), self.n_kv_heads)  # (B, G, T, D)
         v = split_heads(self.v_proj(x), self.n_kv_heads)  # (B, G, T, D)
-        # Positions enter here and nowhere else: q·k then depends on their difference alone.
+        # Positions enter only here: q·k then depends only on their difference.
         q, k = apply_rope_half(q, positions, self.base), apply_rope_half(k, positions, self.base)
         if cache is not None:
-            k, v = cache.append(k, v)  # (B, G, S, D), rotated once and for all
+            k, v = cache.append(k, v)  # (B, G, S, D), rotated only once
         out = grouped_attention(q, k, v, mask)  # softmax(q·kᵀ/√D)·v, (B, H, T, D)
         return self.o_proj(merge_heads(out))
 
 
 class Block(nn.Module):
-    """Tokens exchange what they know (attention), then each works on it alone (feed-forward)."""
+    """Tokens exchange information (attention), then each is processed separately (feed-forward)."""
 
     def __init__(self, c: Config):
         super().__init__()
@@ -104,14 +104,14 @@ class Transformer(nn.Module):
         self.initialize()
 
     def initialize(self) -> None:
-        """Fresh weights: small normal ones; matrices that add to the stream smaller still, as 2N of them add up."""
+        """Draws small normal weights; even smaller ones for matrices that add to the stream, as 2N of them add up."""
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2:
                 adds = name.endswith(("o_proj.weight", "down_proj.weight"))
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * self.config.n_layers) if adds else 0.02)
 
     def forward(self, ids: Tensor, caches: Sequence[ContiguousCache] | None = None) -> Tensor:
-        """Logits of the token after each of T new ones, whose positions follow what the caches hold.
+        """Logits of the token after each of T new ones, whose positions follow the cached tokens.
 
         Args: ids (B, T) int64; caches, one per block as from ``new_caches``, appended to.
         Returns: (B, T, vocab). Raises: ValueError when the caches are too small.
@@ -126,7 +126,7 @@ class Transformer(nn.Module):
         return self.head(self.final_norm(x))  # (B, T, vocab)
 
     def loss(self, ids: Tensor) -> Tensor:
-        """What training makes small: the mean of -log p(next token) in nats, a scalar. ids (B, T), T ≥ 2."""
+        """The training loss: the mean of -log p(next token) in nats, a scalar. ids (B, T), T ≥ 2."""
         return next_token_loss(self(ids), ids)
 
     def new_caches(self, B: int, capacity: int) -> list[ContiguousCache]:
@@ -139,9 +139,9 @@ class Transformer(nn.Module):
     def generate(
         self, ids: Tensor, steps: int, temperature: float = 0.0, generator: torch.Generator | None = None
     ) -> Tensor:
-        """Appends ``steps`` tokens to a prompt: one pass over all of it, then one over each new token.
+        """Appends ``steps`` tokens to a prompt: one pass over the whole prompt, then one over each new token.
 
-        Args: ids (B, T), T ≥ 1; temperature 0 takes the likeliest token, else tokens are drawn from
+        Args: ids (B, T), T ≥ 1; temperature 0 takes the most likely token, otherwise tokens are drawn from
         softmax(logits / temperature) with ``generator``. Returns: (B, T + steps).
         """
         caches = self.new_caches(ids.shape[0], ids.shape[1] + steps)

@@ -46,7 +46,7 @@ class HeadNormAttention(RotaryAttention):
 
 
 class Qwen3(CausalDecoder):
-    """Sizes as for LLaMA and a head dim of its own; the head is not tied."""
+    """Sizes as for LLaMA, plus its own head dim; the head is not tied."""
 
     def __init__(self, c: LlamaConfig, head_dim: int):
         norm = partial(RMSNorm, eps=c.eps)

@@ -1,7 +1,7 @@
 """T5: an encoder-decoder with RMSNorm before each sublayer, bucketed relative biases, no biases elsewhere.
 
 Version 1.0 has a ReLU feed-forward layer and ties the head to the embeddings, scaling by 1/√d_model
-first; version 1.1 (and mT5) has GeGLU and a head of its own. Scores are not divided by √D.
+first; version 1.1 (and mT5) has GeGLU and an untied head. Scores are not divided by √D.
 
 Sources: Raffel et al. 2019, arXiv:1910.10683; GeGLU, Shazeer 2020, arXiv:2002.05202.
 """
@@ -26,7 +26,7 @@ from autograder.reference.positions.t5_buckets import T5RelativeBias, t5_attenti
 
 
 class T5Config(NamedTuple):
-    """Sizes of a T5; head_dim·n_heads need not be d_model. Encoder and decoder have n_layers each."""
+    """Sizes of a T5 model; head_dim·n_heads need not be d_model. Encoder and decoder have n_layers each."""
 
     vocab: int
     d_model: int
@@ -75,7 +75,7 @@ class T5Attention(nn.Module):
 
 
 class T5DecoderCache(NamedTuple):
-    """One decoder layer's caches: its own tokens, which grow, and the encoder's, which do not."""
+    """One decoder layer's caches: one for its own tokens, which grows, and one for the encoder's, which does not."""
 
     own: ContiguousCache
     cross: CrossAttentionCache

@@ -1,8 +1,8 @@
-"""Training objectives: what is corrupted, what is predicted, and how the loss is averaged.
+"""Training objectives: how inputs are corrupted, what is predicted, and how the loss is averaged.
 
 Every random choice can be passed in as numbers, so that a function is determined by its arguments; a
-``sample_*`` function draws those numbers. Draws are made on the CPU and moved, so that one seed gives
-the same data on every device.
+``sample_*`` function draws those numbers. Draws are made on the CPU and moved, so that a seed gives the
+same data on every device.
 """
 
 from autograder.reference.objectives.blank_infilling import (

@@ -1,11 +1,11 @@
 """GLM's autoregressive blank infilling: part A is the text with blanks, part B writes the blanks.
 
 Each span of the text becomes one [MASK] in part A. Part B holds the spans in a shuffled order; the
-input of a span is [S] followed by its tokens, its target the tokens followed by [E]. Two positions per
-token: the first counts part A, and gives every token of a blank the place of its [MASK]; the second is
-0 in part A and counts 1, 2, … inside a blank, so that the length of a blank is not given away.
+input of a span is [S] followed by its tokens, its target is the tokens followed by [E]. Each token has
+two positions: the first counts part A, and every token of a blank gets the place of its [MASK]; the
+second is 0 in part A and counts 1, 2, … inside a blank, which does not reveal the length of the blank.
 
-Both count as in the paper except that the first starts at 0.
+Both count as in the paper, except that the first starts at 0.
 
 Source: Du et al. 2021, arXiv:2103.10360, section 2.1.
 """
@@ -45,9 +45,9 @@ def blank_infilling(
 ) -> BlankInfilling:
     """Build the example for given spans and a given order of the blanks.
 
-    Args: ids (T,) int64; spans, half-open (start, stop), sorted, not touching each other; order, a
-    permutation of the spans: order[0] is the span that part B writes first.
-    Raises: ValueError when spans are empty, unsorted, touching or out of range, or order is no permutation.
+    Args: ids (T,) int64; spans, half-open (start, stop), sorted, not adjacent; order, a permutation of
+    the spans: order[0] is the span that part B writes first.
+    Raises: ValueError when spans are empty, unsorted, adjacent or out of range, or order is not a permutation.
     """
     _check_spans(spans, len(ids))
     if sorted(order) != list(range(len(spans))):
@@ -80,7 +80,7 @@ def blank_infilling(
 def _check_spans(spans: Sequence[tuple[int, int]], T: int) -> None:
     last = -1
     for start, stop in spans:
-        # Touching spans would leave two [MASK]s side by side, with nothing to tell where one ends.
+        # Adjacent spans would give two adjacent [MASK]s, without a sign where one span ends.
         if not (last < start < stop <= T):
             raise ValueError(f"spans must be non-empty, sorted, within 0..{T} and apart by a token, got {list(spans)}")
         last = stop
@@ -89,7 +89,7 @@ def _check_spans(spans: Sequence[tuple[int, int]], T: int) -> None:
 def fill_blanks(example: BlankInfilling, mask_id: int) -> Tensor:
     """The original ids (T,), rebuilt from part A and the labels of part B.
 
-    Raises: ValueError when part A has another number of [MASK]s than part B has blanks.
+    Raises: ValueError when part B has a blank whose place holds no [MASK] in part A.
     """
     A = example.part_a
     blanks: dict[int, list[int]] = {}
@@ -109,24 +109,24 @@ def sample_glm_spans(
     """Draw (spans, order): Poisson lengths until a share ``ratio`` of the T tokens is covered.
 
     Lengths of 0 count as 1 and the last span is cut, so that exactly max(1, round(ratio · T)) tokens are
-    covered unless spans would have to touch. Raises: ValueError when T < 1 or ratio is outside (0, 0.5].
+    covered unless spans would be adjacent. Raises: ValueError when T < 1 or ratio is outside (0, 0.5].
     """
     if T < 1 or not 0 < ratio <= 0.5:
         raise ValueError(f"need T >= 1 and 0 < ratio <= 0.5, got {T} and {ratio}")
     budget = max(1, round(ratio * T))
     lengths: list[int] = []
-    # Every further span costs its length and one free token to keep it apart from the previous one.
+    # Every further span takes its length plus one free token that separates it from the previous one.
     while budget > 0 and sum(lengths) + len(lengths) < T:
         drawn = int(torch.poisson(torch.tensor(mean_span), generator=generator))
         length = min(max(1, drawn), budget, T - sum(lengths) - len(lengths))
         lengths.append(length)
         budget -= length
     slack = T - sum(lengths) - (len(lengths) - 1)
-    # Stars and bars: where the spans sit among the slack tokens, all ways equally likely.
+    # Stars and bars: places of the spans among the slack tokens, all equally likely.
     places = torch.randperm(slack + len(lengths), generator=generator)[: len(lengths)].sort().values
     spans, used = [], 0
     for place, length in zip(places.tolist(), lengths, strict=True):
-        start = place + used  # the bars before this one are the free tokens that keep spans apart
+        start = place + used  # place counts earlier spans too, as the free tokens that separate them
         spans.append((start, start + length))
         used += length
     return spans, torch.randperm(len(spans), generator=generator).tolist()

@@ -25,7 +25,7 @@ def next_token_loss(logits: Tensor, ids: Tensor, real: Tensor | None = None) -> 
     """Mean negative log-likelihood per predicted token, in nats.
 
     Args: logits (B, T, V), where logits[:, t] has seen ids[:, :t+1]; ids (B, T) int64; real (B, T)
-    boolean, False = padding, which is neither predicted nor (when padding comes first) predicted from.
+    boolean, False = padding, which is neither predicted nor (if padding comes first) used for prediction.
     Returns: scalar; the last position's logits have no target and do not count.
     Raises: ValueError when shapes do not match or T < 2.
     """
@@ -51,8 +51,8 @@ def perplexity(total_nll: float, tokens: int) -> float:
     """exp of the mean negative log-likelihood over *all* tokens.
 
     Args: total_nll, summed in nats over a whole corpus; tokens, the number of predictions. A uniform
-    guess over V tokens has perplexity V. The mean of the perplexities of batches is another number: it
-    weighs tokens of short batches more, and at equal sizes it is never smaller (Jensen).
+    guess over V tokens has perplexity V. The mean of the perplexities of batches is different: it
+    weights tokens of short batches more, and for equal sizes it is never smaller (Jensen).
     Raises: ValueError when tokens < 1.
     """
     if tokens < 1:

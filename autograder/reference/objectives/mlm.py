@@ -1,7 +1,7 @@
 """BERT's masked language modeling, with static masks (BERT) or fresh ones each epoch (RoBERTa).
 
-15 % of the ordinary tokens are selected. Of these 80 % become [MASK], 10 % a random token and 10 %
-stay as they are; the loss is taken on all of the selected ones, and on nothing else.
+15 % of the ordinary tokens are selected. Of these, 80 % become [MASK], 10 % a random token and 10 %
+are unchanged; the loss is computed on all selected tokens and no others.
 
 Sources: Devlin et al. 2018, arXiv:1810.04805; Liu et al. 2019, arXiv:1907.11692.
 """
@@ -24,7 +24,7 @@ class MaskedTokens(NamedTuple):
 
 
 def select_independent(u: Tensor, special: Tensor, rate: float = 0.15) -> Tensor:
-    """Select each ordinary token on its own when its draw lies below ``rate`` (as RoBERTa's code does).
+    """Select each ordinary token independently when its draw is below ``rate`` (like RoBERTa's code).
 
     Args: u (B, T) uniform in [0, 1); special (B, T) boolean, tokens never selected ([CLS], [SEP], padding).
     Returns: (B, T) boolean. Raises: ValueError when rate is outside [0, 1].
@@ -36,8 +36,8 @@ def select_independent(u: Tensor, special: Tensor, rate: float = 0.15) -> Tensor
 def select_exact(u: Tensor, special: Tensor, rate: float = 0.15) -> Tensor:
     """Select round(rate · n) of a row's n ordinary tokens, at least one: those with the smallest draws.
 
-    Rounding is to even, as in BERT's data script. Arguments and result as select_independent; a row
-    without ordinary tokens selects none.
+    Rounding is to even, as in BERT's data script. Arguments and result as in select_independent; in a row
+    without ordinary tokens, none is selected.
     """
     _check_rate(rate)
     ordinary = (~special).sum(-1)
@@ -98,7 +98,7 @@ def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
     """Mean cross-entropy over the positions whose label is not IGNORE, in nats.
 
     Args: logits (..., V) floating; labels (...) int64. Half precision is summed in float32.
-    Returns: scalar; 0 when no position counts, so that an unlucky batch does not turn weights to NaN.
+    Returns: scalar; 0 when no position counts, so that an unlucky batch does not turn weights into NaN.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     total = F.cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORE, reduction="sum")

@@ -1,7 +1,7 @@
 """Sentence-pair objectives: BERT's next sentence prediction and ALBERT's sentence order prediction.
 
-Label 0 is the natural pair in both. NSP replaces the second sentence by one of another document, which
-a topic difference gives away; SOP swaps two neighbors, which only their order tells.
+Label 0 is the natural pair in both. NSP replaces the second sentence with one from a different document,
+which the topic can reveal; SOP swaps two neighbors, which only their order reveals.
 
 Sources: Devlin et al. 2018, arXiv:1810.04805; Lan et al. 2019, arXiv:1909.11942.
 """
@@ -30,7 +30,7 @@ def nsp_pair(
     """The pair that starts at a sentence: with its successor, or with ``replacement``.
 
     Args: replacement, (document, sentence) of the random second sentence, or None for the real one.
-    Raises: ValueError when the sentence has no successor, or the replacement is of the same document.
+    Raises: ValueError when the sentence has no successor, or the replacement is in the same document.
     """
     if not 0 <= sentence < len(documents[document]) - 1:
         raise ValueError(f"sentence {sentence} of document {document} has no successor")
@@ -48,7 +48,7 @@ def sop_pair(first: Sentence, second: Sentence, swap: bool) -> SentencePair:
 
 
 def sample_nsp(documents: Sequence[Document], generator: torch.Generator) -> list[SentencePair]:
-    """One pair for every sentence with a successor, half of them with a random second sentence.
+    """One pair for every sentence with a successor; about half have a random second sentence.
 
     Raises: ValueError with fewer than two non-empty documents.
     """
@@ -68,7 +68,7 @@ def sample_nsp(documents: Sequence[Document], generator: torch.Generator) -> lis
 
 
 def sample_sop(documents: Sequence[Document], generator: torch.Generator) -> list[SentencePair]:
-    """One pair for every two neighbors, half of them swapped."""
+    """One pair for every two neighbors; about half are swapped."""
     return [
         sop_pair(first, second, _coin(generator))
         for document in documents
@@ -96,9 +96,9 @@ class PackedPair(NamedTuple):
 
 
 def pack_pair(first: Sentence, second: Sentence, T: int, cls_id: int, sep_id: int, pad_id: int = 0) -> PackedPair:
-    """Lay two sentences out as BERT reads them; the longer one loses tokens at its end until both fit.
+    """Pack two sentences as BERT reads them; the longer one loses tokens at its end until both fit.
 
-    Raises: ValueError when T < 5, which has no room for a token of each.
+    Raises: ValueError when T < 5, which has no room for one token of each.
     """
     if T < 5:
         raise ValueError(f"[CLS] a [SEP] b [SEP] needs T >= 5, got {T}")

@@ -1,12 +1,12 @@
-"""T5's span corruption: runs of tokens are replaced by sentinels, the target spells the runs out.
+"""T5's span corruption: sentinels replace runs of tokens in the inputs, and the targets list the runs.
 
     text      Thank you for inviting me to your party last week
     inputs    Thank you <0> me to your party <1> week
     targets   <0> for inviting <1> last <2>
 
-Sentinel k has the id first_sentinel - k, as in T5's vocabulary where they count down from the end.
-Targets close with one more sentinel, as in the paper's figure. The released code drops it and appends
-an end-of-sequence token, which makes the same length.
+Sentinel k has the id first_sentinel - k, as in T5's vocabulary, where they count down from the end.
+Targets end with one more sentinel, as in the paper's figure. The released code drops it and appends
+an end-of-sequence token, which gives the same length.
 
 Source: Raffel et al. 2019, arXiv:1910.10683, section 3.1.4.
 """
@@ -25,10 +25,10 @@ class SpanCorruption(NamedTuple):
 
 
 def span_corruption(ids: Tensor, noise: Tensor, first_sentinel: int) -> SpanCorruption:
-    """Replace every maximal run of noise by one sentinel and move the run to the targets.
+    """Replace every maximal run of noise with one sentinel and move the run to the targets.
 
     Args: ids (T,) int64; noise (T,) boolean, True = hidden from the inputs.
-    Raises: ValueError for wrong shapes, or when ids already holds one of the sentinels needed.
+    Raises: ValueError for wrong shapes, or when ids already contains one of the sentinels needed.
     """
     if ids.dim() != 1 or ids.shape != noise.shape or noise.dtype != torch.bool:
         raise ValueError(f"ids (T,) and boolean noise (T,) are needed, got {tuple(ids.shape)}, {noise.shape}")
@@ -38,9 +38,9 @@ def span_corruption(ids: Tensor, noise: Tensor, first_sentinel: int) -> SpanCorr
     lowest = first_sentinel - spans
     if bool(((ids >= lowest) & (ids <= first_sentinel)).any()):
         raise ValueError(f"ids {lowest}..{first_sentinel} are sentinels here and must not occur in the text")
-    sentinel = first_sentinel - (starts.long().cumsum(0) - 1)  # of the span that a position belongs to
+    sentinel = first_sentinel - (starts.long().cumsum(0) - 1)  # sentinel of the span that a position belongs to
     inputs = torch.where(starts, sentinel, ids)[~noise | starts]
-    # Each noise token is followed by nothing and, at a span's start, preceded by its sentinel.
+    # At a span's start, the noise token is preceded by its sentinel.
     with_sentinel = torch.stack([sentinel, ids], dim=1)  # (T, 2)
     keep = torch.stack([starts, noise], dim=1)
     closing = torch.tensor([lowest], dtype=ids.dtype, device=ids.device)
@@ -50,7 +50,7 @@ def span_corruption(ids: Tensor, noise: Tensor, first_sentinel: int) -> SpanCorr
 def restore_spans(inputs: Tensor, targets: Tensor, first_sentinel: int) -> Tensor:
     """The original ids (T,) from inputs and targets: the corruption loses nothing.
 
-    Raises: ValueError when the sentinels of the inputs are not those of the spans in the targets, in the same order.
+    Raises: ValueError when the inputs' sentinels do not match the targets' spans, in the same order.
     """
     pieces: list[list[int]] = []
     for token in targets.tolist():
@@ -79,7 +79,7 @@ def restore_spans(inputs: Tensor, targets: Tensor, first_sentinel: int) -> Tenso
 
 
 def noise_counts(T: int, density: float = 0.15, mean_span: float = 3.0) -> tuple[int, int]:
-    """(noise tokens, spans) that a text of T tokens gets.
+    """(number of noise tokens, number of spans) for a text of T tokens.
 
     Inputs then have T - noise + spans tokens and targets noise + spans + 1: 568 tokens become the 511
     (512 with an end-of-sequence token) and 114 of T5's training.
@@ -88,7 +88,7 @@ def noise_counts(T: int, density: float = 0.15, mean_span: float = 3.0) -> tuple
     if T < 2 or not 0 < density < 1 or mean_span < 1:
         raise ValueError(f"need T >= 2, 0 < density < 1, mean_span >= 1, got {T}, {density}, {mean_span}")
     noise = min(max(round(T * density), 1), T - 1)
-    # A text that starts with an ordinary token has no more gaps between spans than ordinary tokens.
+    # Each span is preceded by at least one ordinary token, so spans cannot outnumber ordinary tokens.
     return noise, min(max(round(noise / mean_span), 1), noise, T - noise)
 
 
@@ -96,7 +96,7 @@ def sample_noise_mask(T: int, generator: torch.Generator, density: float = 0.15,
     """Draw a noise mask with exactly noise_counts tokens and spans, ordinary first and noise last.
 
     Spans and the gaps between them are drawn as uniformly random compositions of their totals.
-    Returns: (T,) boolean, on the CPU. Raises: ValueError as noise_counts.
+    Returns: (T,) boolean, on the CPU. Raises: ValueError like noise_counts.
     """
     noise, spans = noise_counts(T, density, mean_span)
     gaps, lengths = _composition(T - noise, spans, generator), _composition(noise, spans, generator)

@@ -12,7 +12,7 @@ from autograder.reference.positions.relative import relative_positions
 def alibi_slopes(n_heads: int) -> Tensor:
     """One slope per head: 2^(-8/H), 2^(-16/H), … 2^-8 when H is a power of two.
 
-    Otherwise the slopes of the largest power of two P below H, then every other slope of the series for
+    Otherwise the slopes for the largest power of two P below H, then every other slope of the series for
     2P (its 1st, 3rd, 5th …), as in the authors' code.
     Returns: (H,) float32. Raises: ValueError when n_heads < 1.
     """
@@ -28,8 +28,8 @@ def alibi_bias(slopes: Tensor, T: int, S: int, offset: int = 0) -> Tensor:
     """-slope·|i + offset - j|.
 
     Args: slopes (H,); T queries, the first at position ``offset``; S keys.
-    Returns: (H, T, S) in the dtype of slopes. The paper is causal, where the sign of i - j never
-    matters; with the absolute value the same bias serves encoders.
+    Returns: (H, T, S) in the dtype of slopes. The paper is causal, where i - j is never negative; with
+    the absolute value the same bias also serves encoders.
     """
     distance = relative_positions(T, S, offset, slopes.device).abs()
     return -slopes[:, None, None] * distance.to(slopes.dtype)
@@ -48,9 +48,9 @@ def alibi_attention(
 
 
 def alibi_window(slope: float, share: float = 0.99) -> int:
-    """Nearest keys that hold ``share`` of the weight when all contents score alike.
+    """Number of nearest keys that hold ``share`` of the weight when all contents have equal scores.
 
-    The weights are then geometric, e^(-slope·distance), so n keys hold 1 - e^(-slope·n) of an endless
+    The weights are then geometric, e^(-slope·distance), so n keys hold 1 - e^(-slope·n) of an infinite
     past: a soft local window. Raises: ValueError when share is not strictly between 0 and 1.
     """
     if not 0 < share < 1:

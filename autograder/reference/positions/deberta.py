@@ -3,8 +3,8 @@
 score(i, j) = (Qc_i·Kc_j + Qc_i·Kr_δ(i,j) + Kc_j·Qr_δ')/√(3D): content to content, content to position,
 position to content. The fourth product, position to position, is left out.
 
-The paper's equation has δ' = δ(j, i). The authors' code and Hugging Face's use δ' = δ(i, j), so trained
-checkpoints need that. Both are here; they differ by reading the query table backwards.
+The paper's equation has δ' = δ(j, i). The authors' code and Hugging Face's use δ' = δ(i, j), which trained
+checkpoints therefore need. Both are here; they differ by reading the query table backward.
 """
 
 import math
@@ -17,7 +17,7 @@ from autograder.reference.positions.relative import relative_positions
 
 
 def deberta_index(T: int, k: int, device: torch.device | str | None = None) -> Tensor:
-    """δ(i, j): i - j + k, held within 0 … 2k-1 (so that i - j = k - 1 and beyond share the last row).
+    """δ(i, j): i - j + k, clamped to 0 … 2k-1 (so that i - j = k - 1 and beyond share the last row).
 
     Returns: (T, T) int64. Raises: ValueError when k < 1.
     """
@@ -94,7 +94,7 @@ def enhanced_mask_decoder_query(hidden: Tensor, absolute: Tensor) -> Tensor:
 
 
 def released_query_table(qr: Tensor) -> Tensor:
-    """Query table read backwards, so that deberta_scores_released gives what deberta_scores gives on qr.
+    """Query table read backward, so that deberta_scores_released gives the same as deberta_scores with qr.
 
     δ(j, i) = 2k - δ(i, j) whenever |i - j| < k, and for the far future; pairs with i - j >= k read row 1
     instead of row 0. Hence exact up to length k.

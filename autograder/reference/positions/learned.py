@@ -14,7 +14,7 @@ class LearnedPositions(nn.Module):
     def forward(self, position_ids: Tensor) -> Tensor:
         """Args: position_ids (...) integer. Returns: (..., d_model).
 
-        Raises: ValueError for a position outside 0 … max_positions-1: the table ends there.
+        Raises: ValueError for a position outside 0 … max_positions-1, where the table ends.
         """
         size = self.weight.shape[0]
         if position_ids.numel() and not 0 <= int(position_ids.min()) <= int(position_ids.max()) < size:

@@ -1,6 +1,6 @@
-"""Recurrent positions: run an RNN over the tokens, and its state knows where it is.
+"""Recurrent positions: run an RNN over the tokens; its state encodes the position.
 
-No maximum length, but T steps one after the other, which is what the Transformer set out to avoid.
+There is no maximum length, but T sequential steps, which the Transformer was designed to avoid.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Relative positions, shared by every encoding that looks at distances."""
+"""Relative positions, shared by every encoding that uses distances."""
 
 import torch
 from torch import Tensor

@@ -24,7 +24,7 @@ def sinusoid(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 def sinusoid_half(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
-    """The same features, all sines first and then all cosines, as Transformer-XL and XLNet store them."""
+    """The same features, all sines first, then all cosines, as in Transformer-XL and XLNet."""
     return sinusoid(positions, d_model, base)[..., interleaved_to_half_permutation(d_model)]
 
 
@@ -36,15 +36,15 @@ def sinusoidal_table(T: int, d_model: int, base: float = 10000.0) -> Tensor:
 def shift_matrix(k: float, d_model: int, base: float = 10000.0) -> Tensor:
     """M_k with PE[p + k] = M_k PE[p] for every p: one matrix per shift, whatever the position.
 
-    Returns: (d_model, d_model) float64, block-diagonal; each block turns by -k·ω_i, since with sine
-    before cosine a growing angle runs clockwise.
+    Returns: (d_model, d_model) float64, block-diagonal; each block rotates by -k·ω_i, since with sine
+    before cosine a growing angle turns clockwise.
     """
     angles = -k * rope_frequencies(d_model, base, dtype=torch.float64)
     return torch.block_diag(*rotation_matrix_2d(angles))
 
 
 def position_product(k: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
-    """PE[p]·PE[p + k] = Σ_i cos(k·ω_i): the same for k and -k, so it knows distance but not direction.
+    """PE[p]·PE[p + k] = Σ_i cos(k·ω_i): the same for k and -k, so it encodes distance but not direction.
 
     Args: k (...), shifts. Returns: (...) float64.
     """

@@ -15,7 +15,7 @@ def t5_bucket_starts(num_buckets: int, max_distance: int) -> list[int]:
     """First distance of each bucket, one direction: 0, 1, 2, … exact, then growing in equal ratios.
 
     The first half of the buckets hold one distance each; bucket E + b, E = num_buckets//2, starts at the
-    first n with n/E >= (max_distance/E)^(b/(num_buckets - E)). In whole numbers, so that every device
+    first n with n/E >= (max_distance/E)^(b/(num_buckets - E)). Computed in integers, so that every device
     agrees. Raises: ValueError when there are fewer than 2 buckets or max_distance is not above E.
     """
     exact = num_buckets // 2
@@ -37,7 +37,7 @@ def t5_relative_bucket(
     """Bucket of each relative position (key minus query).
 
     Bidirectional: half of the buckets for the past and the present, half for the future (key after
-    query). Causal: all buckets for the past, a key in the future counts as distance 0 (mask it).
+    query). Causal: all buckets for the past; a key in the future counts as distance 0 (mask it).
     Distances of max_distance and more share the last bucket.
     Args: relative_position (...) int64. Returns: (...) int64 in 0 … num_buckets-1.
     Raises: ValueError for sizes that leave no bucket.

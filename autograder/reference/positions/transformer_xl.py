@@ -1,7 +1,7 @@
 """Four-term relative attention. Sources: Transformer-XL, arXiv:1901.02860; XLNet, arXiv:1906.08237.
 
-score(i, j) = q_i·k_j + q_i·r_{i-j} + u·k_j + v·r_{i-j}: content-content, content-position, and a global
-bias u on content and v on position in place of the query's own position.
+score(i, j) = q_i·k_j + q_i·r_{i-j} + u·k_j + v·r_{i-j}: content-content, content-position, and global
+biases u on content and v on position instead of the query's own position.
 """
 
 import math
@@ -15,7 +15,7 @@ from autograder.reference.positions.sinusoidal import sinusoid_half
 
 
 def relative_shift(x: Tensor) -> Tensor:
-    """Move row i left so that column j holds its own distance, by padding and reshaping only.
+    """Shift row i left so that column j holds its own distance, using only padding and reshaping.
 
     Args: x (..., T, T+S-1), column c of every row for distance i - j = S-1-c counted from the last
     query, i.e. distances S-1 down to -(T-1).
@@ -27,12 +27,12 @@ def relative_shift(x: Tensor) -> Tensor:
     if S < 1:
         raise ValueError(f"need T+S-1 columns for T={T} rows, got {R}")
     padded = torch.cat([x.new_zeros(*lead, T, 1), x], dim=-1)  # (..., T, R+1)
-    # Read with rows one shorter than stored: every row starts one element further to the left.
+    # Read with rows one shorter than stored, so each row starts one element further left.
     return padded.reshape(*lead, R + 1, T)[..., 1:, :].reshape(*lead, T, R)[..., :S]
 
 
 def relative_shift_by_gather(x: Tensor) -> Tensor:
-    """The same by an explicit index: slower, obvious."""
+    """The same with an explicit index: slower, but obvious."""
     *lead, T, R = x.shape
     S = R - T + 1
     index = relative_positions(T, S, 0, x.device) + T - 1
@@ -44,7 +44,7 @@ def transformer_xl_scores(q: Tensor, k: Tensor, r: Tensor, u: Tensor, v: Tensor)
 
     Args: q (B, H, T, D); k (B, H, S, D), S - T of them memory; r (H, T+S-1, D), projected encodings of
     distances S-1 … -(T-1); u and v (H, D).
-    Returns: (B, H, T, S). Raises: ValueError when r has another length.
+    Returns: (B, H, T, S). Raises: ValueError when r has a different length.
     """
     T, S = q.shape[-2], k.shape[-2]
     if r.shape[-2] != T + S - 1:

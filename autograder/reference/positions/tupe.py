@@ -1,6 +1,6 @@
 """Untied positions. Source: TUPE, Ke et al. 2020, arXiv:2006.15595.
 
-Words and positions get projections of their own and meet only as a sum of scores:
+Words and positions have separate projections and interact only through the sum of their scores:
 (x_i W_Q)(x_j W_K)ᵀ/√(2D) + (p_i U_Q)(p_j U_K)ᵀ/√(2D). The second term has no content, so all layers can
 share it.
 """
@@ -25,7 +25,7 @@ def tupe_scores(q: Tensor, k: Tensor, position_scores: Tensor) -> Tensor:
 
 
 def untie_cls(position_scores: Tensor, from_cls: Tensor, to_cls: Tensor) -> Tensor:
-    """Give [CLS], at position 0, no place: a learned scalar per head instead of its position scores.
+    """Untie [CLS], at position 0, from its position: a learned scalar per head replaces its position scores.
 
     Args: position_scores (H, T, T); from_cls (H,) for row 0, including its own entry; to_cls (H,) for
     column 0 of the other rows. Returns: (H, T, T); the input is not changed.

@@ -1,6 +1,6 @@
-"""Looks at a built site: ``files`` reads the pages, ``pages`` and ``budgets`` look at them in a real browser.
+"""Checks a built site: ``files`` reads the pages; ``looking``, ``ways`` and ``budgets`` open them in a real browser.
 
-``python -m autograder.site.checks build/site/html`` (make site-check) prints what was measured beside its limit.
+``python -m autograder.site.checks build/site/html`` (make site-check) prints each measurement with its limit.
 """
 
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Finding:
-    """One line of the report: what was looked at, what was found, and what is wrong (nothing, if all is well)."""
+    """One line of the report: what was checked, what was measured, and a list of problems (empty if all is well)."""
 
     name: str
     measured: str
@@ -17,12 +17,12 @@ class Finding:
 
     @property
     def good(self) -> bool:
-        """Is nothing wrong?"""
+        """True if there is no problem."""
         return not self.wrong
 
 
 def table(findings: list[Finding]) -> str:
-    """The report as text: a line for each finding, and below each that is wrong the first of its problems."""
+    """The report as text: a line for each finding, followed by its first problems, if any."""
     width = max(58, *(len(f.name) for f in findings))
     lines = []
     for f in findings:

@@ -14,13 +14,13 @@ from ..build import BUILD, Site
 from . import Finding, budgets, files, looking, table, ways
 from .serving import served
 
-# One page of each kind, for what takes long.
+# One page of each kind, for slow checks.
 SOME = ["index.html", "units/00-start-here.html", "gallery/index.html", "gallery/rope.html"]
 QUERIES = {"softmax": "units/01-attention", "rotary": "units/06-rope", "gradebook": "docs/instructors"}
 
 
 def same_bytes(site: Path) -> Finding:
-    """A second build from the same executed notebooks gives the same bytes."""
+    """Checks that a second build from the same executed notebooks gives the same bytes."""
     with tempfile.TemporaryDirectory() as place:
         again = Path(place) / "html"
         Site(again).build()
@@ -32,7 +32,7 @@ def same_bytes(site: Path) -> Finding:
 
 
 def _same_page(one: Path, other: Path) -> bool:
-    """Whether two files are pages that differ in the line of other languages alone."""
+    """True if two files are pages that differ only in the line that links to other languages."""
     if one.suffix != ".html":
         return False
     first, second = (neighbors.without_line(page.read_text(encoding="utf-8")) for page in (one, other))
@@ -40,8 +40,8 @@ def _same_page(one: Path, other: Path) -> bool:
 
 
 def check(site: Path, browser: object, run: list[str], quick: bool = False) -> Iterator[Finding]:
-    """All findings, each as soon as it is there. run: the units whose pages have outputs. quick: a few pages for what
-    looks at each.
+    """Yields each finding as soon as it is known. run: the units whose pages have outputs. quick: check only a few
+    pages where otherwise all are checked.
     """
     pages = files.Pages(site)
     names = [pages.name(page) for page in pages.text]

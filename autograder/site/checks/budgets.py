@@ -1,7 +1,7 @@
-"""Weights and times, in a real browser over HTTP: the first page, the units' pages, what is loaded when.
+"""Sizes and times, in a real browser over HTTP: the first page, the units' pages, and when each file is loaded.
 
-What counts is the body of each answer as it is sent: text compressed with gzip, pictures and fonts as they are.
-Headers are not counted.
+Sizes are those of the response bodies as sent: text compressed with gzip, pictures and fonts as they are. Headers are
+not counted.
 """
 
 import re
@@ -16,12 +16,12 @@ KIB = 1024
 FIRST_PAGE, UNIT_PAGE = 300, 500  # KiB
 DRAWN = 1.0  # seconds
 WINDOW = {"width": 1280, "height": 800}
-# State, tables, script and picture of a widget: what is loaded for a widget and for nothing else.
+# State, tables, script and picture of a widget: files that are loaded only for widgets.
 OF_WIDGETS = re.compile(r"_static/live/(?!core\.js|widgets\.css)")
 
 
 def first_page(browser: Any, site: Served) -> list[Finding]:
-    """The first page: all that is sent before anybody touches it, and when the widget on it is drawn."""
+    """The first page: the bytes sent before any interaction, and the time until its widget is drawn."""
     times, sizes = [], []
     for _ in range(5):
         with _fresh(browser, site) as page:
@@ -39,7 +39,7 @@ def first_page(browser: Any, site: Served) -> list[Finding]:
     ]
 
 
-# The last frame after the widget's own script has drawn; the clock begins with the navigation.
+# Time at which the widget's own script has drawn, in ms since the navigation began.
 _DRAWN = """() => new Promise((done) => requestAnimationFrame(() => {
   const entries = performance.getEntriesByName("ta-drawn");
   done(entries.length ? entries[0].startTime : performance.now());
@@ -47,7 +47,7 @@ _DRAWN = """() => new Promise((done) => requestAnimationFrame(() => {
 
 
 def unit_pages(browser: Any, site: Served, names: list[str]) -> list[Finding]:
-    """Each unit's page without its widgets, and whether these load when they are scrolled to and not before."""
+    """Size of each unit's page without its widgets, and whether widgets load only when they are scrolled to."""
     sizes, heavy, early, twice, dead, live = {}, [], [], [], [], 0
     for name in names:
         with _fresh(browser, site) as page:
@@ -93,7 +93,7 @@ _BOXES = """() => [...document.querySelectorAll(".ta-live")].map((box) => (
 
 
 class _fresh:
-    """A page with an empty cache, closed at the end; the server's list begins anew."""
+    """Context manager: a page with an empty cache, closed at the end; clears the server's list of responses."""
 
     def __init__(self, browser: Any, site: Served) -> None:
         self._context = browser.new_context(viewport=WINDOW)

@@ -1,5 +1,5 @@
-"""What the files of a site say by themselves: links and their anchors, what is loaded from elsewhere, tables that stand
-in two files, lines of solutions, formulas that the font lacks.
+"""Checks of a site's files without a browser: links and anchors, resources loaded from other sites, tables that are in
+two files, lines of solutions, characters in formulas that the font lacks.
 """
 
 import html
@@ -23,7 +23,7 @@ LOADS = (("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"),
 _CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)")
 _MATH = re.compile(r"<math.*?</math>", re.S)
 _NOT_SHOWN = re.compile(r"<annotation.*?</annotation>|<[^>]+>", re.S)
-# Stretched over a letter by the browser, not set from the font.
+# The browser stretches this over a letter and doesn't take it from the font.
 NOT_IN_FONT = {"\u203e", "\n"}
 
 
@@ -46,7 +46,7 @@ class Pages:
         return self._ids[page]
 
     def addresses(self, page: Path) -> Iterable[tuple[str, str, str]]:
-        """(tag, attribute, address) of all that the page links to or loads."""
+        """(tag, attribute, address) of everything that the page links to or loads."""
         soup = BeautifulSoup(self.text[page], "html.parser", parse_only=SoupStrainer(["a", *(t for t, _ in LOADS)]))
         for tag, attribute in (("a", "href"), *LOADS):
             for element in soup.find_all(tag):
@@ -55,7 +55,7 @@ class Pages:
 
 
 def links(pages: Pages) -> Finding:
-    """Every address within the site leads to a file, and its anchor to a place there."""
+    """Checks that every address within the site leads to a file, and its anchor to an id in it."""
     count, dead = 0, []
     for page in pages.text:
         for tag, _, address in pages.addresses(page):
@@ -73,7 +73,7 @@ def links(pages: Pages) -> Finding:
 
 
 def outside(pages: Pages) -> Finding:
-    """Nothing is loaded from elsewhere. Links may lead there, over https."""
+    """Checks that nothing is loaded from other sites. Links may lead there, over https."""
     found = []
     for page in pages.text:
         for tag, attribute, address in pages.addresses(page):
@@ -87,7 +87,7 @@ def outside(pages: Pages) -> Finding:
 
 
 def tables(site: Path) -> Finding:
-    """Each widget's table stands in one file."""
+    """Checks that each widget's table is in only one file."""
     counts: Counter[str] = Counter()
     files = sorted((site / "_static" / "live").glob("tables-*.js"))
     for path in files:
@@ -100,7 +100,7 @@ def tables(site: Path) -> Finding:
 
 
 def solutions(pages: Pages, solved: Path = ROOT / "solutions", released: Path = ROOT / "course") -> Finding:
-    """No line of a solution is in any page, apart from those that the released notebooks show."""
+    """Checks that no page contains a line of a solution, except lines that the released notebooks show."""
     secret: set[str] = set()
     shown = ""
     for path in sorted(solved.glob("*/*.ipynb")):
@@ -118,7 +118,7 @@ def solutions(pages: Pages, solved: Path = ROOT / "solutions", released: Path = 
 
 
 def formulas(pages: Pages) -> Finding:
-    """The math font has every sign of every formula."""
+    """Checks that the math font has every character of every formula."""
     font, count, lacking = characters(), 0, set()
     for text in pages.text.values():
         for formula in _MATH.findall(text):

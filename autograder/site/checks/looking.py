@@ -1,20 +1,20 @@
-"""What every page must be in a real browser: free of axe's findings, of errors, of requests to elsewhere; no wider
-than a phone; reachable by keyboard. All widgets are alive while it looks, in light, in dark and on a phone.
+"""Checks every page in a real browser: no findings of axe, no errors, no requests to other sites, no wider than a
+phone, reachable by keyboard. All widgets run during the checks: in light mode, in dark mode and on a phone.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from axe_playwright_python.base import AXE_SCRIPT  # carries axe-core; nothing is fetched
+from axe_playwright_python.base import AXE_SCRIPT  # contains axe-core; nothing is downloaded
 
 from . import Finding
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-# The ways in which a page is looked at: name → (window, color scheme).
+# The ways in which a page is checked: name → (window, color scheme).
 WAYS = {"light": (WIDE, "light"), "dark": (WIDE, "dark"), "phone": (PHONE, "light")}
 
-# Scrolls through the page, so that all that is lazy comes, and waits until nothing is on its way any more.
+# Scrolls through the page, so that everything lazy loads, and waits until all loading is finished.
 ALL_ALIVE = """async () => {
   const step = innerHeight * 0.8;
   for (let y = 0; y < document.documentElement.scrollHeight; y += step) {
@@ -43,7 +43,7 @@ WIDER = """() => {
     const box = e.getBoundingClientRect(); return box.width && box.right > room + 1 && !clipped(e); });
   return `${document.documentElement.scrollWidth} px: ${first ? first.outerHTML.slice(0, 120) : "no element"}`;
 }"""
-# What a mouse can use and Tab does not reach. Widgets move the focus among their own marks with arrow keys.
+# Elements that a mouse can use but Tab does not reach. Inside widgets, arrow keys move the focus.
 _OUT_OF_REACH = """() => {
   const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getClientRects().length;
   const bad = [];
@@ -64,13 +64,13 @@ _OUT_OF_REACH = """() => {
 
 
 def every_page(browser: Any, base: str, names: Iterable[str], ways: Iterable[str] = tuple(WAYS)) -> list[Finding]:
-    """All of this for all pages. base: address of the site, over HTTP or file."""
+    """Runs all these checks on all pages. base: address of the site, over HTTP or file."""
     names = list(names)
     axe, wide, reach, errors, requests = [], [], [], [], []
     alive = 0
     for way in ways:
         window, scheme = WAYS[way]
-        # What moves by itself would be judged half faded.
+        # Otherwise animations would be judged while half faded.
         context = browser.new_context(viewport=window, color_scheme=scheme, reduced_motion="reduce")
         page = context.new_page()
         where = {"": ""}
@@ -112,10 +112,10 @@ def every_page(browser: Any, base: str, names: Iterable[str], ways: Iterable[str
 
 
 def violations(page: Any) -> list[str]:
-    """A line for each rule of axe-core that is broken, with the first place and the reason."""
+    """A line for each violated rule of axe-core, with the first place and the reason."""
     if not page.evaluate("() => Boolean(window.axe)"):
         page.evaluate(AXE_SCRIPT)
-    # Without preload axe fetches no style sheet a second time, which a page on disk may not.
+    # With preload axe would fetch style sheets a second time, which a page on disk may not do.
     options = {"preload": False, "runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
     found = page.evaluate("(options) => axe.run(document, options)", options)
     lines = []

@@ -1,4 +1,4 @@
-"""The site on a port of this machine, as hosts serve it: text compressed, and what was sent counted."""
+"""Serves the site on a local port like a web host, with compressed text, and counts the bytes sent."""
 
 import gzip
 import threading
@@ -22,7 +22,7 @@ TEXT = (".html", ".js", ".css", ".svg", ".ipynb")
 
 
 class Served:
-    """A site that is being served: its address, and (path, bytes of the body as sent) of each answer so far."""
+    """A site that is being served: its address, and (path, bytes of the body as sent) of each response so far."""
 
     def __init__(self, address: str) -> None:
         self.address = address

@@ -1,4 +1,4 @@
-"""Other ways to read: by keyboard alone, from disk, without scripts, on paper, by searching."""
+"""Checks other ways to read the site: only by keyboard, from disk, without scripts, on paper, by searching."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from . import Finding
 from .looking import ALL_ALIVE, PHONE, WIDE, WIDER
 
-# What has to take the focus when one presses Tab from the top to the end. In widgets the arrow keys go on, so each
-# counts as one place.
+# Elements that must get the focus when one presses Tab from top to bottom. Inside a widget the arrow keys take over, so
+# each widget counts as one place.
 _PLACES = """() => {
   const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getClientRects().length && e.tabIndex >= 0;
   window.taPlaces = new Set([...document.querySelectorAll("a[href], button, summary, [tabindex='0']")]
@@ -23,7 +23,7 @@ _LEFT = "() => [...window.taPlaces, ...window.taWidgets].map((e) => e.outerHTML.
 
 
 def keyboard(browser: Any, base: str, names: list[str]) -> Finding:
-    """Tab walks through everything, and the focus can be seen."""
+    """Checks that Tab reaches everything and the focus is visible."""
     missed, walked = [], 0
     for name in names:
         for window in (WIDE, PHONE):
@@ -47,7 +47,7 @@ def keyboard(browser: Any, base: str, names: list[str]) -> Finding:
 
 
 def without_scripts(browser: Any, base: str, names: list[str]) -> Finding:
-    """With scripts off: text, formulas with a size, pictures with words, hints that unfold."""
+    """Checks pages with scripts off: text, formulas with a size, pictures with alt text, hints that unfold."""
     wrong = []
     context = browser.new_context(viewport=WIDE, java_script_enabled=False)
     page = context.new_page()
@@ -57,7 +57,7 @@ def without_scripts(browser: Any, base: str, names: list[str]) -> Finding:
         said = page.locator("article").inner_text()
         if len(said) < 150:
             wrong.append(f"{name}: {len(said)} letters of text")
-        # In a hint that is folded up a formula has no size.
+        # A formula in a folded hint has no size.
         for formula in page.locator("article math:not(details:not([open]) math)").all()[:40]:
             counts["formulas"] += 1
             box = formula.bounding_box()
@@ -81,7 +81,7 @@ def without_scripts(browser: Any, base: str, names: list[str]) -> Finding:
 
 
 def paper(browser: Any, base: str, names: list[str]) -> Finding:
-    """Printed: no bars of the site, dark text on white also where the screen is dark, nothing cut off at the side."""
+    """Checks printed pages: no sidebars, dark text on white even if the screen is dark, nothing cut off at the side."""
     wrong, sheets = [], 0
     for name in names:
         context = browser.new_context(viewport={"width": 794, "height": 1123}, color_scheme="dark")
@@ -107,7 +107,7 @@ def paper(browser: Any, base: str, names: list[str]) -> Finding:
 
 
 def searching(browser: Any, base: str, queries: dict[str, str]) -> Finding:
-    """Each query finds the page that it should. queries: words → a page's address."""
+    """Checks that each query finds the expected page. queries: words → a page's address."""
     wrong = []
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
@@ -115,7 +115,7 @@ def searching(browser: Any, base: str, queries: dict[str, str]) -> Finding:
         page.goto(f"{base}search.html?q={words}")
         try:
             page.wait_for_selector("#search-results ul.search li a", timeout=20_000)
-            # This line is empty until all results stand there, in every language.
+            # In every language this line is empty until all results are shown.
             page.wait_for_function("() => document.querySelector('#search-results .search-summary').textContent")
         except Exception:
             wrong.append(f"{words!r} finds nothing")
@@ -130,7 +130,7 @@ def searching(browser: Any, base: str, queries: dict[str, str]) -> Finding:
 
 
 def themes(browser: Any, base: str, name: str) -> Finding:
-    """The button of the theme changes widgets and figures too, and "auto" follows the system."""
+    """Checks that the theme button also changes widgets and figures, and that "auto" follows the system."""
     wrong = []
     context = browser.new_context(viewport=WIDE, color_scheme="dark", reduced_motion="reduce")
     page = context.new_page()
@@ -138,7 +138,7 @@ def themes(browser: Any, base: str, name: str) -> Finding:
     page.evaluate(ALL_ALIVE)
     seen = set()
     for _ in range(3):
-        # Two frames: the widget hears of the change, then draws.
+        # Two frames: the widget is notified of the change, then draws.
         page.evaluate("() => new Promise((d) => requestAnimationFrame(() => requestAnimationFrame(d)))")
         theme = page.evaluate("() => document.body.dataset.theme")
         told = page.evaluate("() => document.body.dataset.jpThemeLight ?? null")

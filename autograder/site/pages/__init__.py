@@ -1,6 +1,6 @@
-"""The site's pages besides the units: each module here has ``pages()``: path without suffix → MyST Markdown.
+"""The site's pages besides the units. Each module has ``pages()``, which returns path without suffix → MyST Markdown.
 
-``NAVIGATION`` is the order in which the site shows them; ``collected`` brings them together.
+``NAVIGATION`` is the order in which the site shows them; ``collected`` collects them.
 """
 
 import importlib
@@ -11,8 +11,8 @@ from anatomy.system.translation import ENGLISH, speaking
 
 from ..words import N_
 
-# Heading in the sidebar → pages under it, in order. "units/*" and "gallery/*" stand for all of a folder. A page that is
-# not there yet is left out, and one that is named nowhere stands under the last heading.
+# Heading in the sidebar → pages under it, in order. "units/*" and "docs/*" mean all pages in a folder. A missing page
+# is left out, and a page that is not listed goes under the last heading.
 NAVIGATION: tuple[tuple[str, tuple[str, ...]], ...] = (
     (N_("Course"), ("map", "units/*")),
     (N_("See it move"), ("gallery/index", "atlas")),
@@ -20,9 +20,9 @@ NAVIGATION: tuple[tuple[str, tuple[str, ...]], ...] = (
     (N_("Take part"), ("learners", "instructors", "contributors", "docs/*")),
 )
 
-# Modules whose pages are in the language of the site; the others' are English in every language.
+# Modules whose pages are in the language of the site; the pages of the other modules are always in English.
 SPOKEN = ("index", "gallery")
-# What the sidebar calls the others: their headings.
+# Titles of the other pages in the sidebar: their headings.
 HEADINGS = (
     N_("Map of the course"),
     N_("Atlas of models"),
@@ -38,11 +38,11 @@ HEADINGS = (
 
 
 class TwoPages(ValueError):
-    """Two modules want to write the same page; the message names it."""
+    """Two modules try to write the same page; the message names it."""
 
 
 def collected() -> dict[str, str]:
-    """dict path without suffix → MyST Markdown, of all modules of this package. Raises TwoPages."""
+    """dict path without suffix → MyST Markdown, from all modules of this package. Raises TwoPages."""
     found: dict[str, str] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         made = importlib.import_module(f"{__name__}.{module}")
@@ -62,7 +62,8 @@ def english() -> set[str]:
 
 
 def headed(paths: set[str]) -> list[tuple[str, list[str]]]:
-    """(heading, paths) for the sidebar: ``NAVIGATION`` with what is there. Every path but "index" stands in it once."""
+    """(heading, paths) for the sidebar: ``NAVIGATION`` with the existing pages. Every path except "index" appears once,
+    except those of widgets, which are listed below the gallery's index."""
     left = paths - {"index"}
     named = {p for _, listed in NAVIGATION for p in listed}
     result: list[tuple[str, list[str]]] = []
@@ -71,7 +72,7 @@ def headed(paths: set[str]) -> list[tuple[str, list[str]]]:
         for entry in listed:
             folder = entry.removesuffix("*")
             matching = sorted(p for p in left - named if p.startswith(folder)) if entry.endswith("*") else [entry]
-            if entry == "gallery/index":  # the widgets' pages hang below it
+            if entry == "gallery/index":  # the widgets' pages are listed below it
                 left -= {p for p in left if p.startswith("gallery/") and p != entry}
             here += [p for p in matching if p in left]
             left -= set(matching)

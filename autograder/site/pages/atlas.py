@@ -75,7 +75,7 @@ def _sentence(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape a text, so that Markdown shows it unchanged."""
     return re.sub(r"([\\`*_\[\]<>$|])", r"\\\1", text)
 
 

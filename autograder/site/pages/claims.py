@@ -1,4 +1,4 @@
-"""All claims on trial: what was claimed, what the evidence says, and of what kind it is."""
+"""All claims on trial: the claim, the verdict, and the kind of evidence."""
 
 import re
 
@@ -55,12 +55,12 @@ def _evidence(claim: facts.Claim) -> str:
 
 
 def quoted(claim: str) -> str:
-    """The claim as a quotation in Markdown. Its text lost the asterisks at its ends, not those inside."""
+    """The claim as a quotation in Markdown. Its text has lost the asterisks at its ends, but not those inside."""
     text = f"*{claim}" if claim.startswith('"') else claim
     return f"> {text}{'*' * (text.count('*') % 2)}"
 
 
 def verdict(says: str) -> str:
-    """The verdict's words, without the word "Verdict" itself."""
+    """The verdict's text, without the word "Verdict"."""
     words = re.sub(r"^Verdict: ", "", says)
     return words[:1].upper() + words[1:]

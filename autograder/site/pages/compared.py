@@ -1,4 +1,4 @@
-"""All units side by side, for who keeps them even."""
+"""All units side by side, for contributors who keep them consistent."""
 
 from autograder import course_table
 from autograder.notebooks import facts

@@ -1,4 +1,4 @@
-"""The pages in ``docs/`` as they are; links between them, and to CONTRIBUTING.md, become links between pages."""
+"""The pages in ``docs/``, unchanged except for links: links to each other and to CONTRIBUTING.md lead to pages."""
 
 import posixpath
 import re
@@ -12,7 +12,7 @@ _FENCE = re.compile(r"^ *(```+|~~~+)", re.M)
 
 
 def pages() -> dict[str, str]:
-    """``docs/x.md`` is the page ``docs/x``. CONTRIBUTING.md has a page already, ``contributors``."""
+    """``docs/x.md`` becomes the page ``docs/x``. CONTRIBUTING.md already has a page, ``contributors``."""
     folders = ROOT / "docs", ROOT / "docs" / "contributing"
     sources = {path.relative_to(ROOT).as_posix(): path for folder in folders for path in sorted(folder.glob("*.md"))}
     names = {source: source.removesuffix(".md").lower() for source in sources} | {"CONTRIBUTING.md": "contributors"}
@@ -20,7 +20,7 @@ def pages() -> dict[str, str]:
 
 
 def _linked(text: str, source: str, names: dict[str, str]) -> str:
-    """The text with its links resolved: to a page, else to the file in the repository, else shown as code."""
+    """The text with its links resolved: to a page, else to the file in the repository, else as code."""
 
     def resolved(found: re.Match[str]) -> str:
         label, target = found[1], found[2]

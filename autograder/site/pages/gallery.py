@@ -1,4 +1,4 @@
-"""A page for each widget: what it shows, the widget with its story, the unit it lives in. The index shows them all."""
+"""A page for each widget: what it shows, the widget with its story, the units that use it. The index lists them all."""
 
 import re
 from functools import cache
@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
 
 @cache
 def lives_in() -> dict[str, list[str]]:
-    """dict widget's folder → units whose notebooks make one."""
+    """dict widget's folder → units whose notebooks use the widget."""
     found: dict[str, list[str]] = {name: [] for name in REGISTERED}
     for unit in units.names():
         code = [

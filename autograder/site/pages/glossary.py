@@ -1,4 +1,4 @@
-"""The glossary: each term in a sentence, where it is built, and the paper that it comes from."""
+"""The glossary: each term in one sentence, where it is built, and the paper that introduced it."""
 
 from itertools import groupby
 

@@ -1,4 +1,4 @@
-"""Where learners, instructors and contributors begin: what ``docs/`` and CONTRIBUTING.md hold for each of them."""
+"""Start pages for learners, instructors and contributors, from ``docs/`` and CONTRIBUTING.md."""
 
 import posixpath
 import re
@@ -56,7 +56,7 @@ def title(name: str) -> str:
 
 
 def contributing() -> str:
-    """CONTRIBUTING.md as a page: what it links to and the site does not have is shown as code."""
+    """CONTRIBUTING.md as a page; links to files that are not on the site are shown as code."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     return re.sub(r"\[([^\]]+)\]\((?!#|https?:)([^)]+)\)", _to_page, text)
 

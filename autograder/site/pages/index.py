@@ -1,4 +1,4 @@
-"""The first page: a sentence, a Transformer alive, and where to begin."""
+"""The first page: a sentence, a live Transformer, and where to begin."""
 
 from anatomy.program import units
 from anatomy.system.translation import said

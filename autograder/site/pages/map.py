@@ -1,4 +1,4 @@
-"""The map of the course: what needs what, what one builds, how long it takes, and every exercise."""
+"""The map of the course: dependencies between units, what learners build, how long it takes, and every exercise."""
 
 import re
 
@@ -10,7 +10,7 @@ HERE = "map"
 
 
 def built() -> dict[str, str]:
-    """Unit → what one builds in it, from the README's table of units."""
+    """Unit → what learners build in it, from the README's table of units."""
     table = (ROOT / "README.md").read_text(encoding="utf-8")
     return dict(re.findall(r"^\| (\d\d-[\w-]+) \| (.+?) \|$", table, re.M))
 
@@ -20,7 +20,7 @@ def pages() -> dict[str, str]:
     units = [facts.unit(name) for name in facts.names()]
     needs = {u.name: [*u.needs.core, *u.needs.extensions] for u in units}
     titles = {u.name: u.title for u in units}
-    # A page's links to notebooks are made by the builder; inside of a picture they have to be the built pages already.
+    # The builder converts a page's links to notebooks; inside a picture they must already lead to the built pages.
     hrefs = {u.name: links.built(links.unit(HERE, u.name)) for u in units}
     core = sum(u.core_minutes for u in units)
     more = sum(u.extension_minutes for u in units)

@@ -1,4 +1,4 @@
-"""The letters of the course, and what holds everywhere: where positions begin, what a mask's True means."""
+"""The symbols of the course, and its conventions: where positions begin, what a mask's True means."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ HERE = "notation"
 
 @dataclass(frozen=True)
 class Letter:
-    """A symbol: as TeX, what it means, an example or a shape, and a unit where it stands for that."""
+    """A symbol: its TeX, its meaning, an example or a shape, and a unit that uses it with this meaning."""
 
     tex: str
     means: str
@@ -19,7 +19,7 @@ class Letter:
     unit: str
 
     def cell(self) -> str:
-        """Id of the first text of its unit that has it in a formula. Raises LookupError."""
+        """Id of the first text cell of its unit that has the symbol in a formula. Raises LookupError."""
         wanted = re.compile(rf"(?<![A-Za-z\\]){re.escape(self.tex)}(?![A-Za-z])")
         for cell in facts.unit(facts.by_number(self.unit)).cells:
             formulas = " ".join(re.findall(r"\$\$?(.+?)\$\$?", cell.source, re.S)) if cell.markdown else ""

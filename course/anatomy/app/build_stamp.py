@@ -1,8 +1,8 @@
-"""What the build wrote into a notebook, told apart from what somebody wrote into it later.
+"""Tells what the build wrote into a notebook from what was written into it later.
 
 Every generated notebook carries, in its metadata, ``anatomy = {"unit": …, "cells": {cell id: 12 hexadecimal digits},
 "digest": …}``. The digest covers the whole notebook, so that one answer, one output or one moved cell shows; the
-cells' marks travel on in a learner's copy and tell there which cells are still as released.
+cells' marks stay in a learner's copy, where they tell which cells are still as released.
 """
 
 import hashlib
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 KEY = "anatomy"
-Notebook = dict[str, Any]  # as the file has it: plain dicts and lists
+Notebook = dict[str, Any]  # as in the file: plain dicts and lists
 Cell = dict[str, Any]
 
 
 class NotANotebook(ValueError):
-    """The bytes are no notebook of format 4; the message says in which way."""
+    """The bytes are not a notebook of format 4; the message says why."""
 
 
 def parse(data: bytes | str) -> Notebook:
@@ -66,12 +66,12 @@ def _bytes(text):
 
 
 def plain(book: Notebook) -> Notebook:
-    """The notebook with every source as one string: two that are equal in this form say the same."""
+    """The notebook with every source as one string: two notebooks with the same content are equal in this form."""
     return {**book, "cells": [{**c, "source": text_of(c)} for c in book["cells"]]}
 
 
 def digest(book: Notebook) -> str:
-    """64 hexadecimal digits of everything in a notebook but the digest itself."""
+    """64 hexadecimal digits of everything in a notebook except the digest itself."""
     about = {k: v for k, v in _about(book).items() if k != "digest"}
     whole = plain(book) | {"metadata": {**book["metadata"], KEY: about}}
     return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -83,7 +83,7 @@ def _about(book):
 
 
 def sign(book: Notebook, unit: str) -> Notebook:
-    """Writes the fingerprint into a notebook's metadata; returns the same notebook."""
+    """Writes the stamp into a notebook's metadata; returns the same notebook."""
     book["metadata"][KEY] = {"unit": unit, "cells": {c["id"]: mark(c) for c in book["cells"]}}
     book["metadata"][KEY]["digest"] = digest(book)
     return book
@@ -96,13 +96,13 @@ def unit_of(book: Notebook) -> str:
 
 
 def marks(book: Notebook) -> dict[str, str]:
-    """dict cell id → mark, as released; {} where the notebook has none."""
+    """dict cell id → mark, as released; {} if the notebook has none."""
     found = _about(book).get("cells")
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
 
 def release_of(book: Notebook) -> str:
-    """The digest that the notebook was released with (its release's name, so to say), or ''."""
+    """The digest that the notebook was released with, which identifies its release, or ''."""
     found = _about(book).get("digest")
     return found if isinstance(found, str) else ""
 
@@ -121,7 +121,7 @@ def file_is_as_built(path: Path) -> bool:
 
 
 def to_bytes(book: Notebook) -> bytes:
-    """A notebook's file, in the form that Jupyter writes."""
+    """The bytes of a notebook's file, in the form that Jupyter writes."""
     split = {**book, "cells": [{**c, "source": text_of(c).splitlines(True)} for c in book["cells"]]}
     text = json.dumps(split, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     try:

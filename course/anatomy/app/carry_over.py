@@ -1,8 +1,8 @@
-"""A learner's notebook and a new release of its unit → the new release with everything in it that the learner wrote.
+"""Merges a learner's notebook with a new release of its unit: the release, with everything that the learner wrote.
 
-Text, stubs and checks come from the release. The learner's are: answers, found by ``grade_id``; cells of their own,
-placed after the same neighbor; changes to released cells whose release stayed the same. What no longer has a place
-goes to the end of the notebook as raw cells. Nothing here reads or writes a file.
+Text, stubs and checks come from the release. From the learner come answers, found by ``grade_id``; cells of their own,
+placed after the same neighbor; and changes to released cells that are the same in both releases. Cells that no longer
+have a place go to the end of the notebook as raw cells. Nothing here reads or writes a file.
 """
 
 import copy
@@ -18,7 +18,7 @@ HEADING = N_("""## Kept from your earlier notebook
 
 The course has changed, and these cells of yours have no place in it any more. Nothing runs them. To run one, \
 click it, press Esc and then Y: that makes it a code cell again.""")
-LOCKS = ("nbgrader", "deletable", "editable")  # the release's alone: a learner's copy may be out of date
+LOCKS = ("nbgrader", "deletable", "editable")  # only the release's count: a learner's copy may be out of date
 GENERATED = re.compile(r"(c-[0-9a-f]{12}(-\d+)?|(say|hint|solve|check|written)-.+)")
 SWITCH = re.compile(r"^(\w+ = )(True|False)(  # @param .*)$", re.M)  # Colab's own control writes into this line
 VALID_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -26,8 +26,8 @@ VALID_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass
 class Carried:
-    """What was carried over. answers: in their place. cells: the learner's own, and released cells with the learner's
-    changes. kept: at the end, new with this update."""
+    """What was carried over. answers: into their places. cells: the learner's own, and released cells with the
+    learner's changes. kept: cells at the end, new with this update."""
 
     answers: int = 0
     cells: int = 0
@@ -35,12 +35,12 @@ class Carried:
 
 
 def merge(work: Notebook, release: Notebook) -> tuple[Notebook, Carried]:
-    """(new notebook, Carried) from a learner's notebook and a release, both as ``fingerprint.parse`` gives them."""
+    """(new notebook, Carried) from a learner's notebook and a release, both as ``build_stamp.parse`` gives them."""
     return _Merge(work, release).run()
 
 
 def checksum(cell: Cell) -> str:
-    """nbgrader's checksum of a cell: what stands in an untouched cell's own metadata."""
+    """nbgrader's checksum of a cell; an untouched cell has it in its own metadata."""
     about = _nbgrader(cell)
     grade, solution = bool(about.get("grade")), bool(about.get("solution"))
     locked = not solution and (grade or bool(about.get("locked")))
@@ -57,12 +57,12 @@ class _Merge:
     def __init__(self, work, release):
         self.work, self.release = work, release
         self.before, self.after = marks(work), marks(release)
-        self.signed = bool(release_of(work))  # else it is from before notebooks carried marks, or another program's
+        self.signed = bool(release_of(work))  # else it is older than marks in notebooks, or from another program
         self.cells = copy.deepcopy(release["cells"])
         self.by_id = {c.get("id"): c for c in self.cells}
         self.answers = {_key(c): c for c in self.cells if _is_answer(c)}
         self.checks = {_key(c): c for c in self.cells if _is_check(c) and not _is_answer(c)}
-        self.met = set()  # released cells and answers that had their turn: a second one is the learner's
+        self.met = set()  # released cells and answers already placed: a second one is the learner's
         self.doubles, self.own = {}, {}  # id of a released cell → cells to put after it
         self.anchor = None
         self.lost, self.tail = [], []
@@ -104,7 +104,8 @@ class _Merge:
             self.report.cells += bool(text_of(cell).strip())
 
     def _find_id(self, cell):
-        """Some programs save no ids. A cell that is word for word a released one is that one."""
+        """Restores the id of a cell, since some programs save none: that of the released cell with exactly the same
+        text."""
         known = {m: i for i, m in {**self.after, **self.before}.items() if i not in self.met}
         if mark(cell) in known:
             cell["id"] = known[mark(cell)]
@@ -116,7 +117,7 @@ class _Merge:
         return name in self.before if self.signed else name in self.by_id or bool(GENERATED.fullmatch(name))
 
     def _is_untouched(self, cell, new):
-        """Whether a released cell is still as it came. In doubt it is not: then it counts as the learner's."""
+        """Whether a released cell is still as released. In doubt it is not: then it counts as the learner's."""
         if cell.get("id") in self.before:
             return mark(cell) == self.before[cell["id"]]
         if new is not None and mark(cell) == mark(new):
@@ -124,7 +125,8 @@ class _Merge:
         return _nbgrader(cell).get("checksum") == checksum(cell) or self._names_itself(cell)
 
     def _names_itself(self, cell):
-        """The id of a released text or demonstration is made from its source (autograder/notebooks/source.py)."""
+        """Whether a cell's id fits its source: ids of released texts and demonstrations are made from it
+        (autograder/notebooks/source.py)."""
         whole = f"{unit_of(self.release)}/{cell['cell_type']}/{text_of(cell)}"
         made = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
         return re.fullmatch(rf"c-{made[:12]}(-\d+)?", str(cell.get("id"))) is not None
@@ -136,7 +138,7 @@ class _Merge:
             if text_of(cell).strip() and not self._is_untouched(cell, None):
                 self.lost.append(cell)
             return
-        if key in self.met:  # grading counts the first, and so does its place
+        if key in self.met:  # grading counts the first, and so does this merge
             self.doubles.setdefault(new["id"], []).append(cell)
             self.report.cells += 1
             return
@@ -182,7 +184,7 @@ class _Merge:
         return name.startswith("c-")  # such an id is made from the text
 
     def _is_only_switched(self, cell):
-        """Whether a cell is as it was released but for a choice in a line that Colab shows as a control."""
+        """Whether a cell differs from its release only by a choice in a line that Colab shows as a control."""
         released = self.before.get(cell["id"])
         others = ({name: value for name, _ in _switches(cell)} for value in ("True", "False"))
         return released in [mark({**cell, "source": _switched(text_of(cell), other)}) for other in others]
@@ -212,7 +214,7 @@ def _switches(cell):
 
 
 def _switched(source, values):
-    """A source with the choices of ``values``: what stands before each → True or False, as text."""
+    """A source with the choices of ``values``: the text before each choice → True or False, as text."""
     return SWITCH.sub(lambda line: line[1] + values.get(line[1], line[2]) + line[3], source)
 
 
@@ -222,13 +224,13 @@ def _nbgrader(cell):
 
 
 def _key(cell):
-    """What an answer is found by: its grade_id, or its id where the marks were lost."""
+    """The key of an answer: its grade_id, or its cell id if the marks were lost."""
     name = _nbgrader(cell).get("grade_id")
     return name if isinstance(name, str) else str(cell.get("id"))
 
 
 def _is_answer(cell):
-    """A cell for an answer, in code or in words."""
+    """True for a cell with an answer, in code or in words."""
     named = str(cell.get("id")).startswith(("solve-", "written-"))
     return bool(_nbgrader(cell).get("solution")) or not _nbgrader(cell) and named
 
@@ -247,7 +249,7 @@ def _is_heading(cell):
 
 
 def _adopt(new, cell):
-    """The same source in both: outputs, folds and tags of the learner's cell stay, locks are the release's."""
+    """Keeps outputs, folds and tags of the learner's cell, and the release's locks; both cells have the same source."""
     tags = [t for c in (new, cell) for t in _tags(c)]
     about = {**new["metadata"], **{k: v for k, v in cell["metadata"].items() if k not in LOCKS}}
     if tags:
@@ -264,7 +266,7 @@ def _tags(cell):
 
 
 def _raw(cell):
-    """The cell as one that nothing runs: as code it would run while grading, and override what is newer."""
+    """The cell as a raw cell, which never runs: as code it would run during grading, and override newer code."""
     about = {"kept": _key(cell), "was": cell["cell_type"]}
     extra = {"attachments": cell["attachments"]} if "attachments" in cell else {}
     name = hashlib.sha256(f"{about}/{text_of(cell)}".encode("utf-8", "replace")).hexdigest()[:12]
@@ -278,7 +280,7 @@ def _raw(cell):
 
 
 def _name(cells, released):
-    """Every cell an id of its own; released cells keep theirs."""
+    """Gives every cell an id of its own; released cells keep theirs."""
     fixed = {id(c) for c in released}
     taken = {c.get("id") for c in released}
     for cell in cells:

@@ -1,4 +1,4 @@
-"""The command ``anatomy``: one line here for each subcommand, imported when it is asked for.
+"""The command ``anatomy``: a table with one line for each subcommand, which is imported when it is used.
 
 A subcommand is a function of its own arguments that returns an exit status. Nothing here imports torch, so that
 ``anatomy doctor`` can say what is wrong with it.
@@ -16,9 +16,9 @@ from .. import __version__
 from ..system import installation
 from ..system.translation import ENGLISH, N_, _, listed, usually
 
-INTERRUPTED = 130  # what shells say of a program that Ctrl-C ended
+INTERRUPTED = 130  # the exit status that shells report for a program stopped by Ctrl-C
 
-# name → (where its function is, what it is for)
+# name → (where its function is, its purpose)
 COMMANDS: dict[str, tuple[str, str]] = {
     "lab": ("app.lab:main", N_("open JupyterLab on your notebooks; copy them where none are yet")),
     "update": ("app.workspace:update_command", N_("bring a new release into your notebooks, keep every answer")),
@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 def usage() -> str:
-    """What ``anatomy --help`` prints."""
+    """The text that ``anatomy --help`` prints."""
     lines = [f"  {name:12}{_(purpose)}" for name, (where, purpose) in COMMANDS.items()]
     return "\n".join(
         [
@@ -57,10 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _language():
-    """That of the learner's notebooks, where they are to be found without asking."""
+    """The language of the learner's notebooks, if they can be found without asking."""
     try:
         return installation.place().language
-    except (OSError, RuntimeError):  # a current folder that is gone, no home: the command says so where it matters
+    except (OSError, RuntimeError):  # the current folder is gone, or no home: the command reports it if it matters
         return ENGLISH
 
 
@@ -79,7 +79,7 @@ def _run(given):
     module, function = COMMANDS[name][0].split(":")
     try:
         run = getattr(importlib.import_module(f"..{module}", __package__), function)
-    except (ImportError, OSError) as error:  # a library that is missing, or one whose own libraries are
+    except (ImportError, OSError) as error:  # a library is missing, or one of its own libraries is
         what = installation.how_to_repair() if name == "doctor" else _("`anatomy doctor` says what to do.")
         said = _("anatomy {name} cannot start: {error}").format(name=name, error=error)
         print(f"{said}\n{what}", file=sys.stderr)
@@ -92,7 +92,7 @@ def _run(given):
 
 
 def _say_anything():
-    """A console that has no ✓ or █ shows a question mark instead of failing."""
+    """Makes a console that has no ✓ or █ show a question mark instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError, ValueError):

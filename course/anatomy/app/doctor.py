@@ -1,7 +1,7 @@
 """``anatomy doctor``: is anything wrong with this installation, and what mends it?
 
-Everything is only looked at, nothing is changed and nothing is sent anywhere. Libraries are tried in a process of
-their own, so that one which brings its process down does not silence the rest; ``doctor_folders`` looks at files.
+It only looks: nothing is changed and nothing is sent anywhere. Libraries are tried in a separate process, so that one
+that crashes the process does not silence the rest; ``doctor_folders`` looks at files.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from ..system import installation
 from ..system.translation import _, listed, ngettext, sentences
 from .findings import MARKS, Examination, Finding
 
-OLDEST, NEWEST = (3, 11), (3, 14)  # Python; newer ones may work, and libraries come late for them
+OLDEST, NEWEST = (3, 11), (3, 14)  # Python; newer ones may work, but libraries support them late
 PATIENCE = 180  # seconds for the libraries' first import, which may compile and be scanned for viruses
 SLOW = 4.0  # seconds for products that take a tenth of one on an ordinary laptop
 IMPORTS = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "tokenizers", "sympy", "filelock")
@@ -49,7 +49,7 @@ print("\\n" + json.dumps([found, seconds]))
 
 
 def python() -> Iterator[Finding]:
-    """The version of Python, and whose it is."""
+    """The version of Python and where it is, and this copy of the course."""
     here = _("Python {version} on {system}").format(version=platform.python_version(), system=platform.system())
     version = sys.version_info[:2]
     if version < OLDEST:
@@ -85,7 +85,7 @@ def _this_copy():
 
 
 def libraries() -> Iterator[Finding]:
-    """Can what the course needs be imported, is it new enough, and does torch compute?"""
+    """Can the libraries be imported, are they new enough, and does torch compute?"""
     done, said = _try_imports()
     if done is None:
         broke = _("Trying the libraries broke Python ({error}).").format(error=said)
@@ -115,8 +115,8 @@ def libraries() -> Iterator[Finding]:
 
 
 def _try_imports():
-    """((name → [problem, version], seconds of torch or None), ""), or (None, what was said)."""
-    # Not where the current folder is: a learner's torch.py there would be imported in place of the library.
+    """((name → [problem, version], seconds of torch or None), ""), or (None, the error message)."""
+    # Not from the current folder: a learner's torch.py there would be imported instead of the library.
     line = [sys.executable, "-c", _TRIAL, *IMPORTS]
     env = {**os.environ, "PYTHONSAFEPATH": "1"}
     try:
@@ -135,7 +135,7 @@ def _try_imports():
 
 
 def _about(name, problem):
-    """What to do about a library that cannot be imported."""
+    """Advice on a library that cannot be imported."""
     if re.search(r"WinError 126|DLL load failed", problem):
         return _("Install Microsoft's Visual C++ Redistributable (x64) and try again.")
     if problem.startswith("ModuleNotFoundError") and f"'{name}'" in problem:
@@ -152,7 +152,7 @@ def _about(name, problem):
 
 
 def _floors():
-    """name → oldest version, as this release says itself."""
+    """name → oldest version, according to this release's own metadata."""
     try:
         needed = importlib.metadata.requires(installation.NAME) or []
     except importlib.metadata.PackageNotFoundError:
@@ -166,7 +166,7 @@ def _is_older(version, floor):
 
 
 def jupyterlab() -> Iterator[Finding]:
-    """JupyterLab, the kernel that it would start, and what draws widgets in it."""
+    """JupyterLab, the kernel that it would start, and the extensions that draw widgets in it."""
     try:
         version = importlib.metadata.version("jupyterlab")
         from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
@@ -233,7 +233,7 @@ def browser() -> Iterator[Finding]:
 
 
 def examinations() -> list[Examination]:
-    """All of them, in the order of the report."""
+    """All examinations, in the order of the report."""
     found: list[Examination] = [python, libraries, jupyterlab, browser]
     try:
         from . import doctor_folders
@@ -244,7 +244,7 @@ def examinations() -> list[Examination]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of ``anatomy doctor``; returns 1 where anything is wrong."""
+    """Command line of ``anatomy doctor``; returns 1 if anything is wrong."""
     parser = argparse.ArgumentParser(prog="anatomy doctor", description=_("Say what is wrong here, and what mends it."))
     parser.parse_args(argv)
     wrong = 0
@@ -253,7 +253,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for finding in examine():
                 print(finding, flush=True)
                 wrong += finding.state == "wrong"
-        except Exception as error:  # what nobody thought of is a finding too
+        except Exception as error:  # an unforeseen problem is a finding too
             said = _("{name} could not be looked at ({error}).")
             said = said.format(name=examine.__name__, error=f"{type(error).__name__}: {error}")
             print(Finding("wrong", said))

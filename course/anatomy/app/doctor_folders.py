@@ -1,4 +1,4 @@
-"""What ``anatomy doctor`` says of files: can folders be written, are recordings whole, are copies behind?"""
+"""The part of ``anatomy doctor`` on files: can folders be written, are recordings whole, are copies out of date?"""
 
 import base64
 import contextlib
@@ -32,7 +32,7 @@ REASONS = {
 
 
 def progress_folder() -> Iterator[Finding]:
-    """Where progress is kept: can it be written, and is nobody holding it?"""
+    """Where progress is kept: can the folder be written, and are its files free of locks?"""
     folder = home()
     problem = _why_not(folder)
     if problem:
@@ -104,7 +104,7 @@ def _copies(place):
 
 
 def room() -> Iterator[Finding]:
-    """Is there space on the disks of both folders?"""
+    """Is there enough space on the disks of both folders?"""
     seen = set()
     for folder in (home(), installation.place().own):
         with contextlib.suppress(OSError):
@@ -119,7 +119,7 @@ def room() -> Iterator[Finding]:
 
 
 def recordings() -> Iterator[Finding]:
-    """Is what checks and widgets compare with there, and whole?"""
+    """Are the recordings that checks and widgets compare with there, and whole?"""
     folder = installation.assets()
     units = {path.stem for path in (folder / "units").glob("*.json")}
     recorded = {path.stem for path in (folder / "recordings").glob("*.json")}
@@ -147,7 +147,7 @@ def _has_tensors(folder, unit):
 
 
 def _damage(path):
-    """Whether a file is cut short or no longer what its name says; nothing of torch is needed for this."""
+    """Whether a file is cut short or not of the type that its name says; needs no torch."""
     try:
         raw = files.read(path)
         if path.suffix == ".json":
@@ -162,7 +162,7 @@ def _damage(path):
 
 
 def _changed_since_installed():
-    """Data files of a wheel that are not what its own list says. Nothing for other kinds of installation."""
+    """Data files of a wheel that differ from the wheel's own list. Empty for other kinds of installation."""
     if installation.kind() != "wheel":
         return []
     try:
@@ -183,12 +183,12 @@ def _changed_since_installed():
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """The folder, or the nearest existing one above it."""
     return next(p for p in (folder, *folder.absolute().parents) if p.exists())
 
 
 def _why_not(folder: Path) -> str:
-    """Why nothing can be written into a folder, or "". One that is not there yet is left so."""
+    """Why nothing can be written into a folder, or "". Does not make a folder that is missing."""
     there = _nearest(folder)
     if not there.is_dir():
         return _("{folder} is a file").format(folder=there)

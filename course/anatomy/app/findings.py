@@ -1,4 +1,4 @@
-"""What ``anatomy doctor`` finds: a line of its report, and what yields such lines."""
+"""The results of ``anatomy doctor``: a line of its report, and the type of the functions that yield such lines."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ MARKS = {"good": "✓", "note": "·", "wrong": "✗"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report. state: "good"; "note", which is worth knowing and keeps nobody from working; "wrong"."""
+    """One line of the report. state: "good"; "note", worth knowing but no reason not to work; or "wrong"."""
 
     state: str
     text: str

@@ -1,7 +1,7 @@
-"""``anatomy gallery``: the widgets as pages in a browser, each complete in itself, with a page that leads to them.
+"""``anatomy gallery``: the widgets as pages in a browser, each complete in itself, and an index page.
 
-They show the references; a learner's own function goes into a widget in a notebook. No kernel and no server is needed,
-so the folder can be kept, sent or put on a website.
+They show the reference implementations; in a notebook, a widget can show a learner's own function. No kernel and no
+server is needed, so the folder can be kept, sent or put on a website.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from ..system.translation import _, listed, tag
 from ..widgets import REGISTERED, AnatomyView, TableWidget
 
 INDEX = "index.html"
-MARK = '<meta name="generator" content="anatomy gallery">'  # a page that holds this may be written over
+MARK = '<meta name="generator" content="anatomy gallery">'  # a page that holds this may be overwritten
 
 STYLE = """
 body { margin: 24px auto; padding: 0 16px; max-width: 960px; font: 16px/1.5 system-ui, sans-serif;
@@ -35,19 +35,19 @@ li img { display: block; width: 100%; aspect-ratio: 16 / 10; object-fit: contain
 
 
 class NotWritten(Exception):
-    """The gallery can't go where it was sent; one sentence says why."""
+    """The gallery cannot be written to that folder; one sentence says why."""
 
 
 def names() -> list[str]:
-    """Names of all widgets, the one that shows the whole first."""
+    """Names of all widgets, AnatomyView first."""
     every = sorted(kind.__name__ for kind in REGISTERED.values())
     return sorted(every, key=lambda name: name != AnatomyView.__name__)
 
 
 def write(folder: Path, wanted: Sequence[str]) -> Path:
-    """Writes the pages of these widgets, their pictures and the page that leads to them; returns the path of that one.
+    """Writes the pages of these widgets, their pictures and the index page; returns the path of the index page.
 
-    Raises NotWritten where another page is in the way, MissingRecording, and OSError.
+    Raises NotWritten if another page is in the way, MissingRecording, and OSError.
     """
     index = folder / INDEX
     if index.exists() and MARK not in index.read_text(encoding="utf-8", errors="replace"):
@@ -60,12 +60,12 @@ def write(folder: Path, wanted: Sequence[str]) -> Path:
 
 
 def _page(widget: TableWidget, folder: Path) -> str:
-    """Writes one widget's page and picture; returns its item of the list."""
+    """Writes one widget's page and picture; returns its list item."""
     name = type(widget).__name__
     widget.save_html(folder / f"{name}.html")
     files.replace(folder / f"{name}.png", widget.png())
     title = html.escape(widget.spec["title"])
-    # The picture says nothing that its page does not: an empty alternative keeps it out of a reader's way.
+    # The picture adds nothing to its page: with an empty alternative text, screen readers skip it.
     return f'<li><a href="{name}.html"><img src="{name}.png" alt="">{title}</a></li>'
 
 

@@ -1,8 +1,8 @@
 """Opens JupyterLab on the learner's own notebooks, with nothing in the way of the first page.
 
-``anatomy lab [folder] [--language zh_CN] [-- options of jupyter lab]`` (make lab) first copies the notebooks to where
-none are yet. No question about Jupyter news, no look for updates, no instructor's tools; what a user has set in their
-own Jupyter configuration still wins.
+``anatomy lab [folder] [--language zh_CN] [-- options of jupyter lab]`` (make lab) first copies the notebooks that are
+missing. No question about Jupyter news, no check for updates, no instructor's tools; what users have set in their
+own Jupyter configuration takes precedence.
 """
 
 import argparse
@@ -24,7 +24,7 @@ FIRST_PAGE = f"{installation.FIRST}/{installation.FIRST}.ipynb"
 
 
 def command(folder: Path | str, first: str = FIRST_PAGE, extra: Iterable[str] = ()) -> list[str]:
-    """Command line that serves ``folder`` and opens its notebook ``first`` where there is one."""
+    """Command line that serves ``folder`` and opens its notebook ``first`` if there is one."""
     folder = Path(os.path.realpath(folder))
     line = [
         sys.executable,
@@ -41,21 +41,21 @@ def command(folder: Path | str, first: str = FIRST_PAGE, extra: Iterable[str] = 
 
 
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Environment for ``command``: ``base`` (else this process's), with the course's Jupyter settings in it.
+    """Environment for ``command``: ``base`` (default: this process's) with the course's Jupyter settings added.
 
-    They rank below the user's own folder and above what a package installed.
+    They rank below the user's own folder and above the settings of installed packages.
     """
     env = dict(os.environ if base is None else base)
     own = env.get("JUPYTER_CONFIG_DIR") or str(Path(env.get("HOME") or Path.home()) / ".jupyter")
     places = [*filter(None, env.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep)), own, str(SETTINGS)]
     env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(dict.fromkeys(places))
-    # Else the tabs of another project would open over the first page.
+    # Otherwise the tabs of another project would open over the first page.
     env.setdefault("JUPYTERLAB_WORKSPACES_DIR", str(home() / "lab-workspaces"))
     return env
 
 
 def launch(line: list[str], env: Mapping[str, str]) -> int:
-    """Runs JupyterLab until it ends; returns its exit status. Where that is clean it takes this process's place."""
+    """Runs JupyterLab until it ends; returns its exit status. Except on Windows, JupyterLab replaces this process."""
     if sys.platform != "win32":
         sys.stdout.flush()
         sys.stderr.flush()
@@ -96,9 +96,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             what = installation.how_to_install("jupyterlab")
             print(_("lab: JupyterLab is missing: {what_to_do}.").format(what_to_do=what), file=sys.stderr)
             return 1
-        workspace.start(place)  # what went wrong for one notebook was said, and keeps nobody from the others
+        workspace.start(place)  # a problem with one notebook was reported, and does not affect the others
     if not place.own.is_dir():
-        return 2  # said as well
+        return 2  # reported as well
     if place.root is None:
         installation.remember(place.own)
     return launch(command(place.own, extra=["--no-browser"] * options.no_browser + extra), environment())

@@ -1,4 +1,4 @@
-"""Where a new release comes from: git, or a newer student package (a zip, or the folder that was in it)."""
+"""Brings a new release: from git, or from a newer student package (a zip, or the folder that was in it)."""
 
 import os
 import stat
@@ -21,7 +21,7 @@ WANTED = N_("FROM must be a newer student package: the zip as you got it, or the
 
 
 class BadRelease(ValueError):
-    """What FROM names cannot be taken; one sentence says why. Nothing was changed."""
+    """The source that FROM names cannot be used; one sentence says why. Nothing was changed."""
 
 
 def bring(
@@ -31,8 +31,8 @@ def bring(
 
     root: the course folder; None for a wheel, which brings its release itself.
 
-    may_replace: function of a notebook's path, whether all that somebody wrote in it is kept elsewhere. Raises
-    BadRelease, and OSError where writing failed; running it again then finishes.
+    may_replace: function of a notebook's path; True if all work in that notebook is kept elsewhere, too. Raises
+    BadRelease, and OSError if writing failed; running it again then finishes.
     """
     if root is None:
         if source is not None:
@@ -136,7 +136,7 @@ def _zip(source):
                 tops.add(path.parts[0])
                 name = "/".join(path.parts[1:])
                 if len(path.parts) > 1 and _is_released(name):
-                    # Read now: a damaged zip must show before the first file is written.
+                    # Read now: a damaged zip must be noticed before the first file is written.
                     found[name] = archive.read(entry)
             if len(tops) > 1:
                 said = _("{source} holds more than one folder at its top.").format(source=source)
@@ -153,7 +153,8 @@ def _zip(source):
 
 
 def _install(root, found, say, may_replace):
-    """File by file, each whole or not at all. Notebooks and the lock come last: what they need is there by then."""
+    """Writes file by file, each whole or not at all. Notebooks and the lock file come last: what they need is there by
+    then."""
     files.sweep(root, below=False)
     for folder in FOLDERS:
         files.sweep(root / folder)

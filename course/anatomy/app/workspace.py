@@ -1,8 +1,8 @@
 """The learner's own copies of the notebooks: in ``work/`` of a course folder, or where an installed course put them.
 
 ``python -m anatomy.app.workspace start`` copies what is missing there, ``update`` brings a new release and carries over
-what the learner wrote. What they are copied from is the release. Nothing here writes into a notebook that holds
-anybody's work without a copy beside it, and nothing here ever deletes one.
+what the learner wrote. The copies are made from the release. Nothing here changes a notebook that holds anybody's work
+without keeping a copy of it, and nothing here ever deletes one.
 """
 
 import argparse
@@ -31,11 +31,11 @@ PATIENCE = 30  # seconds that a second command waits for the first
 
 
 class LeftAlone(Exception):
-    """One notebook that is not touched; the message says why, and what to do."""
+    """A notebook that is not touched; the message says why, and what to do."""
 
 
 def units(place: Place) -> list[str]:
-    """Names of the units whose released notebook is there, the gallery too."""
+    """Names of the units whose released notebook exists, including the gallery."""
     return sorted(p.parent.name for p in place.released.glob("*/*.ipynb") if p.stem == p.parent.name)
 
 
@@ -45,14 +45,14 @@ def released(place: Place, unit: str) -> Path:
 
 
 def working(place: Place, unit: str) -> Path:
-    """The learner's own: ``work/NN-name/NN-name.ipynb``."""
+    """The learner's own notebook: ``work/NN-name/NN-name.ipynb``."""
     return place.own / unit / f"{unit}.ipynb"
 
 
 def start(place: Place, say: Say = tell) -> int:
     """Copies each released notebook that has no working copy yet. Returns an exit status.
 
-    A release that was edited in place is somebody's work: it becomes the working copy, or is kept beside one.
+    A released notebook that was edited in place holds work: it becomes the working copy, or is kept beside one.
     """
     with _alone(place, say) as alone:
         return _start(place, say) if alone else 1
@@ -61,7 +61,7 @@ def start(place: Place, say: Say = tell) -> int:
 def update(place: Place, source: Path | None = None, say: Say = tell) -> int:
     """Brings a new release (from git, or from ``source``: a student package) and carries every answer over into it.
 
-    Returns an exit status: 0 where everything went well.
+    Returns an exit status: 0 if everything went well.
     """
     with _alone(place, say) as alone:
         if not alone:
@@ -90,7 +90,7 @@ def update(place: Place, source: Path | None = None, say: Say = tell) -> int:
 
 
 def _newer(place, source):
-    """One sentence on where a newer release comes from, where that did not just happen."""
+    """One sentence on where to get a newer release, if this update did not bring one from a source; else ""."""
     if place.root is not None and place.language != ENGLISH:
         return _("`make build LANG={language}` makes those of a newer one.").format(language=place.language)
     known = source or place.root and (place.root / ".git").exists()
@@ -99,7 +99,7 @@ def _newer(place, source):
 
 @contextlib.contextmanager
 def _alone(place, say):
-    """One start or update at a time. Yields False where that is impossible."""
+    """Allows one start or update at a time. Yields False if that is impossible."""
     work = place.own
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def _alone(place, say):
         yield False
         return
     except (OSError, NotImplementedError):
-        pass  # no locks here, or read-only: what has to be written says so itself
+        pass  # no locks here, or read-only: writing will report its own errors
     try:
         yield True
     finally:
@@ -126,7 +126,7 @@ def _alone(place, say):
 
 
 def _each(place, action, say):
-    """One unit after the other; one that cannot be read or written stops none of the rest."""
+    """Does an action for each unit; an error in one unit does not stop the others."""
     status = 0
     for unit in units(place):
         try:
@@ -138,7 +138,7 @@ def _each(place, action, say):
             said = _("{unit}: {error} ({file}). Nothing of yours was changed.")
             say(said.format(unit=unit, error=error.strerror or error, file=error.filename or _("no file")))
             status = 1
-        except Exception as error:  # a notebook that is odd in a way that nobody thought of
+        except Exception as error:  # a notebook that is odd in an unforeseen way
             said = _("{unit}: left as it is ({error}).")
             say(said.format(unit=unit, error=f"{type(error).__name__}: {error}"))
             status = 1
@@ -158,7 +158,7 @@ def _start(place, say):
 
 
 def _copy(place, unit, say):
-    """Makes one working copy where there is none; yields the unit's name where a newer release waits."""
+    """Makes one working copy if there is none; returns [the unit's name] if a newer release is available, else []."""
     _rescue(place, unit, say)
     raw = files.read(released(place, unit))
     if not os.path.lexists(working(place, unit)) and not _is_notebook(raw):
@@ -169,12 +169,12 @@ def _copy(place, unit, say):
     try:
         mine, theirs = parse(_read(place, unit)), parse(raw)
     except (LeftAlone, NotANotebook):
-        return []  # `update` says so; here it is in nobody's way
+        return []  # `update` reports it; here it does no harm
     return [unit] if release_of(mine) != release_of(theirs) and is_as_built(theirs) else []
 
 
 def _rescue(place, unit, say):
-    """What was written into the release itself goes where the learner's notebooks are."""
+    """Copies changes that were made in the release itself to where the learner's notebooks are."""
     path = released(place, unit)
     raw = files.read(path)
     if _is_safe(place, path):
@@ -198,7 +198,7 @@ def _is_notebook(raw):
 
 
 def _is_safe(place, path):
-    """Whether a released notebook holds nobody's work, or all of it is in ``work/`` too."""
+    """Whether a released notebook is empty or as built, or a copy of it is in ``work/`` already."""
     raw, unit = files.read(path), path.stem
     if not raw.strip() or _is_notebook(raw) and is_as_built(parse(raw)):
         return True
@@ -211,7 +211,7 @@ def _place_in_kept(place, unit, raw):
 
 
 def _read(place, unit):
-    """Bytes of a working copy. Raises LeftAlone where it is no ordinary file."""
+    """Bytes of a working copy. Raises LeftAlone if it is not an ordinary file."""
     path = working(place, unit)
     mode = path.lstat().st_mode
     if not stat.S_ISREG(mode):
@@ -225,7 +225,7 @@ def _read(place, unit):
 
 
 def _merge(place, unit, say):
-    """Brings one working copy to the release; yields the unit's name where its file changed."""
+    """Updates one working copy to the release; returns [the unit's name] if its file changed, else []."""
     path = working(place, unit)
     for __ in range(5):
         if not path.exists() and not path.is_symlink():
@@ -236,7 +236,7 @@ def _merge(place, unit, say):
             return []
         book, report = made
         kept = _keep(place, unit, raw)
-        if path.read_bytes() == raw:  # else it was saved in the browser meanwhile: merge that
+        if path.read_bytes() == raw:  # else the browser saved it meanwhile: merge that version
             files.replace(path, to_bytes(book))
             say(_brought(report).format(unit=unit, parts=listed(_counts(report)), file=place.name(kept)))
             return [unit]
@@ -245,7 +245,7 @@ def _merge(place, unit, say):
 
 
 def _merged(place, unit, raw):
-    """(notebook, what was carried), or None where there is nothing to do. Raises LeftAlone."""
+    """(notebook, what was carried), or None if there is nothing to do. Raises LeftAlone."""
     short = place.name(working(place, unit))
     try:
         mine = parse(raw)
@@ -281,7 +281,7 @@ def _brought(report):
 
 
 def _counts(report):
-    """What was carried over, each with its number; [] for nothing."""
+    """The counts of what was carried over, in words; [] if nothing was."""
     some = (
         (report.answers, ngettext("{n} answer", "{n} answers", report.answers)),
         (report.cells, ngettext("{n} cell of yours", "{n} cells of yours", report.cells)),
@@ -291,9 +291,9 @@ def _counts(report):
 
 
 def _keep(place, unit, raw):
-    """A copy of a notebook, on the disk before anything else happens; returns its path. Raises OSError."""
+    """Writes a copy of a notebook to disk before anything else happens; returns its path. Raises OSError."""
     folder, stamp = place.own / KEPT / unit, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    for path in sorted(folder.glob("*.ipynb")):  # of a run that was stopped half way
+    for path in sorted(folder.glob("*.ipynb")):  # left by a run that was stopped half way
         if path.is_file() and path.stat().st_size == len(raw) and path.read_bytes() == raw:
             return path
     for n in range(1, 10_000):

@@ -1,8 +1,8 @@
-"""The atlas: what released Transformers are made of, each value with its source.
+"""The atlas: the architectures of released Transformers, each value with its source.
 
-``models.json`` holds one row for each model. ``find("llama-2-7b")`` gives one, ``configuration("llama-2-7b")`` what
-``Decoder(c)`` of unit 11 takes, ``difference(a, b)`` tells two apart in words, ``against_published(name, build)``
-counts the parameters of a model of yours without allocating them.
+``models.json`` holds one row for each model. ``find("llama-2-7b")`` returns a row, ``configuration("llama-2-7b")`` the
+argument of unit 11's ``Decoder(c)``, ``difference(a, b)`` describes in words how two models differ,
+``against_published(name, build)`` counts the parameters of your own model without allocating them.
 """
 
 from .counting import Count, against_published, closed_form

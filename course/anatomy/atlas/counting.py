@@ -1,4 +1,4 @@
-"""Parameters of a row: in closed form, or of a model that somebody else builds, without allocating them."""
+"""Counts the parameters of a row: in closed form, or of a model that ``build`` makes, without allocating them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from torch import nn
 from ..models.config import Config
 from .rows import Row, configuration, find
 
-# Numbers of a norm, as multiples of its width.
-NORM_SIZE = {"layer": 2, "layer_plus_one": 2, "layer_no_weights": 0}  # every other norm has a gain alone: 1
-NORMS = {"both": 4, "parallel": 1, "parallel_two": 2}  # of a layer with two sublayers; else 2
+# Parameters of a norm, as multiples of its width.
+NORM_SIZE = {"layer": 2, "layer_plus_one": 2, "layer_no_weights": 0}  # every other norm has only a gain: 1
+NORMS = {"both": 4, "parallel": 1, "parallel_two": 2}  # norms of a layer with two sublayers; else 2
 SIZES = ("n_layers", "d_model", "n_heads", "n_kv_heads", "head_dim", "d_ff", "vocab")
-# A mistake that leaves its mark on the count: what is changed → what to say.
+# Mistakes that show in the count: changed key → what to say.
 MISTAKES: tuple[tuple[str, str], ...] = (
     ("tied", "The difference is one table of vocab · d_model numbers: look at whether the head is tied."),
     ("n_kv_heads", "It is the count with as many key-value heads as heads: look at n_kv_heads."),
@@ -27,7 +27,7 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("gated", "It is the count with another number of feed-forward matrices: look at gated."),
     ("final", "The difference is one norm: look at the one after the last block."),
 )
-FEW_EXPERTS = 16  # more are not built one by one
+FEW_EXPERTS = 16  # above this, experts are not built one by one
 NO_MISTAKE_KNOWN = "It is not what the published sizes add up to."
 NOTHING_PUBLISHED = "No number of parameters is published."
 EXACTLY = "Exactly the published figure."
@@ -38,11 +38,11 @@ REASONS = (EXACTLY, ROUNDED, ANOTHER, NOTHING_PUBLISHED, NO_MISTAKE_KNOWN)
 
 @dataclass(frozen=True)
 class Count:
-    """What was counted, beside what was published.
+    """The counted parameters, compared with the published number.
 
-    counted: all parameters, a tied one once. compared: the part of them that the published figure counts. percent:
-    how far compared is from published, None where nothing is published. agrees: True where the two are equal to the
-    digits published, or differ for a known reason. why: that reason or the mistake, one sentence.
+    counted: all parameters, tied ones once. compared: those of them that the published figure counts. percent:
+    difference between compared and published, None if nothing is published. agrees: True if the two are equal to the
+    published digits, or differ for a known reason. why: that reason or the mistake, one sentence.
     """
 
     name: str
@@ -59,13 +59,14 @@ class Count:
 
 
 def against_published(name: str, build: Callable[[Config], nn.Module] | None = None) -> Count:
-    """Parameters of the model of that name against the published number.
+    """Compares the number of parameters of the named model with the published number.
 
     build: a class or function that takes the configuration, e.g. your ``Decoder``; it runs on the meta device, where
-    tensors have a shape and no numbers, so a model of 405 billion parameters costs a second and no memory. Without it
-    the closed form is used, which also serves rows that the course has no parts for.
-    Raises UnknownModel, NoConfiguration (with build), ValueError where sizes are not published (without), and whatever
-    ``build`` raises.
+    tensors have a shape and no numbers, so a model of 405 billion parameters takes a second and no memory. Without
+    build, the closed form is used, which also works for rows that the course has no parts for.
+
+    Raises UnknownModel, NoConfiguration (with build), ValueError if sizes are not published (without build), and any
+    error of ``build``.
     """
     row = find(name)
     if build is None:
@@ -81,8 +82,9 @@ def against_published(name: str, build: Callable[[Config], nn.Module] | None = N
 def parameters(build: Callable[[Config], nn.Module], c: Config, whole: bool = True) -> int:
     """Number of parameters of ``build(c)`` on the meta device; a shared one counts once.
 
-    whole: False builds one layer and two, with as many experts as a token uses and with one more, and carries on: each
-    further layer and expert adds what the last one did. A thousand experts take half a minute otherwise.
+    whole: False builds models with one and with two layers, with as many experts as a token uses and with one more, and
+    extrapolates: each further layer or expert adds as much as the last one. Otherwise, a thousand experts take half a
+    minute.
     """
 
     def built(**changed):
@@ -103,7 +105,7 @@ def parameters(build: Callable[[Config], nn.Module], c: Config, whole: bool = Tr
 
 
 def compare(row: Row, counted: int) -> Count:
-    """``counted`` parameters beside the published ones, with the reason where they differ."""
+    """Compares ``counted`` parameters with the published ones, with the reason for a difference."""
     compared = counted - (tables(row.values) if row.counts else 0)
     percent = 100 * (compared - row.published) / row.published if row.published else None
     agrees, why = _reason(row, counted, compared, percent)
@@ -111,7 +113,7 @@ def compare(row: Row, counted: int) -> Count:
 
 
 def rounds(counted: int, published: int) -> bool:
-    """Whether ``counted`` is ``published`` at its last digit that is not 0: 6.74 billion at 7 billion, say."""
+    """True if ``counted``, rounded to the last nonzero digit of ``published``, equals it: 6.74 and 7 billion, say."""
     unit = 1
     while published % (10 * unit) == 0:
         unit *= 10
@@ -134,8 +136,8 @@ def _reason(row, counted, compared, percent):
 
 
 def mistake_in(row: Row, counted: int) -> int | None:
-    """None where ``counted`` is what the sizes add up to, or where no formula says; else the place in MISTAKES of
-    the mistake that gives this number, -1 where none does."""
+    """None if ``counted`` is the number that the sizes add up to, or if there is no formula; else the index in MISTAKES
+    of the mistake that gives this number, or -1 if none does."""
     right = closed_form(row)
     if right is None or counted == right:
         return None
@@ -158,9 +160,9 @@ def _wrong(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def closed_form(row: Row) -> int | None:
-    """Parameters that the published sizes add up to; None where one is missing or no formula is known.
+    """Number of parameters that the published sizes add up to; None if a size is missing or no formula is known.
 
-    The body, the embeddings and the head; poolers and the heads of other tasks do not count.
+    Counts the body, the embeddings and the head, but not poolers and the heads of other tasks.
     """
     if any(size not in row.values for size in SIZES) or row.get("position") == "deberta":
         return None
@@ -168,7 +170,7 @@ def closed_form(row: Row) -> int | None:
 
 
 def tables(v: Mapping[str, Any]) -> int:
-    """Numbers of the token embedding, and of the head where it is not the same."""
+    """Parameters of the token embedding, and of the head if it is not the same."""
     return (1 if v.get("tied", True) else 2) * v["vocab"] * (v.get("d_embedding") or v["d_model"])
 
 
@@ -177,7 +179,7 @@ def _total(v):
     norm = NORM_SIZE.get(v.get("norm"), 1) if v.get("norm") else 0
     total = tables(v) + v["vocab"] * bool(v.get("head_bias"))
     if v.get("position") == "learned":
-        total += v["max_positions"] * (d if v.get("project_out") else width)  # OPT adds them to what is wide already
+        total += v["max_positions"] * (d if v.get("project_out") else width)  # OPT adds them to the widened vectors
     total += v.get("n_segments", 0) * width + norm * width * bool(v.get("embedding_norm"))
     if width != d:
         total += width * d + (width * d if v.get("project_out") else d)  # OPT maps back, ALBERT has a bias
@@ -204,7 +206,7 @@ def _attention(v):
     total = 2 * d * (H + G) * D + (H + 2 * G) * D * bool(v.get("attention_bias")) + d * bool(v.get("out_bias"))
     total += {"head": 2 * D, "whole": (H + G) * D, "head_own": (H + G) * D}.get(v.get("qk_norm"), 0)
     if v.get("position") == "transformer_xl":
-        total += d * H * D  # the map of relative positions
+        total += d * H * D  # the projection of relative positions
     return total + H * bool(v.get("sinks"))
 
 

@@ -1,4 +1,4 @@
-"""The rows of the atlas: reading them, finding one, and making a configuration of it."""
+"""The rows of the atlas: reads them, finds one, and turns it into a configuration."""
 
 import difflib
 import json
@@ -11,9 +11,9 @@ from typing import Any
 from ..models.config import CHOICES, DEFAULTS, Config, config
 
 NEEDED = ("norm", "placement", "position", "activation", "gated", "n_layers", "d_model", "n_heads", "d_ff", "vocab")
-# Keys of a row that describe the model and configure nothing.
+# Keys of a row that only describe the model and are not part of a configuration.
 DESCRIBING = ("objective", "stability")
-# What the course builds no part for: (key, value) or key → its name.
+# Features for which the course has no part: (key, value) or key → name.
 WITHOUT_PARTS: dict[Any, str] = {
     ("norm", "layer_no_bias"): "a LayerNorm without bias",
     ("norm", "layer_no_weights"): "a LayerNorm without gain and bias",
@@ -28,7 +28,7 @@ WITHOUT_PARTS: dict[Any, str] = {
     "full_every": "a full layer after several windowed ones",
     "n_shared": "an expert that every token uses",
     "n_dense": "first layers without experts",
-    "d_dense": "",  # said by n_dense
+    "d_dense": "",  # covered by n_dense
     "sinks": "a learned place for attention that goes nowhere",
     "router_bias": "a bias in the router",
     "head_bias": "a bias in the head",
@@ -37,26 +37,25 @@ WITHOUT_PARTS: dict[Any, str] = {
 
 
 class UnknownModel(KeyError):
-    """No row has that name; the message names similar ones."""
+    """No row has that name; the message lists similar ones."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class NoConfiguration(ValueError):
-    """The row cannot be built: sizes are not published, or the course has no part for it. The message says which."""
+    """The row cannot be built: sizes are not published, or the course has no part for it; the message says which."""
 
 
 @dataclass(frozen=True)
 class Row:
     """One model.
 
-    values: key → value, keys as in ``anatomy.models.config`` and a few more; what is not published, or could not be
-    verified, is not there. sources: key → where that value stands; year and organization are the first source's.
-    published: the number of parameters as published, 0 where there is none. counts: "" or what it leaves out.
-    differs: (percent, sentence) where a count does not round to that number, and why. notes: what the course's notes
-    say in their table, {} for a model that is not in it. notes_said: what the notes have wrong, kept beside the
-    correction and its source. remarks: further sentences.
+    values: key → value, keys as in ``anatomy.models.config`` and a few more; unpublished or unverified values are
+    missing. sources: key → source of that value; year and organization are the first source's. published: the published
+    number of parameters, 0 if there is none. counts: "" or what that number leaves out. differs: (percent, sentence) if
+    a count does not round to that number, with the reason. notes: the model's entry in the table of the course's notes,
+    or {}. notes_said: errors in the notes, each with its correction and source. remarks: further sentences.
     """
 
     name: str
@@ -74,12 +73,12 @@ class Row:
     remarks: tuple[str, ...] = ()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of that key; ``default`` where it is not published or was not verified."""
+        """The value of that key, or ``default`` if it is not published or not verified."""
         return self.values.get(key, default)
 
     @property
     def references(self) -> list[str]:
-        """Every source of the row, once."""
+        """Every source of the row, listed once."""
         extra = [self.published_source] if self.published_source else []
         return list(dict.fromkeys([*self.sources.values(), *extra]))
 
@@ -95,7 +94,7 @@ def _row(entry):
     for source, group in entry["values"].items():
         repeated = values.keys() & group.keys()
         later = {k: v for k, v in group.items() if k not in repeated or values[k] != v}
-        values.update(later)  # what a configuration says more exactly than its paper
+        values.update(later)  # a later source, such as a configuration, may be more exact than the paper
         sources.update(dict.fromkeys(later, source))
     published, differs = entry.get("published", {}), entry.get("differs")
     return Row(
@@ -118,7 +117,7 @@ def models() -> list[Row]:
 
 
 def find(name: str) -> Row:
-    """The row of that name, e.g. "llama-2-7b". Raises UnknownModel, which names similar ones."""
+    """The row of that name, e.g. "llama-2-7b". Raises UnknownModel, which lists similar names."""
     for row in _rows():
         if row.name == name:
             return row
@@ -128,7 +127,7 @@ def find(name: str) -> Row:
 
 
 def lacking(row: Row) -> list[str]:
-    """Why the row cannot be built, a few words for each reason; [] where it can."""
+    """Reasons why the row cannot be built, a few words each; [] if it can."""
     unknown = [key for key in NEEDED if key not in row.values]
     found = [f"{', '.join(unknown)} not published"] if unknown else []
     for key, value in row.values.items():
@@ -141,9 +140,9 @@ def lacking(row: Row) -> list[str]:
 
 
 def configuration(name: str) -> Config:
-    """The configuration of that model, as ``anatomy.models.config`` completes it.
+    """The configuration of that model, completed by ``anatomy.models.config``.
 
-    Raises UnknownModel, and NoConfiguration where a size is not published or the course has no part.
+    Raises UnknownModel, and NoConfiguration if a size is not published or the course has no part.
     """
     row = find(name)
     reasons = lacking(row)
@@ -153,5 +152,5 @@ def configuration(name: str) -> Config:
 
 
 def changes(row: Row) -> Config:
-    """What ``config`` is called with for that row: its values, without those that describe only."""
+    """Arguments of ``config`` for that row: its values, without those that only describe it."""
     return {key: value for key, value in row.values.items() if key not in DESCRIBING}

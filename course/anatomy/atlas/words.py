@@ -1,6 +1,6 @@
-"""The atlas in words: what one model is made of, and what tells two apart.
+"""The atlas in words: the parts of one model, and the differences between two.
 
-A widget's page fills the same sentences as ``difference`` does, so they stand here as templates.
+A widget's page fills in the same sentences as ``difference``, so they are templates here.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from .rows import Row, find
 UNKNOWN = "not published"
 NONE_RECORDED, NO_EXPERTS = "none recorded here", "no experts"
 ASPECTS = ("kind", "objective", "norm", "placement", "position", "attention", "activation", "experts", "stability")
-NOT_SHARED = (UNKNOWN, NONE_RECORDED, NO_EXPERTS)  # said by no sentence on what two models share
+NOT_SHARED = (UNKNOWN, NONE_RECORDED, NO_EXPERTS)  # never mentioned as something that two models share
 # aspect → (its name, a sentence for two models that differ in it)
 SENTENCES: dict[str, tuple[str, str]] = {
     "kind": ("Kind", "{a} is {x}, {b} is {y}."),
@@ -26,7 +26,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "stability": ("Stability", "Measures for stability: {x} in {a}; {y} in {b}."),
     "sizes": ("Sizes", "{a} has {x}; {b} has {y}."),
 }
-UNSAID = "{what}: {x} for {a}; {y} for {b}."  # where one of the two is not published
+UNSAID = "{what}: {x} for {a}; {y} for {b}."  # used if one of the two is not published
 MORE = "{b} has {n} times as many parameters as {a}: {y} and {x}."
 SAME = "They share: {list}."
 
@@ -78,7 +78,7 @@ _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
 
 
 def words(row: Row) -> dict[str, str]:
-    """Aspect → words, for ASPECTS and "sizes"; UNKNOWN where the sources do not say."""
+    """Aspect → words, for ASPECTS and "sizes"; UNKNOWN if the sources do not say."""
     v = row.values
     return {
         "kind": _KINDS.get(v.get("kind"), UNKNOWN),
@@ -95,7 +95,7 @@ def words(row: Row) -> dict[str, str]:
 
 
 def families(row: Row) -> dict[str, str]:
-    """What a filter sorts by: norm, placement, position, activation, attention → a short word."""
+    """Categories for filters: norm, placement, position, activation, attention → a short word."""
     v = row.values
     norm = _NORMS.get(v.get("norm"), UNKNOWN)
     return {
@@ -113,7 +113,7 @@ def activation(v: Mapping[str, Any]) -> str:
 
 
 def stability(v: Mapping[str, Any]) -> list[str]:
-    """What keeps scores and logits small, beyond the norms of the stream."""
+    """Measures that keep scores and logits small, in addition to the norms of the stream."""
     found = ["a norm of q and k"] if v.get("qk_norm") else []
     found += ["a norm after the embeddings"] if v.get("embedding_norm") else []
     found += [f"scores capped at {v['score_cap']:g}"] if v.get("score_cap") else []
@@ -122,7 +122,7 @@ def stability(v: Mapping[str, Any]) -> list[str]:
 
 
 def difference(a: str, b: str) -> list[str]:
-    """What tells two models apart, a sentence each, and what they share. Raises UnknownModel."""
+    """Differences between two models, a sentence each, and what they share. Raises UnknownModel."""
     one, two = find(a), find(b)
     x, y = words(one), words(two)
     said = []
@@ -140,7 +140,7 @@ def difference(a: str, b: str) -> list[str]:
 
 
 def size(row: Row) -> int:
-    """All parameters: counted where the sizes allow it, else as published; 0 where nothing is known."""
+    """Number of all parameters: counted if the sizes allow it, else as published; 0 if unknown."""
     return closed_form(row) or row.published
 
 

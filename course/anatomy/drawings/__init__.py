@@ -1,9 +1,9 @@
-"""Pictures of the whole, each drawn from one description: SVG with alternative text, for light and dark pages.
+"""Diagrams of whole models, each drawn from one description: SVG with alt text, for light and dark pages.
 
-A function for each kind of picture gives a ``Drawing``, which a notebook shows and ``save`` writes: ``token_path``,
-``split_and_merge``, ``block``, ``wirings``, ``wiring``, ``wiring_of`` (of your own function), ``stacks``, ``cache``,
-``key_value_heads``, ``latent``. Where a size is needed, it is read from a configuration (``anatomy.models.config``).
-All are read from the bottom up. A wrong configuration raises a ValueError of one sentence.
+Each kind of diagram has a function that returns a ``Drawing``, which a notebook shows and ``save`` writes:
+``token_path``, ``split_and_merge``, ``block``, ``wirings``, ``wiring``, ``wiring_of`` (of your own function),
+``stacks``, ``cache``, ``key_value_heads``, ``latent``. Sizes come from a configuration (``anatomy.models.config``).
+Read all diagrams from the bottom up. A wrong configuration raises a ValueError with a one-sentence message.
 """
 
 from .block import block

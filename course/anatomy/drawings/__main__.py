@@ -1,7 +1,7 @@
-"""``python -m anatomy.drawings [--out assets/drawings] [--check]``: writes the stored drawings, or says which differ.
+"""``python -m anatomy.drawings [--out assets/drawings] [--check]``: writes the stored drawings, or lists stale ones.
 
-Units draw theirs live. The stored ones are for pages without a kernel; of a drawing with several panels there is a
-narrow one beside it, for a phone.
+Units draw their diagrams live. The stored ones are for pages without a kernel; a drawing with several panels also has a
+narrow version, for phones.
 """
 
 import argparse
@@ -18,7 +18,7 @@ NARROW = 2  # columns on a phone
 
 
 def deepseek() -> Config:
-    """The attention of DeepSeek-V3; the rest of it is not drawn here."""
+    """Returns the attention of DeepSeek-V3; the rest of the model is not drawn here."""
     row = find("deepseek-v3")
     keys = ("attention", "d_model", "n_heads", "head_dim", "q_rank", "kv_rank", "rope_dim", "v_dim", "query_scale")
     return config(**{key: row.values[key] for key in keys})
@@ -38,7 +38,7 @@ STORED: dict[str, Callable[[], Drawing]] = {
 
 
 def files() -> dict[str, str]:
-    """Name of a file → its text, for all stored drawings."""
+    """File name → contents, for all stored drawings."""
     made = {}
     for name, draw in STORED.items():
         drawing = draw()

@@ -7,17 +7,17 @@ from .sheet import PAD, RADIUS, Box, Drawing, Panel, Point, width_of
 from .sizes import ACTIVATIONS, NORMS, ROTARY, complete, score, shape, visible
 
 STREAM, LEFT, MIDDLE, RIGHT, RAIL = 40.0, 108.0, 206.0, 304.0, 355.0
-GAP, STEP = 30.0, 16.0  # between boxes with a shape between them, and without one
+GAP, STEP = 30.0, 16.0  # between two boxes, with and without a shape label between them
 
 
 def block(c: Config) -> Drawing:
-    """A model's block: the residual stream on the left, what it computes on the right, shapes at all edges.
+    """Draws a model's block: the residual stream on the left, its computations on the right, shapes at all edges.
 
-    c: a configuration, as ``anatomy.models.config`` makes it; what it does not say is filled in. Of an encoder–decoder
-    it is the decoder's block, which looks at the encoder's output as well. B is the batch, T the length, S the length
-    of the encoder's input.
+    c: a configuration from ``anatomy.models.config``; missing entries are filled in. For an encoder–decoder, draws the
+    decoder's block, which attends to the encoder's output as well. B is the batch, T the length, S the length of the
+    encoder's input.
 
-    Raises: ValueError where the configuration cannot be one.
+    Raises: ValueError for an invalid configuration.
     """
     made = _Block(complete(c))
     return Drawing(made.panel.title, made.panel.says, (made.panel,))
@@ -29,7 +29,7 @@ class _Block:
     def __init__(self, c: Config) -> None:
         self.c, self.y = c, 0.0
         self.x = shape("B", "T", c["d_model"])
-        self.stops: list[Point] = []  # heights at which the stream is cut by a norm
+        self.stops: list[Point] = []  # (low, high) of each norm or sum that interrupts the stream
         self.words: list[str] = []
         kind = "Encoder" if c["kind"] == "encoder" else "Decoder"
         self.panel = Panel(f"{kind} block, d_model = {c['d_model']}")
@@ -55,7 +55,7 @@ class _Block:
         self.panel.wire((STREAM, start), (STREAM, self.y + 14), kind="stream")
 
     def _edge(self, name: str = "") -> None:
-        """A stretch of the bare stream, with its shape."""
+        """Draws a piece of the bare stream, with its shape."""
         self.panel.label(STREAM + 9, self.y + 12, name + self.x, anchor="start")
         self.y += 30
 
@@ -63,7 +63,7 @@ class _Block:
         return self.panel.box(x, y, NORMS[self.c["norm"]], "norm", up=True)
 
     def _sublayer(self, name: str, inside: Callable[[Box | None, Point], Box]) -> None:
-        """One branch: a fork, norms as the placement says, what is computed, and the sum."""
+        """Draws one branch: a fork, norms according to the placement, the computation, and the sum."""
         placement, start = self.c["placement"], self.y
         words = [f"{name}:"]
         if placement in ("pre", "both"):
@@ -90,7 +90,7 @@ class _Block:
         self.words.append(" ".join(words).capitalize())
 
     def _add(self, top: Box) -> None:
-        """The branch goes back to the stream, where it is added."""
+        """Leads the branch back to the stream and adds it."""
         plus = self.panel.sum(STREAM, top.top[1] + GAP)
         self.panel.wire(top.top, (top.x, plus.y), plus.right)
         self.panel.label((STREAM + top.x) / 2 + 20, plus.y, self.x)
@@ -98,7 +98,7 @@ class _Block:
         self.y = plus.y + RADIUS + 6
 
     def _spread(self, below: Box | None, start: Point, columns: Sequence[float], texts: Sequence[str]) -> list[Box]:
-        """Boxes side by side that all read one input: a norm's output, or the stream itself."""
+        """Draws boxes side by side that all read one input: a norm's output, or the stream itself."""
         if below is not None:
             bus = below.top[1] + GAP - 4
             self.panel.wire(below.top, (below.x, bus), head=False)
@@ -134,7 +134,7 @@ class _Block:
         return self._core((q, k, v), (mine, theirs, theirs), visible(c))
 
     def _core(self, qkv: Sequence[Box], shapes: Sequence[str], seen: str, biased: bool = True) -> Box:
-        """Scores, softmax, the mix of values; then the heads are joined and projected."""
+        """Draws scores, softmax and the weighted sum of values; then joining the heads and their projection."""
         c, H, D = self.c, self.c["n_heads"], self.c["head_dim"]
         shared = H // c["n_kv_heads"]
         lines = [f"softmax({score(c, biased)}) · v", seen]
@@ -150,7 +150,7 @@ class _Block:
         return out
 
     def _cross(self, below: Box | None, start: Point) -> Box:
-        """Queries from the stream, keys and values from what the encoder made of its input."""
+        """Draws queries from the stream, keys and values from the encoder's output."""
         c, y = self.c, self.y
         H, G, D = c["n_heads"], c["n_kv_heads"], c["head_dim"]
         base = below.top[1] if below else start[1]
@@ -178,7 +178,7 @@ class _Block:
         )
 
     def _one(self, below: Box | None, start: Point, text: str, kind: str) -> Box:
-        """A single box on the branch."""
+        """Draws a single box on the branch."""
         if below is None:
             box = self.panel.box(MIDDLE, start[1] + STEP, text, kind, up=True)
             self.panel.wire(start, (MIDDLE, start[1]), box.bottom)
@@ -214,14 +214,14 @@ class _Block:
         return down
 
     def _parallel(self) -> None:
-        """One norm, read by attention and by the feed-forward layer; both results are added."""
+        """Draws one norm that attention and the feed-forward layer both read; both results are added."""
         start = self.y
         norm = self._norm(MIDDLE, start + STEP)
         self.panel.wire((STREAM, start), (MIDDLE, start), norm.bottom)
         self.words.append("One norm reads the stream; attention and the feed-forward layer both read that norm.")
         top = self._attention(norm, norm.top)
         self._add(top)
-        level = self.y + 12  # the feed-forward layer's own way up leads past attention
+        level = self.y + 12  # the wire to the feed-forward layer goes past attention
         self.panel.wire(norm.right, (RAIL, norm.y), (RAIL, level), (MIDDLE, level), head=False)
         self.panel.label((MIDDLE + RAIL) / 2 + 4, level, self.x)
         self._add(self._ffn(None, (MIDDLE, level)))

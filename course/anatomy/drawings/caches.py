@@ -1,4 +1,4 @@
-"""What a decoder stores: the step that adds a token to its cache, and key-value heads that query heads share."""
+"""Draws what a decoder stores: the step that adds a token to its cache, and key-value heads shared by query heads."""
 
 from ..models.config import Config
 from .sheet import Drawing, Panel
@@ -9,10 +9,10 @@ GAP, STEP = 30.0, 16.0
 
 
 def cache(c: Config) -> Drawing:
-    """One step with a KV cache: of the new token alone keys and values are made, and join those of all earlier ones.
+    """Draws a step with a KV cache: keys and values are computed only for the new token, and join all earlier ones.
 
-    c: a decoder's configuration with ``attention="grouped"``. S counts the tokens so far, the new one included.
-    Raises: ValueError for another kind of model, or a configuration that cannot be.
+    c: a decoder's configuration with ``attention="grouped"``. S counts the tokens so far, including the new one.
+    Raises: ValueError for a different kind of model, or an invalid configuration.
     """
     c = complete(c)
     if c["kind"] == "encoder" or c["attention"] != "grouped":
@@ -43,7 +43,7 @@ def cache(c: Config) -> Drawing:
         for i in range(6):
             panel.box(left + 8 + 16 * i, level, "", "new" if i == 5 else "old", 16, 16)
         panel.label(below.x, level + 18, f"{name} so far", "note")
-        # The new one joins at the right end.
+        # The new key or value joins at the right end.
         panel.wire(below.top, (below.x, level - 22), (left + 88, level - 22), (left + 88, level - 8))
         panel.label(below.x, (below.top[1] + level - 22) / 2, new)
         stores.append((below.x, level + 27))
@@ -68,9 +68,9 @@ def cache(c: Config) -> Drawing:
 
 
 def key_value_heads(n_heads: int, n_kv_heads: int, head_dim: int) -> Drawing:
-    """Which query head reads which key-value head: MHA, GQA with ``n_kv_heads``, and MQA side by side.
+    """Draws which query head reads which key-value head: MHA, GQA with ``n_kv_heads``, and MQA side by side.
 
-    Raises: ValueError where a size is no whole number above 0, or heads cannot be shared evenly.
+    Raises: ValueError if a size is not a positive integer, or heads cannot be shared evenly.
     """
     H, G = positive("n_heads", n_heads), positive("n_kv_heads", n_kv_heads)
     D = positive("head_dim", head_dim)

@@ -1,20 +1,20 @@
-"""How a word's numbers are dealt out to heads, and joined again."""
+"""Draws how a word's numbers are split into heads, and joined again."""
 
 from .sheet import Drawing, Panel
 from .sizes import divided, positive, shape
 
 MIDDLE, SPAN, ROW = 180.0, 312.0, 11.0
-ROWS = 3  # words that are drawn
+ROWS = 3  # number of words drawn
 
 
 def split_and_merge(d_model: int, n_heads: int, batch: int | str = "B", length: int | str = "T") -> Drawing:
-    """The way of one tensor: (B, T, d_model) → (B, T, H, D) → (B, H, T, D), attention in each head, and back.
+    """Draws a tensor's path: (B, T, d_model) → (B, T, H, D) → (B, H, T, D), attention in each head, and back.
 
     Args:
-        d_model, n_heads: whole numbers above 0. batch, length: numbers, or the letters.
+        d_model, n_heads: positive integers. batch, length: numbers, or letters.
 
     Raises:
-        ValueError: n_heads does not divide d_model, or a size is no whole number above 0.
+        ValueError: n_heads does not divide d_model, or a size is not a positive integer.
     """
     n = positive("n_heads", n_heads)
     D = divided("d_model", positive("d_model", d_model), "n_heads", n)
@@ -28,7 +28,7 @@ def split_and_merge(d_model: int, n_heads: int, batch: int | str = "B", length: 
     whole, cut, apart = shape(batch, length, d_model), shape(batch, length, n, D), shape(batch, n, length, D)
 
     def word_rows(y: float) -> float:
-        """Words with all heads' numbers; returns the height above them."""
+        """Draws words with all heads' numbers; returns the height above them."""
         for i, name in enumerate(names):
             _rows(panel, x0 + (i + 0.5) * width, y, width, "off" if name == "…" else _shade(i))
         return y + ROWS * ROW
@@ -67,7 +67,7 @@ def split_and_merge(d_model: int, n_heads: int, batch: int | str = "B", length: 
 
 
 def _rows(panel: Panel, x: float, y: float, width: float, kind: str) -> None:
-    """Words one above the other, from height y."""
+    """Draws words one above the other, from height y."""
     for r in range(ROWS):
         panel.box(x, y + (r + 0.5) * ROW, "", kind, width, ROW)
 

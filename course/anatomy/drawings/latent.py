@@ -1,4 +1,4 @@
-"""Multi-head latent attention: one small vector for each token, from which all heads' keys and values are made."""
+"""Multi-head latent attention: one small vector per token, from which all heads' keys and values are computed."""
 
 from ..models.config import Config
 from .sheet import Box, Drawing, Panel
@@ -9,12 +9,12 @@ GAP, STEP = 30.0, 14.0
 
 
 def latent(c: Config) -> Drawing:
-    """Latent attention (arXiv:2405.04434): what is projected down, what is kept, and what is made from it.
+    """Draws latent attention (arXiv:2405.04434): the down-projection, the stored vectors, and their further use.
 
     c: a configuration with ``attention="latent"`` and ``kv_rank``, ``rope_dim`` and ``v_dim``; ``q_rank`` may be 0. A
-    head's queries and keys have ``head_dim`` numbers that do not turn, and ``rope_dim`` that do.
+    head's queries and keys have ``head_dim`` numbers that are not rotated, and ``rope_dim`` that are.
 
-    Raises: ValueError for other attention, or a size that is missing.
+    Raises: ValueError for a different kind of attention, or a missing size.
     """
     c = complete(c)
     if c["attention"] != "latent":
@@ -51,7 +51,7 @@ def latent(c: Config) -> Drawing:
     panel.label(q.x, core.bottom[1] - GAP / 2 - 2, shape("B", H, "T", n + r))
     for name, x, words in (("k ", KEY, shape("B", H, "S", n)), ("v ", VALUE, shape("B", H, "S", v))):
         panel.wire((x, up.top[1]), (x, core.bottom[1]))
-        # One above the other: side by side these labels would meet.
+        # One above the other: side by side these labels would overlap.
         panel.label(x, core.bottom[1] - (GAP / 2 + 20 if name == "k " else GAP / 2 + 38), name + words)
     panel.wire(key.top, (TURNED, core.bottom[1]))
     panel.label(TURNED, core.bottom[1] - GAP / 2 - 2, shape("B", 1, "S", r))
@@ -70,7 +70,7 @@ def latent(c: Config) -> Drawing:
 
 
 def _queries(panel: Panel, c: Config, start: float, bus: float) -> Box:
-    """The queries' way, through a latent of their own where ``q_rank`` is above 0; returns its last box."""
+    """Draws the queries' path, through their own latent if ``q_rank`` is above 0; returns its last box."""
     wide = shape("B", c["n_heads"], "T", c["head_dim"] + c["rope_dim"])
     if c["q_rank"]:
         small = shape("B", "T", c["q_rank"])

@@ -1,4 +1,4 @@
-"""The path of a token through a decoder: from ids to the next token."""
+"""Draws the path of a token through a decoder: from ids to the next token."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,14 @@ SIDE, RAIL = 216.0, 348.0
 def token_path(
     c: Config, batch: int | str = "B", length: int | str = "T", met: Mapping[str, str] | None = None
 ) -> Drawing:
-    """From ids to the next token: embedding, blocks, norm, unembedding, softmax; and the way back to the start.
+    """Draws the path from ids to the next token: embedding, blocks, norm, unembedding, softmax; and back to the start.
 
     Args:
-        c: a decoder's configuration. batch, length: numbers, or the letters.
-        met: words beside the stations, by name: embedding, positions, blocks, norm, head, softmax, choice.
+        c: a decoder's configuration. batch, length: numbers, or letters.
+        met: notes next to the stations, by name: embedding, positions, blocks, norm, head, softmax, choice.
 
     Raises:
-        ValueError: the model is no decoder, a size is wrong, or ``met`` names no station.
+        ValueError: the model is not a decoder, a size is wrong, or ``met`` has an unknown station.
     """
     c = complete(c)
     if c["kind"] != "decoder":

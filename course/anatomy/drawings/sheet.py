@@ -1,7 +1,7 @@
-"""A drawing from one description: boxes, wires and words on a panel, written as SVG.
+"""The parts of a drawing: boxes, wires and words on a panel, written as SVG.
 
-Positions are pixels, x to the right and y **upwards**, since tokens flow upwards here as in the course's words "top"
-and "bottom" of a model. Numbers are rounded to a tenth, so the same description gives the same bytes everywhere.
+Positions are pixels, x to the right and y **upwards**, since tokens flow upwards here, in line with the "top" and
+"bottom" of a model. Numbers are rounded to a tenth, so that the same description gives the same bytes everywhere.
 """
 
 import html
@@ -14,23 +14,23 @@ from .theme import NARROWEST, PAGE_STYLE, SIZE, STYLE, TITLE_SIZE
 
 Point = tuple[float, float]
 LINE, PAD, MARGIN = 15.0, 6.0, 6.0
-RADIUS = 9.0  # of a sum
+RADIUS = 9.0  # of the circle of a sum
 HEAD = 7.0  # length of an arrow head
 NAMESPACE = "http://www.w3.org/2000/svg"
 
-# Widths of DejaVu Sans in ems, the widest of the usual fonts: what fits here fits everywhere.
+# Widths of DejaVu Sans in ems, the widest of the usual fonts: text that fits with it always fits.
 _WIDTHS = {0.28: "ijl'|", 0.34: "fI.,:; ·", 0.4: "t()r[]-", 0.84: "=+→×≥≤−⊙", 0.98: "mMW%", 0.82: "wOQGN"}
 _WIDTH = {character: width for width, characters in _WIDTHS.items() for character in characters}
 
 
 def width_of(text: str, size: float = SIZE) -> float:
-    """Pixels that ``text`` takes at most, in one line."""
+    """Maximal width of ``text`` on one line, in pixels."""
     return size * sum(_WIDTH.get(c, 0.69 if c.isupper() else 0.64) for c in text)
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle (a circle where ``kind`` is "sum") with lines of text in it; x and y are its center."""
+    """A rectangle (a circle if ``kind`` is "sum") with lines of text in it; x and y are its center."""
 
     x: float
     y: float
@@ -41,12 +41,12 @@ class Box:
 
     @property
     def top(self) -> Point:
-        """Where a wire leaves it upwards."""
+        """Point where a wire leaves it upwards."""
         return self.x, self.y + self.height / 2
 
     @property
     def bottom(self) -> Point:
-        """Where a wire comes in from below."""
+        """Point where a wire enters from below."""
         return self.x, self.y - self.height / 2
 
     @property
@@ -62,7 +62,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Wire:
-    """A line through points, from each to the next upright or level (but in a fan). head: it ends in an arrow."""
+    """A line through points, each segment vertical or horizontal (except in a fan). head: it ends in an arrow."""
 
     points: tuple[Point, ...]
     kind: str
@@ -71,7 +71,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Label:
-    """Words beside or on a wire. anchor: start, middle or end; y is the middle of the line."""
+    """Words next to or on a wire. anchor: start, middle or end; y is the middle of the line."""
 
     x: float
     y: float
@@ -82,7 +82,7 @@ class Label:
 
 @dataclass
 class Panel:
-    """One picture. title: its heading; says: what it shows, in words, for those who cannot see it."""
+    """One picture. title: its heading; says: a description, for those who cannot see it."""
 
     title: str
     says: str = ""
@@ -94,7 +94,7 @@ class Panel:
     def box(
         self, x: float, y: float, text: str, kind: str = "part", width: float = 0, height: float = 0, up: bool = False
     ) -> Box:
-        """Adds a box around its text, or of the given size. up: y is where it begins, not its center."""
+        """Adds a box around its text, or of the given size. up: y is its lower edge, not its center."""
         lines = text.split("\n")
         width = width or max(map(width_of, lines)) + 2 * PAD
         height = height or LINE * len(lines) + 2 * PAD - 1
@@ -117,7 +117,7 @@ class Panel:
         self.labels.append(Label(x, y, text, kind, anchor))
 
     def rise(self, a: Box, b: Box, label: str = "") -> None:
-        """A wire straight up from ``a`` to ``b``, which stands above it, with a label on it."""
+        """Adds a wire straight up from ``a`` to ``b`` above it, with a label on the wire."""
         self.wire(a.top, (a.x, b.bottom[1]))
         if label:
             self.label(a.x, (a.top[1] + b.bottom[1] - HEAD / 2) / 2, label)
@@ -131,7 +131,7 @@ class Panel:
 
     @property
     def height(self) -> float:
-        """Pixels from its upper to its lower edge, heading and margins included."""
+        """Height in pixels, including heading and margins."""
         low, high = self.bounds()
         return round(high - low + 2 * MARGIN + self._above, 1)
 
@@ -144,7 +144,7 @@ class Panel:
         top = self.bounds()[1] + MARGIN + self._above
         out = [_wire(w, top) for w in self.wires if w.kind == "stream"]
         out += [_wire(w, top) for w in self.wires if w.kind != "stream"]
-        # A label on a wire interrupts it. The text's own halo would let the wire shine through between words.
+        # A label on a wire interrupts the wire. With only the text's halo, the wire would be visible between words.
         out += [_ground(w, top) for w in self.labels if w.anchor == "middle" and w.kind == "shape"]
         out += [_box(b, top) for b in self.boxes]
         if self.title:
@@ -152,15 +152,15 @@ class Panel:
         return out + [_text(w.x, top - w.y, w.text, w.kind, w.anchor) for w in self.labels]
 
     def svg(self, style: str = STYLE) -> str:
-        """The panel as an SVG element; without a style it is to stand in a page that has it."""
+        """The panel as an SVG element; with style="", the page has to provide the style."""
         return _svg(self.width, self.height, self.title, self.says, style, self.shapes())
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Panels that belong together; a notebook shows it, ``svg()`` is a file of its own.
+    """Panels that belong together; a notebook shows it, ``svg()`` returns a standalone file.
 
-    title: what it is; alt: what it shows, in words. columns: of its panels where there is room for all of them.
+    title: its name; alt: a description in words. columns: number of columns of panels if there is enough room.
     """
 
     title: str
@@ -178,7 +178,7 @@ class Drawing:
         for row in rows:
             height, x = max(p.height for p in row), 0.0
             for panel in row:
-                # Panels stand on one line, so that streams begin at the same height.
+                # Panels are aligned at the bottom, so that streams begin at the same height.
                 shapes.append(f'<g transform="translate({_n(x)} {_n(y + height - panel.height)})">')
                 shapes += [*panel.shapes(), "</g>"]
                 x += panel.width + gap
@@ -186,7 +186,7 @@ class Drawing:
         return _svg(widest, y - gap, self.title, self.alt, STYLE, shapes)
 
     def html(self) -> str:
-        """For a page: panels side by side, in as many rows as the page's width asks for."""
+        """HTML for a page: panels side by side, in as many rows as the page's width needs."""
         if len(self.panels) == 1:
             panels = [_svg(p.width, p.height, self.title, self.alt, "", p.shapes(), True) for p in self.panels]
             around = '<div class="ad-row">'
@@ -203,12 +203,12 @@ class Drawing:
         return path
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        # No image/svg+xml beside it: as an image the drawing could not follow JupyterLab's theme.
+        # No image/svg+xml in addition: as an image, the drawing could not follow JupyterLab's theme.
         return {"text/html": self.html(), "text/plain": f"{self.title}. {self.alt}"}
 
 
 def side_by_side(*drawings: Drawing) -> Drawing:
-    """Several drawings as one. Raises ValueError without any."""
+    """Joins several drawings into one. Raises ValueError without any."""
     if not drawings:
         raise ValueError("side_by_side takes at least one drawing")
     panels = tuple(p for d in drawings for p in d.panels)
@@ -224,7 +224,7 @@ def _svg(
     width: float, height: float, title: str, says: str, style: str, shapes: Sequence[str], fluid: bool = False
 ) -> str:
     w, h = _n(width), _n(height)
-    # In a page a drawing shrinks with its room, but no further than its text can be read.
+    # In a page a drawing shrinks with the available room, but only as far as its text is readable.
     size = f' style="width:100%;min-width:{_n(width * NARROWEST)}px;max-width:{w}px"' if fluid else ""
     out = [
         f'<svg xmlns="{NAMESPACE}" class="ad" role="img" viewBox="0 0 {w} {h}" width="{w}" height="{h}"{size}>',
@@ -269,7 +269,7 @@ def _wire(w: Wire, top: float) -> str:
     (x1, y1), (x, y) = points[-2:]
     length = max(((x - x1) ** 2 + (y - y1) ** 2) ** 0.5, 1e-9)
     ux, uy = (x - x1) / length, (y - y1) / length
-    bx, by = x - ux * HEAD, y - uy * HEAD  # the line ends where the head begins
+    bx, by = x - ux * HEAD, y - uy * HEAD  # end of the line, where the head begins
     points[-1] = (bx, by)
     wide = 6.0 if w.kind == "stream" else 4.0
     tip = f"M{_n(x)} {_n(y)}L{_n(bx - uy * wide)} {_n(by + ux * wide)}L{_n(bx + uy * wide)} {_n(by - ux * wide)}Z"

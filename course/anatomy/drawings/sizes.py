@@ -1,4 +1,4 @@
-"""What drawings read from a configuration, and the shapes and words that they make of it."""
+"""Reads a configuration for drawings, and turns it into shapes and words."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,9 +18,9 @@ ROTARY = ("rope", "rope_pairs")
 
 
 def complete(c: Config) -> Config:
-    """The configuration, filled in by the course's own rules.
+    """Returns the configuration, completed with the course's defaults.
 
-    Raises ValueError (``WrongConfiguration`` is one) with one sentence, where it is no configuration.
+    Raises ValueError (``WrongConfiguration`` is one) with a one-sentence message for an invalid configuration.
     """
     if not isinstance(c, Mapping):
         raise ValueError(f"a drawing is made of a configuration, config(d_model=…), not of {type(c).__name__}")
@@ -30,14 +30,14 @@ def complete(c: Config) -> Config:
 
 
 def positive(name: str, value: Any) -> int:
-    """``value``, if it is a whole number above 0. Raises ValueError."""
+    """Returns ``value`` if it is a positive integer, else raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} is a whole number above 0, not {value!r}")
     return value
 
 
 def divided(whole: str, n: int, parts: str, m: int) -> int:
-    """n / m. Raises ValueError where m does not divide n."""
+    """Returns n / m. Raises ValueError if m does not divide n."""
     if n % m:
         raise ValueError(f"{parts} = {m} does not divide {whole} = {n}")
     return n // m
@@ -49,19 +49,19 @@ def shape(*sizes: int | str) -> str:
 
 
 def pairs(title: str, c: Config) -> str:
-    """``title`` and the sizes that matter, for words that describe a drawing."""
+    """``title`` and the main sizes, to describe a drawing in words."""
     return f"{title}: d_model {c['d_model']}, {c['n_heads']} heads of {c['head_dim']}"
 
 
 def score(c: Config, biased: bool = True) -> str:
-    """How a score is made, in symbols: what is divided, capped and added. biased: a bias may depend on distances."""
+    """Formula of a score: division, cap and bias. biased: include a bias that depends on distances."""
     root = "" if c["query_scale"] == 1 else f" / √{c['query_scale']:g}"
     capped = f"cap(q·kᵀ{root})" if c["score_cap"] else f"q·kᵀ{root}"
     return capped + (" + bias" if biased and c["position"] in ("t5", "alibi") else "")
 
 
 def visible(c: Config) -> str:
-    """Which tokens a token looks at, in words."""
+    """Says in words which tokens a token sees."""
     if c["window"] is None:
         return "a token sees all tokens" if c["kind"] == "encoder" else "a token sees itself and the past"
     seen = f"{c['window']} tokens around it" if c["kind"] == "encoder" else f"the last {c['window']}"

@@ -1,20 +1,20 @@
-"""Encoder, decoder, and both: which stack reads what, and who sees whom."""
+"""Draws encoder, decoder, and both: what each stack reads, and which words see which."""
 
 from ..models.config import Config
 from .sheet import Box, Drawing, Panel
 from .sizes import complete, shape
 
-CELL, WORDS = 7.0, 4  # of the small picture of a mask
+CELL, WORDS = 7.0, 4  # size of a cell and number of words in the small picture of a mask
 GAP = 30.0
 
 
 def stacks(*configurations: Config) -> Drawing:
-    """Models side by side, each drawn as what it is: an encoder, a decoder, or one of each.
+    """Draws models side by side, each according to its kind: an encoder, a decoder, or one of each.
 
-    configurations: of ``anatomy.models.config``; their ``kind`` decides. Norms and residual sums are left out. A small
-    square beside an attention box is its mask: rows are words that look, columns words that are seen.
+    configurations: from ``anatomy.models.config``; their ``kind`` decides. Norms and residual sums are left out. The
+    small square next to an attention box is its mask: rows are words that look, columns are words that are seen.
 
-    Raises: ValueError without a configuration, or where one cannot be.
+    Raises: ValueError without a configuration, or for an invalid one.
     """
     if not configurations:
         raise ValueError("stacks takes at least one configuration, such as config(kind='encoder')")
@@ -24,14 +24,14 @@ def stacks(*configurations: Config) -> Drawing:
 
 
 def seen(kind: str) -> list[list[bool]]:
-    """The small mask: row t, column s: does word t see word s? kind: all, causal. Raises ValueError."""
+    """The small mask: True in row t, column s if word t sees word s. kind: all or causal, else raises ValueError."""
     if kind not in ("all", "causal"):
         raise ValueError(f"a mask here is 'all' or 'causal', not {kind!r}")
     return [[kind == "all" or s <= t for s in range(WORDS)] for t in range(WORDS)]
 
 
 def _mask(panel: Panel, x: float, y: float, kind: str) -> None:
-    """The mask around (x, y), its first row on top."""
+    """Draws the mask around (x, y), its first row on top."""
     corner = WORDS * CELL / 2
     for t, row in enumerate(seen(kind)):
         for s, on in enumerate(row):
@@ -61,7 +61,7 @@ class _Stack:
         self.top, self.x, self.high, self.shape = below, x, top, X
 
     def leave(self, text: str, kind: str = "part") -> Box:
-        """What stands above the frame."""
+        """Draws the box above the frame."""
         box = self.panel.box(self.x, self.high + GAP, text, kind, width=112, up=True)
         self.panel.wire(self.top.top, box.bottom)
         self.panel.label(self.x, self.high + GAP / 2 - 2, self.shape)
@@ -96,7 +96,8 @@ def _both(c: Config) -> Panel:
     right = _Stack(panel, c, 250, 0, "T", rows)
     right.leave("head: logits of\nthe next word")
     cross = right.boxes["cross-\nattention"]
-    # Out of the encoder's frame at its top, down between the two frames, and into the decoder's second box.
+    # The wire leaves the encoder's frame at its top, goes down between the two frames and into the decoder's second
+    # box.
     turn, lane = left.high + 18, 174.0
     panel.wire(left.top.top, (left.x, turn), (lane, turn), (lane, cross.y), cross.left)
     panel.label(112, turn, left.shape)

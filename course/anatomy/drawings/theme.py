@@ -1,6 +1,6 @@
 """Colors of the drawings: one set of variables for light pages and one for dark ones, in a single style sheet.
 
-In JupyterLab the theme is not the system's, so its own variables and its own mark on the page come first; a stored
+JupyterLab's theme may differ from the system's, so JupyterLab's variables and its mark on the page come first; a stored
 file follows ``prefers-color-scheme``.
 """
 
@@ -24,14 +24,14 @@ DARK = {
     "two": "#e69f00",
     "good": "#3fd0a4",
 }
-# What JupyterLab calls the same thing; the value after the comma serves a page without it.
+# JupyterLab's names for the same colors; the value after the comma is for pages without JupyterLab.
 JUPYTER = {"ink": "--jp-content-font-color1", "paper": "--jp-layout-color0"}
 
-SIZE, TITLE_SIZE = 12, 13  # of text, in pixels
-# A drawing that is shown narrower than this scrolls sideways: its text would be smaller than 11 pixels.
+SIZE, TITLE_SIZE = 12, 13  # text sizes in pixels
+# A drawing scaled below this factor scrolls sideways, because its text would be smaller than 11 pixels.
 NARROWEST = 11 / SIZE
 
-# Pages that say what their theme is: JupyterLab, VS Code, and sites made with Sphinx's or Jupyter Book's themes.
+# Selectors of pages that state their theme: JupyterLab, VS Code, and sites made with Sphinx's or Jupyter Book's themes.
 _SAY_LIGHT = ('[data-jp-theme-light="true"]', '[data-theme="light"]')
 _SAY_DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', ".vscode-dark")
 
@@ -75,7 +75,7 @@ STYLE = f"""
 .ad .stream-head {{ fill: var(--ad-one); }}
 """
 
-# Of the page around drawings that stand side by side; they break into rows where there is no room.
+# Style of the page around drawings side by side; they break into rows if there is too little room.
 PAGE_STYLE = """
 .ad-row { display: flex; flex-wrap: wrap; gap: 12px 16px; align-items: flex-end; overflow-x: auto; margin: 0; }
 .ad-row > svg { flex: none; height: auto; }

@@ -1,4 +1,4 @@
-"""What a step of the residual stream does, found by running it: stand-ins note every sum, product and call."""
+"""Finds out what a step of the residual stream does by running it: stand-ins record every sum, product and call."""
 
 import inspect
 from collections.abc import Callable
@@ -11,7 +11,7 @@ HOW = "a step returns a sum of the stream and of what functions make of it, such
 
 @dataclass(frozen=True)
 class Found:
-    """name: of the function. ways, after, shared: as in ``wirings.Wiring``."""
+    """name: the function's name. ways, after, shared: as in ``wirings.Wiring``."""
 
     name: str
     ways: tuple[tuple[str, ...], ...]
@@ -20,7 +20,7 @@ class Found:
 
 
 class Mark:
-    """Stands for a tensor. word: what made it ("x", "+" or a function's); of: what it was made from."""
+    """Stand-in for a tensor. word: its origin ("x", "+" or a function's word); of: the marks that it was made from."""
 
     def __init__(self, word: str, *of: "Mark") -> None:
         self.word, self.of = word, of
@@ -45,11 +45,11 @@ class Mark:
     add_ = add
 
     def clone(self) -> "Mark":
-        """Itself: a copy computes nothing."""
+        """Returns itself, because a copy computes nothing."""
         return self
 
     def sum(self, dim: int = 0) -> "Mark":
-        """Of tensors that were stacked: as ``+``. Raises ValueError for any other sum."""
+        """For stacked tensors, works as ``+``. Raises ValueError for any other sum."""
         if self.word != "stack" or dim != 0:
             raise ValueError(f"the step sums the numbers of a tensor, which no wiring needs; {HOW}")
         return reduce(Mark.__add__, self.of)
@@ -68,7 +68,7 @@ class Mark:
 
 
 class Alpha(float):
-    """Stands for DeepNorm's factor; a number, so that torch's functions take it."""
+    """Stand-in for DeepNorm's factor; a number, so that torch's functions accept it."""
 
 
 def _mark(value: Any) -> Mark:
@@ -80,8 +80,9 @@ def _mark(value: Any) -> Mark:
 def follow(step: Callable[..., Any]) -> Found:
     """Runs ``step`` on stand-ins.
 
-    Its arguments, by their order and names: the stream; the sublayer, or ``attention`` and ``ffn``; norms; ``alpha``.
-    Raises ValueError where it is no function, or no wiring; errors of the function's own pass through.
+    The order and names of its arguments decide what they get: the stream; the sublayer, or ``attention`` and ``ffn``;
+    norms; ``alpha``. Raises ValueError if it is not a function, or not a wiring; the function's own errors pass
+    through.
     """
     if not callable(step):
         raise ValueError(f"a wiring is drawn from a function, not from {type(step).__name__}")
@@ -119,7 +120,7 @@ def _read(name: str, made: Mark) -> Found:
         after.insert(0, made.word)
         (made,) = made.of
     chains = [_chain(term) for term in _terms(made)]
-    # The stream's own way first, however the sum was written.
+    # The stream's own path first, regardless of the order of the sum.
     chains.sort(key=lambda chain: any(m.word in ("F", "attention", "FFN") for m in chain))
     branches = sum(any(m.word in ("F", "attention", "FFN") for m in chain) for chain in chains)
     if len(chains) - branches > 1:
@@ -136,7 +137,7 @@ def _terms(made: Mark) -> list[Mark]:
 
 
 def _chain(term: Mark) -> list[Mark]:
-    """What lies between the old stream and ``term``, from the stream on. Raises ValueError for a sum inside."""
+    """Marks between the old stream and ``term``, starting at the stream. Raises ValueError for a sum inside."""
     chain: list[Mark] = []
     while term.word != "x":
         if term.word in ("+", "stack"):

@@ -1,6 +1,6 @@
-"""Where the norms sit: residual wirings side by side, from a table or from a learner's own function.
+"""Draws where the norms are: residual wirings side by side, from a table or from a learner's own function.
 
-A wiring is described by what lies on the ways from the old stream to the sum, and by what follows the sum. A way
+A wiring is described by the functions on each path from the old stream to the sum, and by those after the sum. A path
 without a sublayer is the stream itself.
 """
 
@@ -18,8 +18,8 @@ _LETTERS = {"attention": "A", "FFN": "F", "F": "F"}
 
 @dataclass(frozen=True)
 class Wiring:
-    """name; ways: all that is added up, the stream's own way first; after: what follows the sum; shared: the first
-    box of two ways is one and the same. kind: of the norms. source: the paper. models: who uses it."""
+    """name; ways: the paths that are added up, the stream's own path first; after: the functions after the sum; shared:
+    two paths share their first box. kind: the kind of norms. source: the paper. models: models that use it."""
 
     name: str
     ways: tuple[Way, ...]
@@ -31,7 +31,7 @@ class Wiring:
 
     @property
     def formula(self) -> str:
-        """What the step computes, e.g. ``x + F(norm(x))``."""
+        """Formula of the step, e.g. ``x + F(norm(x))``."""
         branches = [way for way in self.ways if _branches(way)]
         several = len(branches) > 1 and not self.shared and all("norm" in way for way in branches)
         terms = []
@@ -76,14 +76,14 @@ WIRINGS = {
 
 
 def wirings() -> Drawing:
-    """The eight wirings of unit 03 side by side: one step of the stream in each."""
+    """Draws the eight wirings of unit 03 side by side, one step of the stream each."""
     panels = tuple(_panel(w) for w in WIRINGS.values())
     alt = "Eight residual wirings, one step each, read from the bottom. " + " ".join(p.says for p in panels)
     return Drawing("Residual wirings", alt, panels, 4)
 
 
 def wiring(name: str) -> Drawing:
-    """One of them, by its name in ``WIRINGS``. Raises ValueError for a name that is not there."""
+    """Draws one wiring, by its name in ``WIRINGS``. Raises ValueError for an unknown name."""
     if name not in WIRINGS:
         raise ValueError(f"no wiring is named {name!r}; there are {', '.join(WIRINGS)}")
     panel = _panel(WIRINGS[name])
@@ -91,15 +91,15 @@ def wiring(name: str) -> Drawing:
 
 
 def wiring_of(step: Callable[..., Any], name: str = "") -> Drawing:
-    """The wiring that a function has: it is called with stand-ins that note what is done to them.
+    """Draws the wiring of a function, by calling it with stand-ins that record each operation.
 
     Args:
         step: takes the stream and a sublayer, then norms and perhaps DeepNorm's α (named ``alpha``), or the stream,
-            ``attention``, ``ffn`` and norms. name: of the drawing; else the function's.
+            ``attention``, ``ffn`` and norms. name: the drawing's name; by default the function's.
 
     Raises:
-        ValueError: the step does something that is no wiring, e.g. calls methods of the stream. Errors of the
-            function's own are its own.
+        ValueError: the step does something that is not a wiring, e.g. calls methods of the stream. The function's own
+            errors are passed on.
     """
     found = follow(step)
     made = Wiring(name or found.name, found.ways, found.after, found.shared, "norm")
@@ -122,7 +122,7 @@ def _panel(w: Wiring) -> Panel:
     tops = _rise(panel, w, branches, fork)
     least = fork + 14 + 40 * len(own or ())
     level = max([b.top[1] for b in tops] + [least]) + GAP
-    cuts = []  # (from, to) heights where the stream is interrupted
+    cuts = []  # (from, to) heights between which the stream is interrupted
     if own is None:
         cuts.append((fork, level))
         panel.wire(tops[0].top, (tops[0].x, level), (STREAM, level), head=False)
@@ -149,7 +149,7 @@ def _panel(w: Wiring) -> Panel:
 
 
 def _lines(formula: str) -> list[str]:
-    """The formula in lines that fit, broken before a comma's second half or a plus."""
+    """Splits the formula into lines that fit, after a comma or a plus."""
     if width_of(formula) <= WIDTH - 8:
         return [formula]
     head, mark, tail = formula.rpartition(", ") if ", " in formula else formula.rpartition(" + ")
@@ -157,7 +157,7 @@ def _lines(formula: str) -> list[str]:
 
 
 def _rise(panel, w, branches, fork):
-    """Draws the branches, side by side where there are two; returns the last box of each."""
+    """Draws the branches, two of them side by side; returns the last box of each."""
     if len(branches) > 1:
         columns, sizes = (91.0, 154.0), (68.0, 40.0)
     else:

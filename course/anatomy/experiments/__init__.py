@@ -1,7 +1,7 @@
 """Small experiments that a notebook runs live; each takes the learner's own functions as arguments.
 
-``recorded("ffn_variants")`` loads the measurements of the larger runs, which a notebook draws beside its own.
-``show_large("ffn_variants")`` shows the figure of the size that needs a GPU, where that has been recorded.
+``recorded("ffn_variants")`` loads the measurements of larger runs, which a notebook draws next to its own.
+``show_large("ffn_variants")`` shows the figure of the GPU-sized run, if it has been recorded.
 """
 
 import json
@@ -13,13 +13,13 @@ from ..program.torch_settings import one_thread as one_thread
 from ..system.installation import how_to_repair
 from ..system.translation import _
 
-Recorded = dict[str, Any]  # what a file under assets/experiments holds
+Recorded = dict[str, Any]  # contents of a file under assets/experiments
 
 
 def recorded(name: str) -> Recorded:
     """Contents of ``assets/experiments/<name>.json`` as a dict; ``made`` says when, where and how it was measured.
 
-    Raises MissingRecording when the file is not there.
+    Raises MissingRecording if the file is missing.
     """
     path = assets_dir() / "experiments" / f"{name}.json"
     if not path.exists():
@@ -38,10 +38,10 @@ def where(record: Recorded) -> str:
 
 
 def show_large(name: str) -> None:
-    """Shows the figure of an experiment's large setting, with its device in the caption; nothing where there is none.
+    """Shows the figure of an experiment's large setting, with its device in the caption; does nothing if it is missing.
 
-    The large setting asks more than a laptop has. Its data lie in ``assets/experiments/large``, its figure, with an
-    alternative text and its numbers, in ``assets/figures/large``.
+    The large setting needs more than a laptop. Its data are in ``assets/experiments/large``; its figure, with alt text
+    and its numbers, is in ``assets/figures/large``.
     """
     folder = assets_dir() / "figures" / "large"
     path = folder / f"{name}.svg"
@@ -50,7 +50,7 @@ def show_large(name: str) -> None:
     from IPython.display import display
 
     alt = json.loads((folder / "alt.json").read_text(encoding="utf-8"))[name]
-    numbers = folder / "tables.json"  # a folder that was drawn before figures had tables has none
+    numbers = folder / "tables.json"  # missing in folders drawn before figures had tables
     tables = json.loads(numbers.read_text(encoding="utf-8"))[name] if numbers.exists() else []
     caption = _("The same experiment, larger. Recorded on {where}.").format(where=where(recorded(f"large/{name}")))
     shown = figures.page(path.read_bytes(), alt, [figures.Table.read(t) for t in tables], caption)

@@ -1,8 +1,8 @@
-"""What a summary of fixed size loses: a sentence is read, then one of its words is asked for by its place.
+"""Shows what a fixed-size summary loses: a model reads a sentence, then must name the word at a given position.
 
-The same recurrent encoder reads the sentence both times. In one model the question meets the encoder's last state only
-(as in Cho et al. 2014, arXiv:1406.1078), in the other one it looks through all states with one attention head (after
-Bahdanau et al. 2014, arXiv:1409.0473). Sixteen words, so guessing is right once in 16.
+Both models read the sentence with the same recurrent encoder. In one model the question sees only the encoder's last
+state (as in Cho et al. 2014, arXiv:1406.1078); in the other it attends to all states with one attention head (after
+Bahdanau et al. 2014, arXiv:1409.0473). There are 16 words, so guessing is right once in 16.
 """
 
 from collections.abc import Container
@@ -19,10 +19,10 @@ WAYS = ("last state", "attention")
 
 
 class Recaller(nn.Module):
-    """Encoder, what it hands over (``way``), and an answer from that and the place asked for.
+    """An encoder, and an answer computed from what it passes on (``way``) and the position asked for.
 
-    Both ways have the same parameters, so that a seed gives both the same weights; "last state" leaves three matrices
-    unused.
+    Both ways have the same parameters, so that a seed gives both the same weights; "last state" does not use three of
+    the matrices.
     """
 
     def __init__(self, way: str, length: int, size: int):
@@ -34,7 +34,7 @@ class Recaller(nn.Module):
         self.answer = nn.Sequential(nn.Linear(2 * size, 4 * size), nn.ReLU(), nn.Linear(4 * size, VOCABULARY))
 
     def forward(self, words: Tensor, place: Tensor) -> Tensor:
-        """words (B, length) int64, place (B,) int64 → (B, 16) logits of the word that stands there."""
+        """words (B, length) int64, place (B,) int64 → (B, 16) logits of the word at that position."""
         states, _ = self.encoder(self.words(words) + self.places.weight)  # (B, length, size)
         question = self.places(place)
         if self.way == "last state":
@@ -56,7 +56,7 @@ def train_recaller(
     seed: int = 0,
     device: str = "cpu",
 ) -> list[float]:
-    """Trains a Recaller (Adam, 3e-3, batches of 64). Sentences are drawn on the CPU whatever the device.
+    """Trains a Recaller (Adam, 3e-3, batches of 64). Sentences are always drawn on the CPU.
 
     Returns:
         list of accuracies on 2000 new questions, one after each number of steps in ``measured``.
@@ -93,6 +93,6 @@ def recorded() -> Recorded:
         command).
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     return load("bottleneck")

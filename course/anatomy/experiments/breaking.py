@@ -1,8 +1,8 @@
 """A trained model with one part broken, and a small one trained without a mask.
 
-Broken is a copy of a decoder put together from the learner's own parts, of which nothing is known here but its names:
-``blocks.N.attention.{q,k,v}_proj``, ``blocks.N.ffn.{gate,up}_proj``, the norms, and that attention is called with (x,
-mask, positions, past). So a part is broken from outside: a weight is changed, or what enters or leaves a module is.
+The broken model is a copy of a decoder assembled from the learner's own parts. This module knows only its names
+(``blocks.N.attention.{q,k,v}_proj``, ``blocks.N.ffn.{gate,up}_proj``, the norms) and that attention is called with (x,
+mask, positions, past). So it breaks a part from outside, by changing a weight, or the input or output of a module.
 """
 
 import copy
@@ -22,8 +22,8 @@ from . import one_thread
 
 Config = Mapping[str, Any]
 Break = Callable[[nn.Module, Config], nn.Module]
-TOKENS = 8192  # of held-out text, on which the loss is measured
-SMALL = {  # what a laptop trains in seconds
+TOKENS = 8192  # length of the held-out text on which the loss is measured
+SMALL = {  # a model that a laptop trains in seconds
     "d_model": 64,
     "n_layers": 2,
     "n_heads": 4,
@@ -34,15 +34,15 @@ SMALL = {  # what a laptop trains in seconds
     "d_ff": 176,
     "d_embedding": 64,
 }
-STEPS, ROWS, CONTEXT, RATE = 240, 8, 32, 8e-3  # of that training
+STEPS, ROWS, CONTEXT, RATE = 240, 8, 32, 8e-3  # settings of that training
 
 
 class NoSuchPart(Exception):
-    """The model has no part of that name, or never uses it. The message says which."""
+    """The model has no part of that name, or never uses it; the message says which."""
 
 
 def part(module: nn.Module, name: str) -> nn.Module:
-    """A submodule by its dotted name. Raises NoSuchPart."""
+    """Returns a submodule by its dotted name. Raises NoSuchPart if the model has none."""
     try:
         return module.get_submodule(name)
     except AttributeError:
@@ -61,7 +61,7 @@ def head_dim(c: Config) -> int:
 
 @torch.no_grad()
 def swap_heads(model: nn.Module, c: Config) -> nn.Module:
-    """Keys and values of the groups in reverse order: queries look into another group's."""
+    """Reverses the order of the key and value groups: queries look into a different group."""
     for block in blocks(model):
         for name in ("attention.k_proj", "attention.v_proj"):
             for parameter in part(block, name).parameters():
@@ -71,7 +71,7 @@ def swap_heads(model: nn.Module, c: Config) -> nn.Module:
 
 @torch.no_grad()
 def swap_gate(model: nn.Module, c: Config) -> nn.Module:
-    """The activation on the other one of the two matrices."""
+    """Swaps gate and up: the activation is applied to the wrong one of the two matrices."""
     for block in blocks(model):
         gate, up = part(block, "ffn.gate_proj"), part(block, "ffn.up_proj")
         for one, other in zip(gate.parameters(), up.parameters(), strict=True):
@@ -83,7 +83,7 @@ def swap_gate(model: nn.Module, c: Config) -> nn.Module:
 
 @torch.no_grad()
 def skip_scale(model: nn.Module, c: Config) -> nn.Module:
-    """Scores √D times as large: as if they were not divided by it."""
+    """Makes scores √D times as large, as if they were not divided by it."""
     for block in blocks(model):
         for parameter in part(block, "attention.q_proj").parameters():
             parameter.mul_(math.sqrt(head_dim(c)))
@@ -91,13 +91,13 @@ def skip_scale(model: nn.Module, c: Config) -> nn.Module:
 
 
 def change_inputs(model: nn.Module, change: Callable[[dict[str, Any]], None]) -> nn.Module:
-    """Lets ``change`` alter what each attention layer gets: a dict with mask, positions and past; None where absent."""
+    """Lets ``change`` alter each attention layer's inputs, a dict of x, mask, positions and past; None if absent."""
 
     def hook(module, args, kwargs):
         parameters = inspect.signature(module.forward).parameters
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
         bound.apply_defaults()
-        # By place, as a learner may have named them otherwise.
+        # By position, because learners may have chosen other names.
         names = dict(zip(("x", "mask", "positions", "past"), parameters, strict=False))
         given = {ours: bound.arguments[theirs] for ours, theirs in names.items()}
         change(given)
@@ -110,22 +110,22 @@ def change_inputs(model: nn.Module, change: Callable[[dict[str, Any]], None]) ->
 
 
 def turn_back(model: nn.Module, c: Config) -> nn.Module:
-    """Queries and keys turn the other way."""
+    """Rotates queries and keys in the opposite direction."""
     return change_inputs(model, lambda given: given.update(positions=-given["positions"]))
 
 
 def stand_still(model: nn.Module, c: Config) -> nn.Module:
-    """No rotation: every token stands at position 0."""
+    """Removes the rotation: every token gets position 0."""
     return change_inputs(model, lambda given: given.update(positions=torch.zeros_like(given["positions"])))
 
 
 def unmask(model: nn.Module, c: Config) -> nn.Module:
-    """Every token sees all of the text, what comes after it too."""
+    """Lets every token see the whole text, including what comes after it."""
     return change_inputs(model, lambda given: given.update(mask=None))
 
 
 def skip_residual(model: nn.Module, c: Config) -> nn.Module:
-    """Nothing is carried past attention and feed-forward layers: what they are added to is taken off again."""
+    """Removes the residual around attention and feed-forward layers, by subtracting what their output is added to."""
     for block in blocks(model):
         for sublayer in ("attention", "ffn"):
             stream: list[Tensor] = []
@@ -146,7 +146,7 @@ def _take_off(stream, module, args, out):
 
 
 def skip_norms(model: nn.Module, c: Config) -> nn.Module:
-    """Norms hand on what they get."""
+    """Makes norms return their input unchanged."""
     norms = [part(block, name) for block in blocks(model) for name in ("attention_norm", "ffn_norm")]
     for norm in [*norms, part(model, "final_norm")]:
         norm.register_forward_hook(lambda module, args, out: args[0])
@@ -154,7 +154,7 @@ def skip_norms(model: nn.Module, c: Config) -> nn.Module:
 
 
 def skip_block(number: int, model: nn.Module, c: Config) -> nn.Module:
-    """Block ``number`` hands on what it gets; its keys and values are still stored. Negative: from the last."""
+    """Makes block ``number`` return its input; it still stores keys and values. Negative numbers count from the end."""
     blocks(model)[number].register_forward_hook(lambda module, args, out: (args[0], *out[1:]))
     return model
 
@@ -176,10 +176,14 @@ NAMES = tuple(_BREAKS)
 
 
 def broken(model: nn.Module, c: Config, name: str) -> nn.Module:
-    """A copy of a decoder with one part broken; the model itself stays as it is.
+    """Returns a copy of a decoder with one part broken; the model itself is unchanged.
 
-    Args: c, the model's configuration; name, one of NAMES.
-    Raises: NoSuchPart where the model is put together in another way.
+    Args:
+        c: the model's configuration.
+        name: one of NAMES.
+
+    Raises:
+        NoSuchPart: the model is assembled in a different way.
     """
     return _BREAKS[name](copy.deepcopy(model), c)
 
@@ -187,9 +191,9 @@ def broken(model: nn.Module, c: Config, name: str) -> nn.Module:
 @one_thread
 @torch.no_grad()
 def loss(model: nn.Module, ids: Tensor, context: int = 128, rows: int = 16) -> float:
-    """Nats per token on stretches of ``context`` tokens, each read without what came before it.
+    """Loss in nats per token on chunks of ``context`` tokens; each chunk is read without the text before it.
 
-    Args: ids (N,) int64, N > context; a rest that fills no stretch is left out.
+    Args: ids (N,) int64, N > context; an incomplete last chunk is left out.
     """
     count = (len(ids) - 1) // context
     x, y = (t[: count * context].unflatten(0, (count, context)) for t in (ids[:-1], ids[1:]))
@@ -203,9 +207,9 @@ def loss(model: nn.Module, ids: Tensor, context: int = 128, rows: int = 16) -> f
 @one_thread
 @torch.no_grad()
 def loss_unseen(model: nn.Module, ids: Tensor, lengths: Iterable[int] = (8, 16, 32, 64, 127), rows: int = 64) -> float:
-    """Nats per token where the next token is not there yet, as in writing: mean over texts of these lengths.
+    """Loss in nats per token when the next token is not there yet, as in generation: mean over texts of these lengths.
 
-    A model that may look ahead shows by it what it knows when there is nothing to see. Args: ids (N,) int64.
+    For a model that may look ahead, this shows what it knows when there is nothing ahead to see. Args: ids (N,) int64.
     """
     lengths = list(lengths)
     starts = torch.linspace(0, len(ids) - max(lengths) - 1, rows).long()
@@ -217,7 +221,7 @@ def loss_unseen(model: nn.Module, ids: Tensor, lengths: Iterable[int] = (8, 16, 
 
 
 def fresh(model: nn.Module, seed: int) -> nn.Module:
-    """Draws a decoder's matrices anew, on the CPU: 1/√columns, the embedding 0.02, as it is the head too."""
+    """Redraws a decoder's matrices on the CPU: std 1/√columns, and 0.02 for the embedding, which is the head too."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -239,11 +243,11 @@ def train(
     rate: float = RATE,
     device: str = "cpu",
 ) -> tuple[nn.Module, list[float]]:
-    """Trains a decoder from scratch with a part broken from the beginning; returns it and the loss of each step.
+    """Trains a decoder from scratch with one part broken from the start; returns it and the loss of each step.
 
     Args:
         build: the learner's Decoder. c: its configuration, as ``small(c)``.
-        ids: (N,) int64, the text. name: what is broken, one of NAMES, or None. A seed gives the same first weights
+        ids: (N,) int64, the text. name: the broken part, one of NAMES, or None. A seed gives the same initial weights
             and the same batches, whatever is broken.
     """
     model = fresh(build(c), seed).to(device)
@@ -259,17 +263,17 @@ def train(
 
 
 def small(c: Config) -> dict[str, Any]:
-    """A configuration of the same kind that a laptop trains in seconds: two layers, 64 features."""
+    """Returns a configuration of the same kind that a laptop trains in seconds: two layers, 64 features."""
     return {**c, **SMALL}
 
 
 def compare(losses: Mapping[str, float]) -> None:
-    """Draws the loss of each model as a bar, in the order given; the first one is whole. For a cell of its own."""
+    """Draws the loss of each model as a bar, in the order given; the first model is intact. Call it in its own cell."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(7, 0.34 * len(losses) + 0.9))
     names = list(losses)
-    # A model without norms is off by thousands of nats; bars end at 12, numbers tell the rest.
+    # A model without norms is off by thousands of nats; bars end at 12, and the numbers show the rest.
     ax.barh(names, [min(v, 12) for v in losses.values()], color=["#777777"] + ["#0072B2"] * (len(names) - 1))
     for i, value in enumerate(losses.values()):
         ax.text(min(value, 12) + 0.1, i, f"{value:,.2f}", va="center", fontsize=9)

@@ -1,6 +1,6 @@
-"""What a decoding step costs: reading H/G times fewer keys, copying them, or not storing any.
+"""Measures a decoding step: reading H/G times fewer keys, copying them, or not storing any.
 
-On the CPU the clock counts this thread's time only, so that other programs do not spoil it; on CUDA, events do.
+On the CPU the clock counts this thread's time only, so that other programs do not distort it; on CUDA, events measure.
 """
 
 import time
@@ -38,13 +38,13 @@ def step_times(
 ) -> list[dict[str, float]]:
     """Milliseconds of one layer's attention in one decoding step, by number of key-value heads.
 
-    repeat_kv (x, n) is the learner's function; ``copying`` is what it takes by itself, ``copied`` calls it and then
-    attends, ``grouped`` reads the G heads in place.
+    repeat_kv (x, n) is the learner's function. ``copying`` is the time of that function alone, ``copied`` calls it and
+    then attends, ``grouped`` reads the G heads without a copy.
     Returns: list of rows with G, bytes (keys and values), copying, copied and grouped.
     """
-    generator = torch.Generator(device).manual_seed(0)  # a GPU's cache has billions of numbers: drawn where they stay
-    # glibc gives blocks as large as the largest that was ever freed (to 32 MB) back to the system late. Before that,
-    # fresh memory would cost more than the copy into it.
+    generator = torch.Generator(device).manual_seed(0)  # on the device: a GPU's cache has billions of numbers
+    # Once a block of up to 32 MB was freed, glibc keeps freed blocks up to that size instead of returning them to the
+    # system at once. Without this line, fresh memory would cost more than the copy into it.
     torch.empty(31 * 2**20, dtype=torch.uint8)
     rows = []
     for G in groups:
@@ -68,7 +68,7 @@ def writing_times(
 ) -> list[dict[str, float]]:
     """Milliseconds to write n tokens one by one, without and with a past, for each n of ``lengths``.
 
-    attend (q, k, v, past) → (result, past) is the learner's; without a past it gets the whole text at each step.
+    attend (q, k, v, past) → (result, past) is the learner's; without a past it receives the whole text at each step.
     """
     generator = torch.Generator().manual_seed(0)
     q, k, v = torch.randn(3, 1, H, max(lengths), D, generator=generator)

@@ -15,7 +15,7 @@ from .wirings import Functions, build
 
 @torch.no_grad()
 def streams(layers: Iterable[nn.Module], x: Tensor) -> Tensor:
-    """What flows into the first block and out of each one: (N + 1, B, T, d_model)."""
+    """Returns the input of the first block and the output of each block: (N + 1, B, T, d_model)."""
     found = [x]
     for layer in layers:
         if hasattr(layer, "attention"):
@@ -33,7 +33,7 @@ def fresh_streams(functions: Functions, name: str, depth: int, d_model: int = 64
 
 @torch.no_grad()
 def losses_without(model: Copier, seed: int = 0) -> tuple[float, list[float]]:
-    """Loss of a trained ``warmup.Copier`` on new sequences: as it is, and with each block left out in turn.
+    """Loss of a trained ``warmup.Copier`` on new sequences: unchanged, and with each block left out in turn.
 
     Returns:
         (loss, list of losses, first block first).
@@ -55,23 +55,23 @@ def recorded() -> Recorded:
 
     Returns:
         dict with ``fresh`` (wiring → depth as text → relative change per layer, one list per seed), ``trained`` (rows
-        with wiring, layers, peak, seed, goal, step, change per layer, loss, and losses without each layer: a training
-        is looked at when its loss first falls below each goal, so rows of one goal are about equally good) and
+        with wiring, layers, peak, seed, goal, step, change per layer, loss, and losses without each layer; each run is
+        measured when its loss first falls below each goal, so rows with the same goal are about equally good) and
         ``made`` (device, torch, …).
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     return load("effective_depth")
 
 
 def late(row: dict[str, Any]) -> list[float]:
-    """By which factors the loss of a trained model grows without each layer of its later half."""
+    """Factors by which a trained model's loss grows without each layer of its later half."""
     return [loss / row["loss"] for loss in row["without"][row["layers"] // 2 :]]
 
 
 def words(rows: Sequence[dict[str, Any]]) -> str:
-    """The trained models of the most layers at the highest rate in a sentence, each at its lowest loss."""
+    """Describes, in a sentence, the deepest trained models at the highest rate, each at its lowest loss."""
     layers, peak = max(r["layers"] for r in rows), max(r["peak"] for r in rows)
     goal = min(r["goal"] for r in rows)
     told = []

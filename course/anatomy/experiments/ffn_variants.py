@@ -1,8 +1,8 @@
-"""Which feed-forward layer predicts text best at equal parameters? A small character model to find out.
+"""Which feed-forward layer predicts text best at equal parameters? A small character model answers.
 
-The model reads eight characters and predicts the ninth: it has residual feed-forward layers and nothing else, so
-that they alone make the difference. The text is the documentation that comes with Python (``pydoc_data``), English
-prose and code, present in every installation.
+The model reads eight characters and predicts the ninth: it has residual feed-forward layers and nothing else, so that
+only they make the difference. The text is the documentation that comes with Python (``pydoc_data``): English prose and
+code, present in every installation.
 """
 
 import math
@@ -38,7 +38,7 @@ LARGE = Setting(d_model=512, context=16, layers=6, steps=4000, batch=1024, lr=2e
 
 @cache
 def text() -> Tensor:
-    """Python's documentation as int64 ids (characters,), lower case; whatever is not in ALPHABET is a blank."""
+    """Python's documentation as int64 ids (characters,), lower case; characters outside ALPHABET become blanks."""
     from pydoc_data.topics import topics
 
     ids = {c: i for i, c in enumerate(ALPHABET)}
@@ -48,8 +48,8 @@ def text() -> Tensor:
 class CharModel(nn.Module):
     """Logits of the next character.
 
-    make_layer: function d_model → feed-forward module; called once per layer. Characters are embedded in
-    d_model/context numbers each and laid side by side.
+    make_layer: function d_model → feed-forward module; called once per layer. Each character is embedded in
+    d_model/context numbers; the embeddings are concatenated.
     """
 
     def __init__(self, make_layer: Callable[[int], nn.Module], setting: Setting = LAPTOP):
@@ -82,7 +82,7 @@ def validation_loss(model: nn.Module, held_out: Tensor) -> float:
 
 
 def outside(t: float, freedom: float) -> float:
-    """Probability that Student's t with that many degrees of freedom lies beyond ±t."""
+    """Probability that Student's t with ``freedom`` degrees of freedom is beyond ±t."""
     x = torch.linspace(0, t, 20_001, dtype=torch.float64)
     density = (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
     scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
@@ -90,7 +90,7 @@ def outside(t: float, freedom: float) -> float:
 
 
 def limit(comparisons: int, freedom: float) -> float:
-    """How many standard errors each of so many comparisons needs for 5 % over all of them (Bonferroni)."""
+    """Number of standard errors that each comparison needs for 5 % over all comparisons (Bonferroni)."""
     low, high = 0.0, 200.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -120,7 +120,7 @@ def train(
     for step in range(setting.steps):
         if watch is not None:
             watch(step, model)
-        # A short warm-up, then down to 0 in a line: the last losses of all variants are then comparable.
+        # A short warm-up, then a linear decay to 0, so that the final losses of all variants are comparable.
         optimizer.param_groups[0]["lr"] = setting.lr * min(1, (step + 1) / 20) * (1 - step / setting.steps)
         rows = torch.randint(0, len(training), (setting.batch,), generator=batches).to(device)
         ids = training[rows]

@@ -1,4 +1,4 @@
-"""How large is the gradient that each layer's weights get, in stacks that have not been trained yet?"""
+"""How large is the gradient of each layer's weights in untrained stacks?"""
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,7 @@ def batch(d_model: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 
 def weight_gradients(layers: nn.ModuleList, x: Tensor, target: Tensor) -> list[float]:
-    """Gradient norm of each block's weight matrices, for the mean squared distance to the target.
+    """Gradient norm of each block's weight matrices, for the mean squared error to the target.
 
     Returns:
         list of floats, first layer first; a norm at the end of the stack is left out.
@@ -32,7 +32,7 @@ def weight_gradients(layers: nn.ModuleList, x: Tensor, target: Tensor) -> list[f
             p.grad = None
         F.mse_loss(run(layers, x), target).backward()
     blocks = [layer for layer in layers if hasattr(layer, "attention")]
-    # A wiring that leaves a sublayer out leaves its weights without a gradient.
+    # If a wiring leaves a sublayer out, the weights of that sublayer have no gradient.
     grads = [[p.grad for p in b.parameters() if p.dim() == 2 and p.grad is not None] for b in blocks]
     return [sum(float(g.double().square().sum()) for g in each) ** 0.5 for each in grads]
 
@@ -64,7 +64,7 @@ def recorded() -> Recorded:
         Widths and depths are ints.
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     data = load("gradient_flow")
     return {
@@ -75,7 +75,7 @@ def recorded() -> Recorded:
 
 
 def _sizes(table):
-    # A curve is one string of numbers in the file, which keeps the file short.
+    # In the file, a curve is one string of numbers, which keeps the file short.
     return {
         int(w): {int(depth): [[float(v) for v in c.split()] for c in seeds] for depth, seeds in depths.items()}
         for w, depths in table.items()

@@ -1,12 +1,13 @@
-"""A head that copies: two layers of attention, one head each, learn to continue a sequence that repeats itself.
+"""A copying head: two layers of attention, one head each, learn to continue a repeating sequence.
 
-A row has 64 tokens of 32 kinds. Its first 8 to 24 are all different, then they come again and again. From the second
-round on the next token can be known: find where the present token stood before, and say what came after it. A head
-that looks there, at the token *after* an earlier occurrence, is called an induction head (Elhage et al. 2021,
-"A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022, arXiv:2209.11895). It needs a layer below it
-that writes into each token which one came before. Nothing but attention is in this model: no feed-forward layers.
+A row has 64 tokens of 32 kinds. Its first 8 to 24 tokens are all different; then they repeat again and again. From the
+second round on, the next token is predictable: find where the current token occurred before, and name the token that
+came after it. A head that looks there, at the token *after* an earlier occurrence, is called an induction head (Elhage
+et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022, arXiv:2209.11895). It needs a
+layer below it that writes into each token which token came before. This model has only attention, no feed-forward
+layers.
 
-Rotation and score come in as functions, so that a notebook runs it on the learner's own.
+Rotation and score are passed in as functions, so that a notebook can use the learner's own.
 """
 
 import math
@@ -30,18 +31,18 @@ Score = Callable[[Tensor, Tensor], Tensor]
 
 
 class Rows(NamedTuple):
-    """ids (B, 65) int64: each token and, one place on, its right answer. period (B, 1) int64: tokens of one round."""
+    """ids (B, 65) int64: each token and, one position on, its right answer. period (B, 1) int64: tokens in a round."""
 
     ids: Tensor
     period: Tensor
 
 
 class Measured(NamedTuple):
-    """What a model does on new rows, from the second round on.
+    """Measurements of a model on new rows, from the second round on.
 
-    loss: nats per token (ln 32 = 3.47 knows nothing). accuracy: share of next tokens named right (chance 1/32).
-    previous: per layer, share of its attention that goes to the token just before. score: per layer, what the
-    function of that name says, mean of all rows; empty without one.
+    loss: nats per token (a model that knows nothing has ln 32 = 3.47). accuracy: share of next tokens predicted right
+    (chance 1/32). previous: per layer, share of its attention that goes to the token just before. score: per layer,
+    mean over all rows of the ``score`` function's result; empty without that function.
     """
 
     loss: float
@@ -51,7 +52,7 @@ class Measured(NamedTuple):
 
 
 def draw(count: int, generator: torch.Generator, repeats: bool = True) -> Rows:
-    """``count`` random rows. repeats=False: tokens are drawn one by one, and no row repeats itself."""
+    """``count`` random rows. repeats=False draws all tokens independently, so rows do not repeat."""
     period = torch.randint(SHORTEST, LONGEST + 1, (count, 1), generator=generator)
     order = torch.rand(count, KINDS, generator=generator).argsort(1)
     if repeats:
@@ -69,7 +70,7 @@ class Head(nn.Module):
         self.o_proj = nn.Linear(D_MODEL, D_MODEL, bias=False)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """x (B, T, 64) → what it adds to the stream, same shape, and its weights (B, T, T): row = query."""
+        """x (B, T, 64) → the head's output, same shape, and its weights (B, T, T): row = query."""
         T = x.shape[1]
         q, k, v = self.qkv(x).chunk(3, dim=-1)
         places = torch.arange(T, device=x.device)
@@ -80,7 +81,7 @@ class Head(nn.Module):
 
 
 class Copier(nn.Module):
-    """Embedding, layers of one head each behind an RMSNorm, a last norm and a linear head: 37,056 parameters with two.
+    """Embedding, one-head layers with an RMSNorm before each, a last norm, a linear head; 37,056 parameters if two.
 
     turn: (x (B, H, T, D), position_ids (T,)) → same shape, the rotation of queries and keys.
     """
@@ -95,7 +96,7 @@ class Copier(nn.Module):
     def forward(self, ids: Tensor, off: Collection[int] = ()) -> tuple[Tensor, list[Tensor]]:
         """ids (B, T) int64 → logits (B, T, 32), and per layer the attention weights (B, T, T).
 
-        off: layers whose head is switched off; they still look, but what they found is not added.
+        off: layers whose head is switched off; they still compute their weights, but their output is not added.
         """
         x, looked = self.tokens(ids), []
         for i, layer in enumerate(self.layers):
@@ -117,15 +118,15 @@ def train(
     repeats: bool = True,
     device: str = "cpu",
 ) -> tuple[Copier, list[tuple[int, Measured]]]:
-    """Trains a Copier on the next tokens from the second round on; some five seconds of one core.
+    """Trains a Copier on the next tokens from the second round on; takes about five seconds on one core.
 
     Args:
         turn: the rotation, ``(x (B, H, T, D), position_ids (T,)) → x``.
         score: ``(weights (H, T, T), ids (T,)) → (H,)``, the learner's induction_score, measured along the way.
-        layers, repeats: two layers and rows that repeat themselves make an induction head; the others are controls.
+        layers, repeats: two layers and repeating rows make an induction head; other values are controls.
 
     Returns:
-        the model, and every ``every`` steps (step, Measured) on rows that repeat themselves.
+        the model, and a list of (step, Measured) on repeating rows, one for each ``every`` steps.
     """
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(1000 + seed)
@@ -137,8 +138,8 @@ def train(
         optimizer.param_groups[0]["lr"] = 3e-3 * min(1.0, step / 50)
         logits, _ = model(rows.ids[:, :-1].to(device))
         losses = F.cross_entropy(logits.mT, rows.ids[:, 1:].to(device), reduction="none")  # (B, T)
-        # The last token of the first round is the first that says what comes next. Without repetition the same
-        # places are trained on, so that a control has as many targets.
+        # The last token of the first round is the first whose successor is predictable. Without repetition the same
+        # positions are trained on, so that a control has equally many targets.
         known = (torch.arange(LENGTH) >= rows.period - 1).to(device)
         optimizer.zero_grad()
         losses[known].mean().backward()
@@ -156,7 +157,7 @@ def test(model: Copier, score: Score | None = None, off: Collection[int] = (), c
     device = model.tokens.weight.device
     ids, period = (t.to(device) for t in draw(count, torch.Generator().manual_seed(99)))
     logits, looked = model(ids[:, :-1], off)
-    known = torch.arange(LENGTH, device=device) >= period  # (B, T): the present token has stood there before
+    known = torch.arange(LENGTH, device=device) >= period  # (B, T): the current token has occurred before
     answers = ids[:, 1:][known]
     weights = torch.stack(looked, 1)  # (B, layers, T, T)
     scores = [score(w, row) for w, row in zip(weights, ids[:, :-1], strict=True)] if score else [weights.new_empty(0)]
@@ -185,9 +186,9 @@ def spell(ids: Tensor) -> str:
 
 
 def draw_attention(weights: Tensor, ids: Tensor, round: int = 12) -> None:
-    """Draws what ``look`` found, a panel for each layer; circles where a copier should look.
+    """Draws the result of ``look``, one panel per layer, with circles where a copier should look.
 
-    For a cell of its own, or inside ``with described(...)``.
+    Call it in its own cell, or inside ``with described(...)``.
     """
     import matplotlib.pyplot as plt
 

@@ -1,10 +1,10 @@
 """Next-token prediction with and without a causal mask, on a language whose entropy is known.
 
-A sentence has six words: a number word, an animal, a verb, a number word, an animal, a full stop, such as
-``one dog sees two cats .`` The two animals are of different kinds. Each choice is uniform, so ln 2 + ln 4 + ln 3 +
-ln 2 + ln 3 = ln 144 nats per sentence are all there is to predict: no honest model gets below ln 144 / 6 = 0.828 nats
-per word. Animals agree with their number word and the verb with the first of them, so a generated sentence can be
-right or wrong. Runs on the CPU in seconds.
+A sentence has six words: a number word, an animal, a verb, a number word, an animal, a full stop, such as ``one dog
+sees two cats .`` The two animals are of different kinds. Each choice is uniform, so the entropy of a sentence is ln 2 +
+ln 4 + ln 3 + ln 2 + ln 3 = ln 144 nats: no honest model gets below ln 144 / 6 = 0.828 nats per word. Animals agree with
+their number word and the verb agrees with the first animal, so a generated sentence can be right or wrong. Runs on the
+CPU in seconds.
 """
 
 import math
@@ -21,7 +21,7 @@ ANIMALS = (("dog", "dogs"), ("cat", "cats"), ("bird", "birds"), ("horse", "horse
 VERBS = (("sees", "see"), ("hears", "hear"), ("follows", "follow"))
 WORDS = (".", *NUMBERS, *(form for pair in ANIMALS + VERBS for form in pair))
 IDS = {word: i for i, word in enumerate(WORDS)}
-CHOICES = (2, 4, 3, 2, 3, 1)  # open choices at each place of a sentence
+CHOICES = (2, 4, 3, 2, 3, 1)  # number of choices at each position of a sentence
 ENTROPY = math.log(math.prod(CHOICES)) / len(CHOICES)
 SENTENCES = 3
 LENGTH = 1 + SENTENCES * len(CHOICES)  # a full stop to start from
@@ -82,7 +82,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """Two blocks and learned places. ``mask_of(T)`` gives the (T, T) mask: it is all that the settings differ in."""
+    """Two blocks and learned positions. ``mask_of(T)`` gives the (T, T) mask, the settings' only difference."""
 
     def __init__(self, mask_of: Callable[[int], Tensor], d_model: int = 32, n_heads: int = 2, n_layers: int = 2):
         super().__init__()
@@ -145,10 +145,10 @@ def train(
 
 @torch.no_grad()
 def loss_by_place(model: Model, future: bool = True, count: int = 300, seed: int = 1) -> list[float]:
-    """Mean loss, in nats, of each place of a sentence: a list of six numbers.
+    """Mean loss, in nats, at each position of a sentence: a list of six numbers.
 
-    future: True gives the model the whole text at once, as in training. False gives it each beginning by itself, as
-    in writing, where the words that follow do not exist yet.
+    future: True gives the model the whole text at once, as in training. False gives it each prefix separately, as in
+    generation, when the following words do not exist yet.
     """
     device = next(model.parameters()).device
     ids = texts(count, torch.Generator().manual_seed(seed)).to(device)
@@ -162,7 +162,7 @@ def loss_by_place(model: Model, future: bool = True, count: int = 300, seed: int
 
 @torch.no_grad()
 def write(model: Model, count: int = 100, seed: int = 2) -> Tensor:
-    """Samples ``count`` texts word by word, from a full stop on.
+    """Samples ``count`` texts word by word, starting from a full stop.
 
     Returns:
         (count, LENGTH) int64.
@@ -191,12 +191,12 @@ def recorded() -> Recorded:
     """Curves of longer runs, recorded with the course's own mask and loss.
 
     Returns:
-        dict with ``curves``, ``whole`` and ``cut`` (losses by place with and without a future) and ``right`` (share of
-        right sentences), each setting → one entry per seed; ``lower_rate``, the same at LOWER_RATE; ``entropy`` and
-        ``made``.
+        dict with ``curves``, ``whole`` and ``cut`` (losses by position with and without a future) and ``right`` (share
+        of right sentences), each a dict setting → one entry per seed; ``lower_rate``, the same at LOWER_RATE;
+        ``entropy`` and ``made``.
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     return load("leak")
 

@@ -1,11 +1,11 @@
 """Train short, test long: a memory game that shows which position schemes survive a longer text.
 
-Every card lies twice in a row of cards, each time in a random color. When a card is seen for the second time the
-reader says which color its *twin* had, anywhere before; and at every card, which color the card three places *back*
-had. The first question needs content at any distance and no place at all, the second needs an exact place close by.
-Rows of 64 cards are trained on, rows of 256 are tested. Chance is 1/8 for both.
+Every card occurs twice in a row of cards, each time in a random color. When the reader sees a card for the second time,
+it names the color of its *twin*, anywhere before; and at every card, it names the color of the card three places
+*back*. The first question needs content at any distance and no position at all; the second needs an exact position
+close by. Training uses rows of 64 cards, testing rows of 256. Chance is 1/8 for both.
 
-The position scheme comes in as functions, so that a notebook runs it on the learner's own apply_rope.
+The position scheme is passed in as functions, so that a notebook can use the learner's own apply_rope.
 """
 
 import math
@@ -29,13 +29,13 @@ STYLES = ("-", "--", "-.", ":")
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a reader learns where a card lies. All parts are optional and are used together; none of them is NoPE.
+    """How a reader learns the position of a card. All parts are optional and can be combined; without any it is NoPE.
 
     turn: (x (B, H, T, D), position_ids (T,)) → same shape, applied to queries and keys. bias: distances (T, T) int64,
     query minus key → (T, T) or (H, T, T), added to the scores. add: position_ids (T,) → (T, d_model), added to the
-    embeddings. window: each card sees this many places, itself included. score: (q, k (B, H, T, D)) → (B, H, T, T), in
-    place of q·k/√D. ``bias``, ``add`` and ``score`` may be modules, which are then trained. heads: that share the
-    d_model numbers of a card.
+    embeddings. window: each card sees this many places, including its own. score: (q, k (B, H, T, D)) → (B, H, T, T),
+    instead of q·k/√D. ``bias``, ``add`` and ``score`` may be modules, which are then trained. heads: the number of
+    heads that share the d_model numbers of a card.
     """
 
     turn: Callable[[Tensor, Tensor], Tensor] | None = None
@@ -47,7 +47,7 @@ class Scheme:
 
 
 class Game(NamedTuple):
-    """A batch of rows. All int64 (B, T); answers are −1 where there is no question.
+    """A batch of rows. All int64 (B, T); answers are −1 where no question is asked.
 
     cards: kinds, 0 … 127; colors: 0 … 7; twin, back: right answers; gap: distance to the twin.
     """
@@ -75,7 +75,7 @@ def deal(rows: int, length: int, generator: torch.Generator) -> Game:
 
 
 class Reader(nn.Module):
-    """One layer: causal attention (two heads of 32, or as many as the scheme says), feed-forward, two answers."""
+    """One layer: causal attention (two heads of 32, or the scheme's number), feed-forward, two answers."""
 
     def __init__(self, scheme: Scheme):
         super().__init__()
@@ -83,7 +83,7 @@ class Reader(nn.Module):
         self.parts = nn.ModuleList(p for p in (scheme.bias, scheme.add, scheme.score) if isinstance(p, nn.Module))
         self.card, self.color = nn.Embedding(KINDS, D_MODEL), nn.Embedding(COLORS, D_MODEL)
         with torch.no_grad():
-            self.color.weight *= 0.5  # cards stand out from colors, and twins are found in 100 steps, not 500
+            self.color.weight *= 0.5  # so that cards stand out from colors: twins are found in 100 steps, not 500
         self.norms = nn.ModuleList(nn.LayerNorm(D_MODEL) for _ in range(3))
         self.qkv = nn.Linear(D_MODEL, 3 * D_MODEL, bias=False)
         self.o_proj = nn.Linear(D_MODEL, D_MODEL, bias=False)
@@ -122,9 +122,9 @@ def train(
     model: Reader | None = None,
     device: str = "cpu",
 ) -> tuple[Reader, float]:
-    """Trains a Reader, or goes on with ``model`` under ``scheme``; returns ``(model, seconds)``.
+    """Trains a Reader, or continues training ``model`` under ``scheme``; returns ``(model, seconds)``.
 
-    The same seed gives every scheme the same games; they are dealt on the CPU whatever the device.
+    The same seed gives every scheme the same games; they are always dealt on the CPU.
     """
     torch.manual_seed(seed)
     games = torch.Generator().manual_seed(1000 + seed + (model is not None))
@@ -134,7 +134,7 @@ def train(
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.01)
     start = time.perf_counter()
     for step in range(steps):
-        # A short warm-up, then half a cosine down to 0, so that every scheme ends settled.
+        # A short warm-up, then half a cosine down to 0, so that every scheme has converged at the end.
         rate = 6e-3 * min(1, (step + 1) / 30) * (1 + math.cos(math.pi * step / steps)) / 2
         optimizer.param_groups[0]["lr"] = rate
         game = Game(*(t.to(device) for t in deal(rows, length, games)))
@@ -164,8 +164,8 @@ def test(
     """Accuracy of both questions along rows of ``length`` cards.
 
     measure: ``(logits (B, T, 8), targets (B, T), width) → (T/width,)``, the learner's accuracy_by_position. scheme:
-    in place of the one that the model was trained with. Returns ``{"twin": [...], "back": [...]}``, one number per
-    stretch of ``width`` places.
+    used instead of the one that the model was trained with. Returns ``{"twin": [...], "back": [...]}``, one number for
+    each ``width`` places.
     """
     game = Game(*(t.to(device) for t in deal(rows, length, torch.Generator().manual_seed(77))))
     pieces = zip(game.cards.split(32), game.colors.split(32), strict=True)
@@ -178,9 +178,9 @@ def draw(
 ) -> None:
     """Two panels, one per question: accuracy along the row.
 
-    live: name → result of ``test``, drawn in color over the recorded runs, a gray band from the lowest to the highest
-    seed. recorded: contents of ``assets/experiments/length.json``; a scheme that was not run live is drawn from there,
-    one line per seed. names: which to draw.
+    live: name → result of ``test``, drawn in color over the recorded runs, which are a gray band from the lowest to the
+    highest seed. recorded: contents of ``assets/experiments/length.json``; a scheme that was not run live is drawn from
+    it, one line per seed. names: the schemes to draw.
     """
     import matplotlib.pyplot as plt
 

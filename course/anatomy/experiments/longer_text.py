@@ -1,7 +1,7 @@
-"""A model trained on stretches of 128 tokens reads longer ones; ways to help it, without training again.
+"""A model trained on chunks of 128 tokens reads longer texts; some ways to help it without retraining.
 
-The model is put together from the learner's own parts. What it reads is the loss at each place of a text, so that one
-sees where it breaks. The cures change positions, frequencies or the mask from outside.
+The model is assembled from the learner's own parts. The loss is measured at each position of a text, to show where it
+breaks. The cures change positions, frequencies or the mask from outside.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,16 +16,16 @@ from . import one_thread
 from .breaking import blocks, change_inputs, part
 
 LENGTHS = (16, 32, 64, 128, 256, 512)
-TOKENS = 8_192  # of held-out text: 16 stretches of 512
-WIDTH = 32  # places per point of a curve
+TOKENS = 8_192  # length of the held-out text: 16 chunks of 512
+WIDTH = 32  # positions per point of a curve
 
 
 @one_thread
 @torch.no_grad()
 def by_place(model: nn.Module, ids: Tensor, length: int = 512, width: int = WIDTH, rows: int = 4) -> list[float]:
-    """Nats per token along stretches of ``length`` tokens: a mean for each ``width`` places.
+    """Loss in nats per token along chunks of ``length`` tokens: a mean for each ``width`` positions.
 
-    Args: ids (N,) int64, N > length; a rest that fills no stretch is left out. rows: stretches at a time.
+    Args: ids (N,) int64, N > length; an incomplete last chunk is left out. rows: chunks per forward pass.
     """
     count = (len(ids) - 1) // length
     x, y = (t[: count * length].unflatten(0, (count, length)) for t in (ids[:-1], ids[1:]))
@@ -36,19 +36,19 @@ def by_place(model: nn.Module, ids: Tensor, length: int = 512, width: int = WIDT
 
 
 def by_length(model: nn.Module, ids: Tensor, lengths: Iterable[int] = LENGTHS) -> dict[int, float]:
-    """Length → nats per token on stretches of that many tokens, always of the same text."""
+    """Length → loss in nats per token on chunks of that many tokens, always from the same text."""
     return {n: by_place(model, ids, n, n, max(1, 2048 // n))[0] for n in lengths}
 
 
 def squeeze(model: nn.Module, s: float) -> nn.Module:
-    """Position interpolation, in place: the model's layers get each position divided by s. arXiv:2306.15595."""
+    """Position interpolation, in place: the model's layers receive each position divided by s. arXiv:2306.15595."""
     return change_inputs(model, lambda given: given.update(positions=given["positions"] / s))
 
 
 def turn_more(model: nn.Module, c: Mapping[str, Any], turn: Callable[[Tensor, Tensor], Tensor]) -> nn.Module:
-    """Lets queries and keys turn once more before the model's own rotation, in place. For texts read at once.
+    """Rotates queries and keys once more before the model's own rotation, in place. For texts read in a single pass.
 
-    Rotations of one plane add their angles: turned by position·(θ' − θ) first, they come out with frequency θ'.
+    Rotations in one plane add their angles: a first rotation by position·(θ' − θ) results in frequency θ'.
     turn: (x (B, H, T, D), position_ids (T,)) → same shape, in the model's layout of pairs.
     """
     sizes = {"attention.q_proj": c["n_heads"], "attention.k_proj": c["n_kv_heads"]}
@@ -68,7 +68,7 @@ def turn_more(model: nn.Module, c: Mapping[str, Any], turn: Callable[[Tensor, Te
 
 
 def draw(curves: Mapping[str, Sequence[float]], trained: int = 128, width: int = WIDTH) -> None:
-    """Loss along the text, a line for each model; a vertical line where training ended. For a cell of its own."""
+    """Loss along the text, a line for each model; a vertical line at the trained length. Call it in its own cell."""
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots(figsize=(7, 3.2))

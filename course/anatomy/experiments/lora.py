@@ -1,7 +1,7 @@
-"""A small trained model learns another task through low-rank differences (LoRA): what does the rank decide?
+"""A small trained model learns a new task through low-rank updates (LoRA): what does the rank decide?
 
-The model has learned to name the word two places back. Two tasks follow: the same word under another name (``renamed``:
-what it can do, said in other words), and the word five places back (``farther``: something that it cannot do).
+The model has learned to name the word two places back. Two tasks follow: the same word under a new name (``renamed``:
+the known skill with new words), and the word five places back (``farther``: a new skill).
 """
 
 import copy
@@ -44,7 +44,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """Words and places, one block, a head. Weights are random until ``train`` has run."""
+    """Word and position embeddings, one block, a head. Weights are random until ``train`` has run."""
 
     def __init__(self, d: int = 32, heads: int = 2, layers: int = 1):
         super().__init__()
@@ -71,9 +71,9 @@ def _draw(task, count, generator, device):
 def train(
     model: nn.Module, task: str, steps: int = 300, rate: float = 1e-2, seed: int = 0, device: str = "cpu"
 ) -> tuple[float, float]:
-    """Trains whatever requires a gradient (AdamW, batches of 32, a short warm-up, then down to 0).
+    """Trains all parameters that require a gradient (AdamW, batches of 32, a short warm-up, then linear decay to 0).
 
-    task: LEARNED or one of TASKS. Returns (loss, accuracy) on 1,000 new sentences, from place 5 on.
+    task: LEARNED or one of TASKS. Returns (loss, accuracy) on 1,000 new sentences, from position 5 on.
     """
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate, weight_decay=0.0)
@@ -93,7 +93,7 @@ def train(
 
 
 def given(seed: int = 0, trained: bool = True, steps: int = 400, device: str = "cpu") -> Model:
-    """A model that has learned "two back", or, the control, the same one untrained."""
+    """Returns a model that has learned "two back", or, as a control, the same model untrained."""
     torch.manual_seed(seed)
     model = Model().to(device)
     if trained:
@@ -102,10 +102,10 @@ def given(seed: int = 0, trained: bool = True, steps: int = 400, device: str = "
 
 
 def adapted(model: nn.Module, layer: MakeLayer, r: int, alpha: float | None = None) -> nn.Module:
-    """A copy of ``model``, frozen, with a LoRA layer around every matrix of its blocks.
+    """Returns a frozen copy of ``model`` with a LoRA layer around every matrix of its blocks.
 
-    layer: the learner's class, called as layer(d_in, d_out, r, alpha); its ``base`` gets the model's weights. alpha:
-    twice the rank when left out.
+    layer: the learner's class, called as layer(d_in, d_out, r, alpha); its ``base`` gets the model's weights. alpha: by
+    default, twice the rank.
     """
     copied = copy.deepcopy(model).requires_grad_(False)
     for name, linear in [*copied.named_modules()]:

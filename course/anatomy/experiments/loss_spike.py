@@ -1,8 +1,8 @@
-"""A training run that breaks at a high learning rate, and what stops it; every remedy is a function of the learner's.
+"""A training run that breaks at a high learning rate, and its remedies, all of them the learner's own functions.
 
-A small causal language model must name the token that stood two places back. Sixteen tokens, so a model that has
-learned nothing has loss ln 16 = 2.77, and one that has learned the rule can come as near to 0 as it likes. The learning
-rate climbs to its peak over the first steps. Model of the setting: Wortsman et al. 2023, arXiv:2309.14322.
+A small causal language model must name the token two places back. There are sixteen tokens, so a model that has learned
+nothing has loss ln 16 = 2.77; one that has learned the rule can come arbitrarily close to 0. The learning rate climbs
+to its peak over the first steps. The setting follows Wortsman et al. 2023, arXiv:2309.14322.
 """
 
 import math
@@ -21,7 +21,7 @@ EMBEDDINGS = ["tokens.weight", "places.weight"]
 LEARNED = 0.1  # a loss below this counts as "the rule is learned"; being above it later counts as a spike
 QKNorm = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Cap = Callable[[Tensor], Tensor]
-Groups = list[dict[str, Any]]  # as AdamW takes them, with names in place of parameters
+Groups = list[dict[str, Any]]  # as AdamW takes them, with names instead of parameters
 CURVES = ("loss", "score", "log_z", "gradient", "gain")
 
 
@@ -50,11 +50,11 @@ def remedies(
     parameter_groups: Callable[[dict[str, list[int]], list[str], float], Groups],
     clip_by_global_norm: Callable[[list[Tensor], float], tuple[list[Tensor], Tensor]],
 ) -> dict[str, dict[str, Any]]:
-    """The remedies that are compared: name → keyword arguments of ``train``.
+    """Remedies to compare: name → keyword arguments of ``train``.
 
-    qk_norm(q, k, q_gain, k_gain) → (q, k); soft_cap(x, cap) → x; z_loss(logits, coefficient) → scalar;
-    parameter_groups(shapes, embeddings, weight_decay) → two groups; clip_by_global_norm(gradients, limit) →
-    (gradients, length): the functions that the learner has written.
+    The arguments are the functions that the learner has written: qk_norm(q, k, q_gain, k_gain) → (q, k); soft_cap(x,
+    cap) → x; z_loss(logits, coefficient) → scalar; parameter_groups(shapes, embeddings, weight_decay) → two groups;
+    clip_by_global_norm(gradients, limit) → (gradients, length).
     """
     return {
         "nothing": {},
@@ -139,7 +139,7 @@ def train(
     extra_loss: Callable[[Tensor], Tensor] | None = None,
     logit_cap: Cap | None = None,
 ) -> dict[str, list[float]]:
-    """Trains one model; the same seed gives every remedy the same first weights and the same batches.
+    """Trains one model; the same seed gives every remedy the same initial weights and the same batches.
 
     Args:
         slower: divides the learning rate.
@@ -149,9 +149,9 @@ def train(
         extra_loss: function of the logits (B, T − 2, 16) → scalar, minimized too. logit_cap: function of the logits.
 
     Returns:
-        dict of lists, one number per step: ``loss`` (cross-entropy in nats, the extra loss left out), ``score``
-        (largest |attention score| before a cap), ``log_z`` (largest |log Σ exp(logits)|), ``gradient`` (joint length
-        of all gradients before clipping), ``gain`` (largest |gain| of the norms before attention).
+        dict of lists, one number per step: ``loss`` (cross-entropy in nats, without the extra loss), ``score`` (largest
+        |attention score| before a cap), ``log_z`` (largest |log Σ exp(logits)|), ``gradient`` (joint length of all
+        gradients before clipping), ``gain`` (largest |gain| of the norms before attention).
     """
     torch.manual_seed(seed)
     model = Copier(setting, qk_norm, score_cap).to(device)
@@ -188,14 +188,14 @@ def train(
 
 
 def _groups(model, decay):
-    """The model's parameters in the groups that ``decay`` makes of their names."""
+    """Groups the model's parameters as ``decay`` groups their names."""
     named = dict(model.named_parameters())
     groups = decay({name: list(p.shape) for name, p in named.items()}) if decay else [{"params": list(named)}]
     return [{**group, "params": [named[name] for name in group["params"]]} for group in groups]
 
 
 def after_learning(losses: Sequence[float]) -> Sequence[float]:
-    """The losses from the first one below 0.1 on; none if it never got there."""
+    """Losses from the first one below 0.1 on; empty if none is below 0.1."""
     first = next((i for i, v in enumerate(losses) if v < LEARNED), len(losses))
     return losses[first:]
 
@@ -211,16 +211,16 @@ def end(losses: Sequence[float]) -> float:
 
 
 def recorded_alarms(record: Recorded, remedy: str) -> list[dict[str, int | None]]:
-    """When each number of the recorded runs first showed what a healthy run never shows.
+    """Step at which each recorded quantity first did something that a healthy run never does.
 
-    Healthy is the run of the same seed at a tenth of the rate; the alarm sounds at more than twice its largest value,
-    and for the loss at the first value above 0.1 after the rule was learned.
+    The healthy run has the same seed and a tenth of the rate. The alarm goes off above twice its largest value; for the
+    loss, at the first value above 0.1 after the rule was learned.
 
     Args:
-        record: what ``recorded("loss_spike")`` gives. remedy: name of one of its remedies.
+        record: the result of ``recorded("loss_spike")``. remedy: name of one of its remedies.
 
     Returns:
-        list of a dict per seed: ``loss``, ``score``, ``gradient``, ``log_z`` → step, None where it never sounds.
+        list with a dict per seed: ``loss``, ``score``, ``gradient``, ``log_z`` → step, or None if it never goes off.
     """
     rows = {(r["remedy"], r["seed"]): r for r in record["rows"]}
     numbers = lambda row, curve: [float(v) for v in row[curve].split()]

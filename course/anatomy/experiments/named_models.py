@@ -1,4 +1,4 @@
-"""What the published configurations of named models say: counts and behavior, recorded with transformers' classes."""
+"""Facts from the published configurations of named models: counts and behavior, recorded with transformers' classes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +7,10 @@ from . import recorded as _recorded
 
 
 def recorded() -> dict[str, dict[str, Any]]:
-    """model → what ``assets/experiments/named_models.json`` says of it, the ``probe``'s findings among the rest.
+    """Returns model → its facts in ``assets/experiments/named_models.json``, merged with the findings of its ``probe``.
 
     ``published`` parameters and their ``source``, ``counted`` ones, ``layers``, ``norm`` and so on. Raises
-    MissingRecording when the file is not there.
+    MissingRecording if the file is missing.
     """
     models = _recorded("named_models")["models"]
     return {name: {**model, **model.get("probe", {})} for name, model in models.items()}
@@ -20,8 +20,8 @@ def table(names: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Lines of text, one per model under a line of headings, aligned: ``print(*table(…), sep="\\n")``.
 
     Args:
-        names: models, as ``recorded()`` calls them. columns: what to tell of each; where a model has no such fact,
-            there is a dash.
+        names: models, as ``recorded()`` calls them. columns: facts to show of each; a dash where a model does not have
+            that fact.
 
     Raises:
         KeyError: a model that was not recorded, or a column that no recorded model has.
@@ -33,7 +33,7 @@ def table(names: Sequence[str], columns: Sequence[str]) -> list[str]:
     rows = [["model", *(c.replace("_", " ") for c in columns)]]
     rows += [[name, *(_shown(models[name].get(column)) for column in columns)] for name in names]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    # Numbers stand under the right end of their heading, words under the left.
+    # Numbers are aligned to the right, words to the left.
     right = [
         all(
             isinstance(models[n].get(c), (int, float, type(None))) and not isinstance(models[n].get(c), bool)

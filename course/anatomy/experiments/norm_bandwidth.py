@@ -1,6 +1,6 @@
-"""What does a norm wait for: its operations, or its bytes? Times of norms beside a plain copy and a matrix product.
+"""Is a norm limited by its operations or by its bytes? Times of norms next to a plain copy and a matrix product.
 
-On the CPU the clock counts this thread's time only, so that other programs do not spoil it; on CUDA, events do.
+On the CPU the clock counts this thread's time only, so that other programs do not distort it; on CUDA, events measure.
 """
 
 import time
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 
 def best_time(call: Callable[[], object], device: str = "cpu", repeats: int = 15) -> float:
-    """Shortest time of ``call()`` in seconds, after two runs to warm up. The shortest, because noise only adds."""
+    """Shortest time of ``call()`` in seconds, after two runs to warm up. The shortest, because noise only adds time."""
     call(), call()
     if not device.startswith("cuda"):
         times = []
@@ -41,8 +41,8 @@ def measure(
 ) -> dict[str, float]:
     """Nanoseconds per entry of x (tokens, d).
 
-    norms: name → function (x, weight, bias) → tensor. Beside them, ``copy`` reads and writes every entry once,
-    ``times 2`` does one operation on the way, ``x·x + x`` two, and ``matrix product`` 2·d.
+    norms: name → function (x, weight, bias) → tensor. For comparison, ``copy`` reads and writes every entry once,
+    ``times 2`` does one operation per entry as well, ``x·x + x`` two, and ``matrix product`` 2·d.
     """
     generator = torch.Generator().manual_seed(0)
     x, square = (torch.randn(*shape, generator=generator).to(device, dtype) for shape in ((tokens, d), (d, d)))

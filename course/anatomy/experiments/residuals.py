@@ -16,7 +16,7 @@ def recorded() -> Recorded:
         training), ``steps``, ``every`` and ``made`` (device, torch, date, command).
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     data = load("residuals")
     for row in data["rows"]:
@@ -25,7 +25,7 @@ def recorded() -> Recorded:
 
 
 def words(data: Recorded) -> str:
-    """The figure in a sentence: the last losses at each rate and depth, with and without the residual."""
+    """Describes the figure in a sentence: final losses at each rate and depth, with and without the residual."""
     told = []
     for peak in sorted({r["peak"] for r in data["rows"]}):
         for depth in sorted({r["depth"] for r in data["rows"]}):

@@ -1,4 +1,4 @@
-"""The recorded roofline: how fast a machine can go, and where decoding and prefill were measured under that roof."""
+"""The recorded roofline: the limits of a machine, and where the measured decoding and prefill are below them."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,11 @@ from . import Recorded
 def measured(
     record: Recorded, attention_cost: Callable[[int, int, int, int, int, int, int], tuple[float, float]]
 ) -> tuple[float, float, dict[str, tuple[float, float]]]:
-    """What ``recorded("roofline")`` says, placed by the learner's ``attention_cost(B, T, S, H, G, D, itemsize)``.
+    """Points of ``recorded("roofline")``, placed by the learner's ``attention_cost(B, T, S, H, G, D, itemsize)``.
 
-    Decoding is that of the longest context, one token per user on a full cache, by the fastest way to attend; prefill
-    is a whole layer on the longest prompt, with the recording's own count. Returns peak (FLOP/s), bandwidth (bytes/s),
-    and a dict name → (FLOPs per byte, FLOP/s measured).
+    Decoding is measured at the longest context, one token per user on a full cache, with the fastest attention; prefill
+    is a whole layer on the longest prompt, with the recording's own FLOPs and bytes. Returns peak (FLOP/s), bandwidth
+    (bytes/s), and a dict name → (FLOPs per byte, FLOP/s measured).
     """
     sizes, chip = record["setting"], record["machine"]
     groups = {"MHA": sizes["heads"], "GQA": sizes["groups"], "MQA": 1}

@@ -1,8 +1,9 @@
 """Does it hurt to leave out the division by √D? One attention head that must look up a value by its key.
 
-A sentence holds pairs of a key and a value; a query names one key, and the answer is its value. What is compared: the
-division, no division, and no division with smaller fresh query and key weights, so that the scores start as narrow as
-with the division. (T5 has no division either; its code shrinks the fresh query weights alone, by √D.)
+A sentence holds pairs of a key and a value; a query names one key, and the answer is its value. Three ways are
+compared: the division, no division, and no division with smaller initial query and key weights, so that the scores
+start as narrow as with the division. (T5 has no division either; its code shrinks only the initial query weights, by
+√D.)
 """
 
 import torch
@@ -17,9 +18,9 @@ WAYS = {"divided": (-0.5, 0.0), "not divided": (0.0, 0.0), "small start": (0.0, 
 
 
 class Lookup(nn.Module):
-    """One head of ``head_dim`` numbers on vectors of 64 numbers, all weights as a fresh ``nn.Linear`` has them.
+    """One head of ``head_dim`` numbers on vectors of 64 numbers, all weights initialized as in ``nn.Linear``.
 
-    powers: (p, r); scores are q·k · D^p, and the fresh weights of q and k are multiplied by D^r.
+    powers: (p, r); scores are q·k · D^p, and the initial weights of q and k are multiplied by D^r.
     """
 
     def __init__(self, head_dim: int, powers: tuple[float, float], d_model: int = 64):
@@ -33,7 +34,7 @@ class Lookup(nn.Module):
                 layer.weight *= head_dim ** powers[1]
 
     def scores(self, keys: Tensor, values: Tensor, query: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, 1, pairs) scores, as they enter the softmax."""
+        """Scores (B, 1, pairs), as they enter the softmax, and the embedded pairs x (B, pairs, d_model)."""
         x = self.keys(keys) + self.values(values)  # (B, pairs, d_model)
         return self.q_proj(self.keys(query))[:, None] @ self.k_proj(x).mT * self.factor, x
 
@@ -47,10 +48,10 @@ class Lookup(nn.Module):
 def train_lookup(
     head_dim: int, way: str, rate: float, steps: int = 300, seed: int = 0, device: str = "cpu"
 ) -> dict[str, float]:
-    """Trains one Lookup with Adam; a seed gives every way the same batches. They are drawn on the CPU.
+    """Trains one Lookup with Adam; a seed gives every way the same batches, which are drawn on the CPU.
 
     Returns:
-        dict: ``spread``, standard deviation of the fresh scores; ``loss``, mean of the last 20 losses, in nats;
+        dict: ``spread``, standard deviation of the initial scores; ``loss``, mean of the last 20 losses, in nats;
         ``accuracy`` on 2000 new sentences.
     """
     torch.manual_seed(seed)
@@ -89,6 +90,6 @@ def recorded() -> Recorded:
         (device, torch, date, command).
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     return load("root_d")

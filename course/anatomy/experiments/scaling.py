@@ -1,7 +1,7 @@
-"""FLOPs counted by running: what a training step takes per parameter, and what one request costs by architecture.
+"""Counts FLOPs by running: the cost of a training step per parameter, and of one request by architecture.
 
-Models run on the meta device: shapes without numbers, so that any size takes milliseconds, and torch's own counter adds
-up the products (a multiplication and an addition are two).
+Models run on the meta device, which has shapes without numbers, so that any size takes milliseconds. Torch's own
+counter adds up the matrix products (a multiplication and an addition count as two).
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Layer(nn.Module):
         self.ffn = nn.Sequential(nn.Linear(d, 4 * d, bias=False), nn.GELU(), nn.Linear(4 * d, d, bias=False))
 
     def forward(self, x: Tensor, past: int = 0, memory: Tensor | None = None, stored: int = 0) -> Tensor:
-        """x (B, T, d) on ``past`` stored tokens. memory (B, S, d) is projected; ``stored`` of it lie ready."""
+        """x (B, T, d) on ``past`` stored tokens. memory (B, S, d) is projected; ``stored`` of its tokens are cached."""
         x = x + _attend(self.attention, x, x, past)
         if self.cross is not None:
             x = x + _attend(self.cross, x, memory, stored)
@@ -42,7 +42,7 @@ def _attend(projections, x, source, stored):
 
 
 def flops(run: Callable[[], Any]) -> int:
-    """FLOPs of the products in ``run()``."""
+    """FLOPs of the matrix products in ``run()``."""
     with FlopCounterMode(display=False) as counter:
         run()
     return counter.get_total_flops()
@@ -71,12 +71,12 @@ def training_step(d: int = 768, layers: int = 4, length: int = 128, batch: int =
 
 
 def architectures(source: int = 512, target: int = 128, d: int = 768, itemsize: int = 2) -> list[dict[str, Any]]:
-    """What one request of ``source`` tokens read and ``target`` written costs three models of equal parameters.
+    """Cost of one request, ``source`` tokens read and ``target`` written, in three models with equally many parameters.
 
-    28 layers in one stack, or 12 and 12 with cross-attention: 336·d² either way. FLOPs are counted by running one layer
-    of each kind, since those of a stack are alike; the steps between the first and the last lie on a line. Rows: name,
-    parameters, read and write (FLOPs), cache (bytes at the end). An encoder alone stores nothing: to write a word it
-    reads everything again.
+    They have 28 layers in one stack, or 12 and 12 with cross-attention: 336·d² either way. FLOPs are counted by running
+    one layer of each kind, since all layers of a stack cost the same; the cost grows linearly from the first step to
+    the last. Rows: name, parameters, read and write (FLOPs), cache (bytes at the end). An encoder alone stores nothing:
+    it reads everything again for each word that it writes.
     """
     with torch.device("meta"), torch.no_grad():
         plain, crossed = Layer(d), Layer(d, cross=True)
@@ -115,6 +115,6 @@ def architectures(source: int = 512, target: int = 128, d: int = 768, itemsize: 
 
 
 def _rewritten(at, then, target):
-    """Sum over n = 1 … target of the FLOPs of reading source + n tokens: a square, known from three of its points."""
+    """Sum over n = 1 … target of the FLOPs of reading source + n tokens: a quadratic, given by three points."""
     slope, bend = then[0] - at, then[1] - 2 * then[0] + at
     return sum(at + n * slope + n * (n - 1) // 2 * bend for n in range(1, target + 1))

@@ -1,8 +1,8 @@
-"""A decoding step of a whole model, predicted from bytes and FLOPs, and measured.
+"""The time of a decoding step of a whole model: predicted from bytes and FLOPs, and measured.
 
-The model is plain: matrices in float32 that are large enough for fetching them to rule, one thread, random weights (a
-product takes as long whatever its numbers are). The machine is measured in the same way, so that prediction and
-measurement meet the same memory.
+The model is plain: float32 matrices large enough for memory traffic to dominate, one thread, random weights (the time
+of a product doesn't depend on its numbers). The machine is measured in the same way, so that prediction and measurement
+refer to the same memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +25,8 @@ HEAD_DIM = 64
 class Decoder:
     """The matrices of a decoder, and one step of it for B users with full caches of S tokens.
 
-    d_model is a multiple of 64; a quarter of the heads, at least one, has keys; the gated feed-forward layers are 11/4
-    as wide as d_model. Without embeddings and head.
+    d_model is a multiple of 64; there are a quarter as many key-value heads as heads, at least one; the gated
+    feed-forward layers are 11/4 as wide as d_model. There are no embeddings and no head.
     """
 
     def __init__(self, d_model: int = 1024, n_layers: int = 4, device: str = "cpu", dtype: torch.dtype = torch.float32):
@@ -54,7 +54,7 @@ class Decoder:
     def step(self, x: Tensor, caches: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
         """x (B, d_model), caches one (k, v) per layer, each (B, G, S, 64) → (B, d_model).
 
-        The new token takes the last place of each cache, which is written over at every step.
+        The new token takes the last position of each cache, which every step overwrites.
         """
         for layer, (keys, values) in zip(self.layers, caches, strict=True):
             y = F.rms_norm(x, x.shape[-1:])
@@ -66,7 +66,7 @@ class Decoder:
         return x
 
     def seconds(self, users: int, tokens: int, repeats: int = 5) -> float:
-        """Shortest time of a step, after two to warm up; on the CPU the clock counts this thread only."""
+        """Shortest time of a step, after two warm-up steps; on the CPU the clock counts this thread only."""
         shape = (users, self.sizes["n_kv_heads"], tokens, HEAD_DIM)
         make = lambda: torch.full(shape, 0.1, device=self.device, dtype=self.dtype)
         caches = [(make(), make()) for _ in self.layers]
@@ -81,7 +81,7 @@ def machine(
 ) -> tuple[float, float]:
     """(bytes per second when ``size`` bytes are read once, FLOP per second of a large matrix product).
 
-    size: that of the weights to come, so that a chip with a large cache is measured with what fits into it.
+    size: bytes of the weights to come, so that a chip with a large cache is measured with what fits into it.
     """
     x = torch.ones(size // dtype.itemsize, device=device, dtype=dtype)
     a, b = torch.ones(2, square, square, device=device, dtype=dtype)
@@ -99,7 +99,7 @@ def measured(
     peak: float,
     repeats: int = 5,
 ) -> list[dict[str, Any]]:
-    """Steps as predicted and as measured, one row for each (users, tokens) of ``pairs``.
+    """Predicted and measured steps, one row for each (users, tokens) of ``pairs``.
 
     predict: the learner's step_seconds(model, users, tokens, bandwidth, peak, itemsize). Rows hold users, tokens,
     predicted and measured (milliseconds), and ratio: measured over predicted.
@@ -121,5 +121,5 @@ def measured(
 
 
 def recorded() -> Recorded:
-    """Recorded steps: ``rows`` as ``measured`` gives them, ``machine`` with bandwidth and peak, ``sizes``."""
+    """Recorded steps: ``rows`` as ``measured`` returns them, ``machine`` with bandwidth and peak, ``sizes``."""
     return load("serving")

@@ -1,6 +1,6 @@
-"""Does a window save time? Dense attention with a mask beside attention that scores only what is near.
+"""Does a window save time? Compares dense attention with a mask to attention that scores only nearby keys.
 
-On the CPU the clock counts this thread's time only, so that other programs do not spoil it; on CUDA, events do.
+On the CPU the clock counts this thread's time only, so that other programs do not distort it; on CUDA, events measure.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,9 +30,9 @@ def window_times(
 ) -> list[dict[str, float]]:
     """Milliseconds of one causal window of w keys, dense and gathered, for each length.
 
-    attention (q, k, v, mask), mask_of (T, w) and local_attention (q, k, v, w) are the learner's; q, k and v are
-    (1, H, T, D). The mask is made before the clock starts.
-    Returns: list of rows with T, dense, gathered and gap, the largest difference of the two results.
+    attention (q, k, v, mask), mask_of (T, w) and local_attention (q, k, v, w) are the learner's; q, k and v are (1, H,
+    T, D). The mask is made before the clock starts.
+    Returns: list of rows with T, dense, gathered and gap, the largest difference between the two results.
     """
     generator = torch.Generator().manual_seed(0)
     rows = []
@@ -51,7 +51,7 @@ def window_times(
 def influence(stack: Callable[[Tensor, Layers], Tensor], layers: Layers, x: Tensor) -> Tensor:
     """How strongly the last output of ``stack(x, layers)`` depends on each input: gradient norms, (T,).
 
-    x (T, d) → one number per position, averaged over the output's features, exactly 0 where nothing arrives.
+    x (T, d) → one number per position, averaged over the output's features, exactly 0 where nothing reaches the output.
     """
     with torch.enable_grad():
         x = x.detach().clone().requires_grad_()

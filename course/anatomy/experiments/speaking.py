@@ -1,7 +1,7 @@
-"""A model writes, token by token, before the reader's eyes; and what it wrote becomes a card to keep.
+"""Shows a model's text as it is generated, token by token, and saves the text as a card to keep.
 
-Nothing here draws a token or runs a model: both are the learner's functions, which this module only watches. A
-tokenizer has ``encode(text)``, ids or something with ``.ids``, and ``decode(ids)``, a list → text.
+Nothing here draws a token or runs a model: the learner's functions do both, and this module only watches. A tokenizer
+has ``encode(text)``, which returns ids or an object with ``.ids``, and ``decode(ids)``, which turns a list into text.
 """
 
 import html
@@ -19,21 +19,21 @@ from ..system import files
 from . import one_thread
 
 Pick = Callable[[Tensor], Tensor]
-PAUSE = 0.05  # seconds between two pictures of a text that grows: a page can't show more
+PAUSE = 0.05  # seconds between two updates of a growing text: a page can't show more
 LINE = 'style="font: 1.15em/1.6 Georgia, serif; max-width: 42em; white-space: pre-wrap; overflow-wrap: anywhere"'
 
 
 def encode(tokenizer: Any, text: str) -> list[int]:
-    """Ids of a text, from the library's tokenizer or from one's own."""
+    """Ids of a text, from the library's tokenizer or the learner's."""
     found = tokenizer.encode(text)
     return list(getattr(found, "ids", found))
 
 
 def picker(distribution: Callable[..., Tensor], seed: int = 0, **settings: Any) -> Pick:
-    """A function that draws the next token: logits (B, V) → ids (B,) int64, the same ones for the same seed.
+    """Returns a function that draws the next token: logits (B, V) → ids (B,) int64, the same for the same seed.
 
-    distribution: ``(logits (B, V), **settings) → probabilities (B, V)``, the learner's. settings: what it takes beside
-    the logits, as temperature=0.7 or top_k=40.
+    distribution: ``(logits (B, V), **settings) → probabilities (B, V)``, the learner's. settings: its other arguments,
+    such as temperature=0.7 or top_k=40.
     """
     generator = torch.Generator().manual_seed(seed)
     return lambda logits: torch.multinomial(distribution(logits, **settings), 1, generator=generator)[:, 0]
@@ -49,7 +49,7 @@ def speak(
     n: int = 60,
     live: bool = True,
 ) -> str:
-    """Writes ``n`` tokens behind a prompt and shows each as soon as it is drawn; returns what was written.
+    """Writes ``n`` tokens after a prompt and shows each as soon as it is drawn; returns the written text.
 
     Args:
         generate: ``(model, ids (1, T), n, pick) → ids (1, T + n)``, the learner's.
@@ -76,19 +76,19 @@ def speak(
 
 
 def readable(tokenizer: Any, ids: Sequence[int], whole: bool = False) -> str:
-    """Text of ids. A character may take several tokens: unless ``whole``, half a one at the end waits for the rest."""
+    """Text of ids. A character may span several tokens: unless ``whole``, an incomplete one at the end is left out."""
     text = tokenizer.decode(list(ids))
     return text if whole else text.rstrip("\ufffd")
 
 
 class Page:
-    """One paragraph of a notebook that grows: the prompt in bold, then what is written."""
+    """A growing paragraph of a notebook: the prompt in bold, then the written text."""
 
     def __init__(self, prompt: str):
         self.prompt, self.place, self.shown = prompt, None, 0.0
 
     def show(self, text: str, last: bool = False) -> None:
-        """Shows ``text`` behind the prompt, at most 20 times a second but for the last time."""
+        """Shows ``text`` after the prompt, at most 20 times a second; the last text is always shown."""
         if not last and time.monotonic() < self.shown + PAUSE:
             return
         from IPython.display import display
@@ -101,7 +101,7 @@ class Page:
         self.shown = time.monotonic()
 
     def markup(self, text: str, last: bool = True) -> str:
-        """HTML, with a cursor where more will come."""
+        """HTML, with a cursor if more text will follow."""
         cursor = "" if last else '<span aria-hidden="true">▍</span>'
         return f"<div {LINE}><b>{html.escape(self.prompt)}</b>{html.escape(text)}{cursor}</div>"
 
@@ -110,7 +110,7 @@ class Page:
 def candidates(
     model: Any, tokenizer: Any, text: str, distribution: Callable[..., Tensor], n: int = 8, **settings: Any
 ) -> list[tuple[str, float]]:
-    """Shows what may follow a text: the ``n`` likeliest tokens with their probabilities, as bars.
+    """Shows the ``n`` likeliest next tokens of a text with their probabilities, as bars.
 
     Args: distribution and settings as ``picker`` takes them; the model gives (logits (1, T, V), past).
     Returns: list of (token as text, probability), the likeliest first; tokens of probability 0 are left out.
@@ -164,14 +164,14 @@ STYLE = """
 def card(
     prompt: str, text: str, settings: Mapping[str, Any], folder: Path | str = ".", name: str = "my-card"
 ) -> list[Path]:
-    """Saves a prompt and what the model wrote as a page of its own and as a picture, and shows the picture.
+    """Saves a prompt and the model's text as a standalone page and as a picture, and shows the picture.
 
     Args:
-        settings: what the caption tells, such as ``{"temperature": 0.7, "seed": 1}``.
+        settings: the caption's contents, such as ``{"temperature": 0.7, "seed": 1}``.
         folder: the notebook's own by default.
 
-    Returns: paths of ``my-card.html`` and ``my-card.png``. A file that is there is never written over: the next pair
-    is ``my-card-2``, and so on.
+    Returns: paths of ``my-card.html`` and ``my-card.png``. An existing file is never overwritten: the next pair is
+    ``my-card-2``, and so on.
     """
     caption = ", ".join(f"{key} {value}" for key, value in settings.items())
     contents = {".html": _page(prompt, text, caption).encode(), ".png": _picture(prompt, text, caption)}
@@ -189,7 +189,7 @@ def card(
 
 
 def _page(prompt, text, caption):
-    """The whole HTML page, which needs nothing else."""
+    """The whole HTML page, which needs no other file."""
     title = html.escape(prompt.strip() or "A card")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
@@ -201,7 +201,7 @@ def _page(prompt, text, caption):
 
 
 def _picture(prompt, text, caption):
-    """The same as a PNG: the prompt above, since a line of a picture has one color."""
+    """The same as a PNG, with the prompt above the text, since a line of a picture has one color."""
     import io
 
     from matplotlib.figure import Figure
@@ -214,7 +214,7 @@ def _picture(prompt, text, caption):
     figure = Figure(figsize=(8.2, height), facecolor="#fffdf8")
     top = height - 0.5
     for (words, color, size, family), block in zip(blocks, heights, strict=True):
-        # The text is the model's: a dollar sign in it is one, and starts no formula.
+        # The text is the model's: a dollar sign in it is literal and doesn't start a formula.
         figure.text(
             0.07,
             top / height,
@@ -233,7 +233,7 @@ def _picture(prompt, text, caption):
 
 
 def _show_card(picture, words, paths):
-    """Shows the picture with its text as alternative, and says where the files are."""
+    """Shows the picture with its text as alt text, and says where the files are."""
     import base64
 
     from IPython.display import display

@@ -1,10 +1,10 @@
 """How long should a token take, how long does it take, and where does the difference go?
 
-A token needs each weight once: to be fetched, and to be multiplied and added. Both give a speed that no program can
-pass. A small model stays far below it. What is left is looked for with a *hollow* model: as many layers and heads, but
-next to no numbers in them, so that the same functions are called and hardly anything is computed.
+A token needs each weight once: it is read, multiplied and added. Both set a speed limit that no program can exceed. A
+small model stays far below it. A *hollow* model finds the rest: it has as many layers and heads, but almost no numbers
+in them, so that it calls the same functions and computes hardly anything.
 
-Times are processor time of one thread, which other programs do not spoil.
+Times are processor time of one thread, so that other programs do not distort them.
 """
 
 import time
@@ -22,15 +22,15 @@ Config = Mapping[str, Any]
 
 
 class Machine(NamedTuple):
-    """What one core does in a second: bytes read, and floating-point operations of a large matrix product."""
+    """Speed of one core: bytes read per second, and floating-point operations per second of a large matrix product."""
 
     bytes_per_second: float
     flops_per_second: float
 
 
 class Token(NamedTuple):
-    """Seconds for one token: measured, as reading all weights takes, as computing with them takes, and measured on a
-    hollow model, where calling functions is nearly all there is."""
+    """Seconds for one token: measured, for reading all weights, for computing with them, and measured on a hollow
+    model, where nearly all time goes into calling functions."""
 
     measured: float
     reading: float
@@ -40,9 +40,9 @@ class Token(NamedTuple):
 
 @one_thread
 def machine(nbytes: int, device: str = "cpu") -> Machine:
-    """Measures one core in about a second: reading ``nbytes`` again and again, and a product of 512 × 512 matrices.
+    """Measures one core in about a second: reading ``nbytes`` repeatedly, and a product of 512 × 512 matrices.
 
-    So many bytes as the weights have, because what fits into a cache is read several times faster.
+    ``nbytes`` should be the size of the weights, because data that fit into a cache are read several times faster.
     """
     weights, square = torch.ones(max(nbytes // 4, 1), device=device), torch.randn(512, 512).to(device)
     with torch.no_grad():
@@ -54,7 +54,7 @@ def machine(nbytes: int, device: str = "cpu") -> Machine:
 
 @one_thread
 def seconds(call: Callable[[], object], tokens: int, repeats: int = 3) -> float:
-    """Processor seconds per token of ``call()``, which writes ``tokens`` of them: the shortest of several."""
+    """Processor seconds per token of ``call()``, which generates ``tokens`` tokens; the shortest of all runs."""
     times = []
     for _ in range(repeats):
         start = time.thread_time()
@@ -64,18 +64,18 @@ def seconds(call: Callable[[], object], tokens: int, repeats: int = 3) -> float:
 
 
 def hollow(c: Config) -> dict[str, Any]:
-    """A configuration with the same layers and heads whose vectors are as short as can be."""
+    """Returns a configuration with the same layers and heads, whose vectors are as short as possible."""
     sizes = {"head_dim": 2, "rotary_dim": 2, "d_model": 2 * c["n_heads"], "d_ff": 2 * c["n_heads"]}
     return {**c, **sizes, "d_embedding": sizes["d_model"], "query_scale": 2}
 
 
 def weight_bytes(model: nn.Module) -> int:
-    """Bytes of all parameters, each once."""
+    """Bytes of all parameters, each counted once."""
     return sum(p.nbytes for p in model.parameters())
 
 
 def step(model: nn.Module, device: str = "cpu", past: int = 64) -> Callable[[], Tensor]:
-    """A function that computes the logits of one more token behind ``past`` ones."""
+    """Returns a function that computes the logits of one more token after ``past`` tokens."""
     ids = torch.zeros(1, past + 1, dtype=torch.int64, device=device)
     with torch.no_grad():
         _, kept = model(ids[:, :past])
@@ -98,14 +98,14 @@ class _Calls(TorchDispatchMode):
 
 
 def calls(call: Callable[[], object]) -> int:
-    """Number of tensor operations that ``call()`` asks for, views included."""
+    """Number of tensor operations in ``call()``, including views."""
     with torch.no_grad(), _Calls() as counting:
         call()
     return counting.count
 
 
 def predicted(model: nn.Module, found: Machine) -> tuple[float, float]:
-    """Seconds that a token takes at least: to read all weights, and to multiply and add with each of them."""
+    """Lower bounds, in seconds per token: for reading all weights, and for multiplying and adding with each."""
     nbytes = weight_bytes(model)
     numbers = sum(p.numel() for p in model.parameters())
     return nbytes / found.bytes_per_second, 2 * numbers / found.flops_per_second

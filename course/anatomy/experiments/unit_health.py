@@ -1,7 +1,6 @@
-"""Watches the hidden units of a small text model while it learns: who dies, who comes back, whose gate is stuck.
+"""Watches the hidden units of a small text model in training: which die, which come back, which gates are stuck.
 
-The model is that of ``ffn_variants``. The learning rate is set high on purpose: dying units are a sickness of
-training that is too fast.
+The model is that of ``ffn_variants``. The learning rate is high on purpose: units die when training is too fast.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +20,7 @@ TOKENS = 4000
 @one_thread
 @torch.no_grad()
 def collect(model: CharModel, module: str, tokens: int = TOKENS) -> list[Tensor]:
-    """What enters the module of that name in each layer, on the first held-out tokens: list of (tokens, width).
+    """Inputs of the named module in each layer, on the first held-out tokens: list of (tokens, width).
 
     module: ``"down_proj"`` gives the hidden units after activation (and gate).
     """
@@ -54,7 +53,7 @@ def deaths(
     setting: Setting = HIGH,
     every: int = 50,
 ) -> tuple[CharModel, list[int], Tensor]:
-    """Trains one model and asks ``dead_units`` every 50 steps.
+    """Trains one model and calls ``dead_units`` every ``every`` steps.
 
     Returns:
         (model, steps, dead): the trained model, list of steps, and (times, layers, d_ff) boolean.

@@ -1,6 +1,7 @@
-"""Does a stack of blocks learn without warm-up? A copying task: name the token that stood two places back.
+"""Does a stack of blocks learn without warm-up? A copying task: name the token two places back.
 
-Sixteen tokens, so a model that has learned nothing has loss ln 16 = 2.77. Adam, weights after Xavier.
+There are sixteen tokens, so a model that has learned nothing has loss ln 16 = 2.77. Training uses Adam, with Xavier
+weights.
 """
 
 import itertools
@@ -33,11 +34,11 @@ class Copier(nn.Module):
         return self.head(run(self.layers, self.embed(ids)))
 
     def embed(self, ids: Tensor) -> Tensor:
-        """What enters the first block, (B, T, 32)."""
+        """Input of the first block, (B, T, 32)."""
         return self.tokens(ids) + self.places.weight
 
     def loss(self, ids: Tensor) -> Tensor:
-        """Cross-entropy, in nats, of the token two places back, at places 2, 3, …"""
+        """Cross-entropy, in nats, of the token two places back, at positions 2, 3, …"""
         return F.cross_entropy(self(ids)[:, BACK:].flatten(0, 1), ids[:, :-BACK].flatten())
 
 
@@ -51,7 +52,7 @@ def endless(
     device: str = "cpu",
     factor: float = 1.0,
 ) -> Iterator[tuple[Copier, float]]:
-    """An endless training: yields (model, loss in nats) after every step; see ``train``."""
+    """Trains without end and yields (model, loss in nats) after every step; see ``train``."""
     model = Copier(functions, name, depth, seed, scale).to(device)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=1.0)
@@ -79,7 +80,7 @@ def train(
     """Trains one model; the same seed gives every wiring the same batches.
 
     rate: function step → learning rate, steps counted from 0. scale: DeepNorm's (α, β). factor: multiplies the loss
-    before the backward pass, and so every gradient; the losses that are returned are without it.
+    before the backward pass, and so every gradient; the returned losses do not include it.
 
     Returns:
         (model, losses), one loss per step.
@@ -103,8 +104,8 @@ def first_step(
     """One step of Adam in a fresh model.
 
     Returns:
-        (gradient, moved): norm of the last block's weight gradients, and how far the stack's output moved on the
-        batch of the step, relative to its length (Liu et al. 2020, arXiv:2004.08249, look at this movement).
+        (gradient, moved): norm of the last block's weight gradients, and how far the step moved the stack's output on
+        its own batch, relative to the output's norm (Liu et al. 2020, arXiv:2004.08249, study this movement).
     """
     model = Copier(functions, name, depth, seed, scale).to(device)
     ids = torch.randint(0, VOCABULARY, (BATCH, T), generator=torch.Generator().manual_seed(40_000 + seed)).to(device)
@@ -120,7 +121,7 @@ def first_step(
 
 
 def smooth(losses: Sequence[float], width: int = 10) -> list[float]:
-    """Mean of every ``width`` losses in a row, which reads better."""
+    """Means of ``width`` consecutive losses, for a smoother curve."""
     return torch.tensor(losses).unfold(0, width, width).mean(-1).tolist()
 
 
@@ -128,12 +129,12 @@ def recorded() -> Recorded:
     """Recorded runs.
 
     Returns:
-        dict with ``rows`` (each with wiring, depth, peak, warmup, factor, seed and losses, the mean of every 10
-        steps), ``first`` (each with wiring, depth, rate, factor, seed, and what ``first_step`` gives: gradient, moved)
-        and ``made`` (device, torch, date, command).
+        dict with ``rows`` (each with wiring, depth, peak, warmup, factor, seed and losses, the mean of every 10 steps),
+        ``first`` (each with wiring, depth, rate, factor, seed, and the results of ``first_step``: gradient, moved) and
+        ``made`` (device, torch, date, command).
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     data = load("warmup")
     for row in data["rows"]:
@@ -142,7 +143,7 @@ def recorded() -> Recorded:
 
 
 def words(data: Recorded) -> str:
-    """The recorded runs at the highest peak in a sentence: their last losses, by wiring and warm-up."""
+    """Describes the recorded runs at the highest peak in a sentence: their final losses, by wiring and warm-up."""
     peak = max(r["peak"] for r in data["rows"])
     told = []
     for name, steps in dict.fromkeys((r["wiring"], r["warmup"]) for r in data["rows"]):

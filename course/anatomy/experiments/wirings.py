@@ -1,7 +1,7 @@
 """Stacks of small Transformer blocks, wired by the learner's own functions, for the experiments of unit 03.
 
-The sublayers are causal self-attention with 4 heads and a ReLU feed-forward layer of width 4·d_model. Where their
-inputs are normalized and where their outputs are added is up to the functions that are passed in.
+The sublayers are causal self-attention with 4 heads and a ReLU feed-forward layer of width 4·d_model. The functions
+that are passed in decide where inputs are normalized and where outputs are added.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-Functions = Mapping[str, Callable[..., Tensor]]  # the learner's, by the names that WIRINGS gives them
+Functions = Mapping[str, Callable[..., Tensor]]  # the learner's, by their names in WIRINGS
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which of the learner's functions wires a block, with how many norms per sublayer, of which kind, and whether
-    the stack ends with a norm of its own (where the stream itself is never normalized)."""
+    """The learner's function that wires a block, the number of norms per sublayer, their kind, and whether the stack
+    ends with a final norm (needed if the stream itself is never normalized)."""
 
     function: str
     norms: int
@@ -77,9 +77,9 @@ SCALED = ("v_proj", "o_proj", "up_proj", "down_proj")
 
 
 class Block(nn.Module):
-    """One layer: attention and feed-forward, joined to the stream by ``step``, one of the learner's functions.
+    """One layer: attention and feed-forward, connected to the stream by ``step``, one of the learner's functions.
 
-    alpha: factor of the residual, for DeepNorm alone.
+    alpha: factor of the residual, only for DeepNorm.
     """
 
     def __init__(self, step: Callable[..., Tensor], wiring: Wiring, d_model: int, alpha: float | None = None):
@@ -107,7 +107,7 @@ def build(
     seed: int = 0,
     scale: tuple[float, float] | None = None,
 ) -> nn.ModuleList:
-    """The layers of a stack, weights drawn from ``seed`` alone, biases 0.
+    """Builds the layers of a stack; weights depend only on ``seed``, biases are 0.
 
     Args:
         functions: mapping with the wiring's function, e.g. ``{"post_ln": post_ln}``.
@@ -115,10 +115,10 @@ def build(
         scale: (α, β), needed by DeepNorm: α goes to the function, β shrinks value, output and feed-forward weights.
 
     Returns:
-        nn.ModuleList of ``depth`` Blocks, and a norm after them where the wiring needs one.
+        nn.ModuleList of ``depth`` Blocks, and a norm after them if the wiring needs one.
 
     Raises:
-        ValueError: DeepNorm without its scale.
+        ValueError: DeepNorm without its scale, or a different wiring with one.
     """
     wiring = WIRINGS[name]
     if (name == "DeepNorm") != (scale is not None):
@@ -139,7 +139,7 @@ def build(
 
 
 def run(layers: Iterable[nn.Module], x: Tensor) -> Tensor:
-    """x through all layers, one after the other."""
+    """Applies all layers to x, one after the other."""
     for layer in layers:
         x = layer(x)
     return x

@@ -1,7 +1,7 @@
-"""A task that is nothing but word order: can an attention layer tell which of two words came first?
+"""A task that depends only on word order: can an attention layer tell which of two words came first?
 
-Sentences of random words hold word 0 and word 1 once each; the answer is 1 where word 0 stands first. Nothing but
-order decides it, so a model that cannot see order stays at chance. Runs on the CPU in a second or two.
+Sentences of random words contain word 0 and word 1 once each; the answer is 1 if word 0 comes first. Only order decides
+it, so a model that cannot see order stays at chance. Runs on the CPU in a second or two.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def sentences(count: int, length: int, generator: torch.Generator) -> tuple[Tens
     """Random sentences and their answers.
 
     Returns:
-        (count, length) int64 words; (count,) float32 answers, 1.0 where word 0 stands before word 1.
+        (count, length) int64 words; (count,) float32 answers, 1.0 if word 0 comes before word 1.
     """
     words = torch.randint(2, VOCABULARY, (count, length), generator=generator)
     places = torch.rand(count, length, generator=generator).argsort(-1)[:, :2]
@@ -29,10 +29,10 @@ def sentences(count: int, length: int, generator: torch.Generator) -> tuple[Tens
 
 
 class OrderReader(nn.Module):
-    """Word vectors, one attention block with a residual, ReLU, the mean over places, one logit.
+    """Word vectors, one attention block with a residual, ReLU, the mean over positions, one logit.
 
     attention: class with the signature ``(d_model, n_heads)`` and ``forward(x, mask=...)``. positions: add a learned
-    vector per place. causal: let place t see places 0 … t only.
+    vector per position. causal: let position t see only positions 0 … t.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ def train_reader(
     rate: float = 3e-3,
     device: str = "cpu",
 ) -> list[tuple[int, float]]:
-    """Trains an OrderReader with Adam and measures it as it learns. Sentences are drawn on the CPU whatever the device.
+    """Trains an OrderReader with Adam and measures it along the way. Sentences are always drawn on the CPU.
 
     Returns:
         list of (step, accuracy on 1000 new sentences), the first before any training.
@@ -104,11 +104,11 @@ def recorded() -> Recorded:
     """Curves of a longer run, recorded with the course's own layer.
 
     Returns:
-        dict with ``length``, ``curves`` (setting → one list of (step, accuracy) per seed), ``rows`` (accuracy at the
-        end for other lengths and learning rates: ``setting``, ``length``, ``rate``, ``ends`` per seed) and ``made``
-        (device, torch, date, command).
+        dict with ``length``, ``curves`` (setting → one list of (step, accuracy) per seed), ``rows`` (final accuracy for
+        other lengths and learning rates: ``setting``, ``length``, ``rate``, ``ends`` per seed) and ``made`` (device,
+        torch, date, command).
 
     Raises:
-        MissingRecording: the file is not there.
+        MissingRecording: the file is missing.
     """
     return load("word_order")

@@ -1,8 +1,8 @@
-"""How a figure is shown: a picture that follows the page's theme, alternative text, and its numbers as a table.
+"""Shows a figure: a picture that follows the page's theme, alt text, and its numbers as a table.
 
-``page(svg, alt, tables)`` is the HTML; ``bundle(figure)`` is what a cell displays of a Matplotlib figure; after
-``follow_theme()`` a notebook shows every figure so. ``themes`` changes the colors, ``reading`` reads the numbers, and
-``tables`` writes them.
+``page(svg, alt, tables)`` is the HTML; ``bundle(figure)`` is what a cell displays for a Matplotlib figure; after
+``follow_theme()`` a notebook shows every figure that way. ``themes`` changes the colors, ``reading`` reads the numbers,
+and ``tables`` writes them.
 """
 
 import base64
@@ -17,8 +17,8 @@ from .tables import Table, as_html
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# An SVG in an <img> sees the color-scheme of its element as the reader's own wish (Media Queries 5). JupyterLab, VS
-# Code and Colab set an attribute for their theme and no color-scheme; elsewhere the system's wish counts.
+# An SVG in an <img> takes the color-scheme of its element as the reader's preference (Media Queries 5). JupyterLab, VS
+# Code and Colab set an attribute for their theme and no color-scheme; elsewhere the system's preference counts.
 STYLE = """<style>
 .ta-figure { margin: 0; }
 .ta-figure > img { max-width: 100%; height: auto; color-scheme: light dark; }
@@ -36,10 +36,10 @@ STYLE = """<style>
 
 
 def page(svg: str | bytes, alt: str, tables: Sequence[Table] = (), caption: str = "") -> str:
-    """HTML of one figure, which loads nothing.
+    """HTML of one figure, which loads no other files.
 
     Args:
-        svg: the picture, as ``themes.themed`` makes it.
+        svg: the picture, as ``themes.themed`` returns it.
         alt: alternative text.
         tables: the numbers, folded up below the picture; a screen reader reads them as tables.
         caption: a line below the picture.
@@ -48,7 +48,7 @@ def page(svg: str | bytes, alt: str, tables: Sequence[Table] = (), caption: str 
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     if tables:
         numbers = html.escape(_("The numbers of this figure"))
-        # A box that scrolls is reached by keyboard, and JupyterLab leaves the keys in it alone.
+        # A scrolling box must be reachable by keyboard, and JupyterLab must leave the keys in it alone.
         below += (
             f'<details data-lm-suppress-shortcuts="true"><summary>{numbers}</summary>'
             f'<div class="ta-numbers" role="region" aria-label="{numbers}" tabindex="0">'
@@ -61,12 +61,12 @@ def page(svg: str | bytes, alt: str, tables: Sequence[Table] = (), caption: str 
 
 
 def bundle(figure: "Figure", alt: str = "", png: bool = True) -> tuple[dict[str, str], dict[str, Any]]:
-    """(data, metadata) that a notebook displays of a Matplotlib figure.
+    """Returns (data, metadata) that a notebook displays for a Matplotlib figure.
 
     Args:
-        figure: drawn on white paper; one on another paper keeps its colors in both themes.
-        alt: alternative text; "" makes one of the names of what is drawn.
-        png: also as PNG, for a front end that shows no HTML.
+        figure: drawn on a white background; with a different background it keeps its colors in both themes.
+        alt: alternative text; "" builds one from the names of what is drawn.
+        png: add a PNG, for a front end that shows no HTML.
     """
     import matplotlib as mpl
     from matplotlib.colors import to_hex
@@ -76,7 +76,7 @@ def bundle(figure: "Figure", alt: str = "", png: bool = True) -> tuple[dict[str,
     found = tables(figure)
     alt = alt or told(found)
     picture = io.StringIO()
-    # Text stays text, at any size of the page. Each picture is a document of its own, so that equal ids don't clash.
+    # Text stays text, at any page size. Each picture is a separate document, so that equal ids don't clash.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "figure"}):
         figure.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
     from .themes import LIGHT, themed
@@ -91,9 +91,9 @@ def bundle(figure: "Figure", alt: str = "", png: bool = True) -> tuple[dict[str,
 
 
 def follow_theme() -> None:
-    """From now on this notebook shows every figure as ``bundle`` says, also those of a learner's own cells.
+    """Makes this notebook show every figure with ``bundle`` from now on, including those of a learner's own cells.
 
-    Outside a notebook it does nothing.
+    Does nothing outside a notebook.
     """
     from IPython import get_ipython
     from matplotlib.figure import Figure

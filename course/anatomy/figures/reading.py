@@ -1,6 +1,6 @@
 """Reads the numbers of a Matplotlib figure: lines, bars, error bars, bands, dots and images become tables.
 
-A panel becomes one table where its series fit into one: a row for each place on the axis, a column for each series.
+A panel becomes one table if its series fit into one: a row for each position on the axis, a column for each series.
 """
 
 import math
@@ -24,33 +24,33 @@ from .tables import MOST_ROWS, Table, joined, number, thinned
 
 MOST_COLUMNS = 13
 Key = float | str
-BAND, BARS = "lowest to highest", "ends of the error bars"  # what stands in brackets
+BAND, BARS = "lowest to highest", "ends of the error bars"  # meanings of the numbers in brackets
 
 
 @dataclass
 class Series:
-    """What one column shows: place on the axis → values there, and what a band or an error bar reaches there."""
+    """One column: position on the axis → values there, and the ends of a band or an error bar there."""
 
     name: str
     values: dict[Key, list[float]] = field(default_factory=dict)
     ends: dict[Key, list[float]] = field(default_factory=dict)
-    meaning: str = ""  # of the ends
+    meaning: str = ""  # meaning of the ends
 
     def add(self, key: Key, value: float, ends: str = "") -> None:
-        """A value at a place, or a point of a band, whose meaning ``ends`` is."""
+        """Adds a value at a position; with ``ends``, a point of a band or error bar with that meaning."""
         (self.ends if ends else self.values).setdefault(key, []).append(float(value))
         self.meaning = ends or self.meaning
 
     def keys(self) -> set[Key]:
-        """All places."""
+        """All positions."""
         return {*self.values, *self.ends}
 
     def header(self, what: str) -> str:
-        """Name of its column; ``what`` is the label of the axis that its values lie on."""
+        """Name of its column; ``what`` is the label of the axis of its values."""
         return self.name or ("band" if not self.values else what or "value")
 
     def cell(self, key: Key) -> str:
-        """What stands in its row: ``0.92 (0.9 to 0.95)``; without brackets where a band has no width."""
+        """Text of its cell in a row: ``0.92 (0.9 to 0.95)``; without brackets if the band has no width."""
         reached = [v for v in self.ends.get(key, ()) if not math.isnan(v)]
         low, high = (number(min(reached)), number(max(reached))) if reached else ("", "")
         band = low if low == high else f"{low} to {high}"
@@ -61,25 +61,25 @@ class Series:
 
 
 def tables(figure: Figure) -> list[Table]:
-    """Tables of all panels, in their order; color bars are no panels."""
+    """Tables of all panels, in order, except color bars."""
     found: list[Table] = []
     labels = _legend(figure)
     for ax in figure.axes:
-        if ax.get_visible() and ax.get_label() != "<colorbar>" and ax.name != "3d":  # of space, no numbers are kept
+        if ax.get_visible() and ax.get_label() != "<colorbar>" and ax.name != "3d":  # 3D axes don't keep their numbers
             found += _of_images(ax) or _of_series(ax, labels)
     return found
 
 
 def told(found: Sequence[Table]) -> str:
-    """A sentence on what a figure shows, where nobody wrote one."""
+    """Sentences that describe a figure, for one without alt text."""
     if not found:
         return "A plot."
     return "A plot. " + " ".join(f"{t.caption} Columns: {', '.join(t.columns)}." for t in found)
 
 
 def _of_series(ax: Axes, labels: dict[tuple[str, str, str], str]) -> list[Table]:
-    """Tables of what has places on an axis."""
-    across = _named(ax.yaxis) and not _named(ax.xaxis)  # rows lie along the vertical axis, as in a bar chart
+    """Tables of the series of a panel."""
+    across = _named(ax.yaxis) and not _named(ax.xaxis)  # rows follow the vertical axis, as in a horizontal bar chart
     along, value = (ax.yaxis, ax.xaxis) if across else (ax.xaxis, ax.yaxis)
     series = _series(ax, across, _places(along), labels)
     header, what = _label(ax, along), _label(ax, value)
@@ -103,7 +103,7 @@ def _row(key: Key, group: Sequence[Series]) -> tuple[str, ...]:
 
 
 def _groups(series: Sequence[Series]) -> list[list[Series]]:
-    """The series that share a table: all where that stays short, else those at the same places."""
+    """Series grouped by table: all in one if that stays short, else those at the same positions."""
     series = [s for s in series if s.keys()]
     if len({k for s in series for k in s.keys()}) <= MOST_ROWS:
         return _parts(series)
@@ -121,7 +121,7 @@ def _parts(series: list[Series]) -> list[list[Series]]:
 def _series(
     ax: Axes, across: bool, place: Callable[[float], Key], labels: dict[tuple[str, str, str], str]
 ) -> list[Series]:
-    """Every series of a panel in the order of its drawing; lines of one look and name share a column."""
+    """All series of a panel in drawing order; series with the same name share a column."""
     found: dict[str, Series] = {}
 
     def add(name: str, x: Iterable[Any], y: Iterable[Any], ends: str = "") -> None:
@@ -131,9 +131,9 @@ def _series(
             if not math.isnan(float(key)):
                 mine.add(place(float(key)), v, ends)
 
-    drawn: set[int] = set()  # parts of what is read as a whole
+    drawn: set[int] = set()  # ids of artists that were read as part of a container
     here = _colors_here(ax)
-    names = {color: name for color, (name, _) in here.items()}  # for bands, which often have none
+    names = {color: name for color, (name, _) in here.items()}  # for bands, which often have no name
     for whole in ax.containers:
         name = _own(whole.get_label())
         if isinstance(whole, BarContainer):
@@ -173,9 +173,9 @@ def _series(
 
 
 def _bars(ax: Axes, bars: BarContainer, name: str, add: Callable[..., None]) -> None:
-    """Lengths of bars at their middles; a stack's parts are parts, and not sums.
+    """Adds the lengths of bars at their middles; the parts of a stack are not summed.
 
-    Bars of several series stand side by side at whole numbers, and belong to these.
+    Bars of several series are side by side around whole numbers, and get these as positions.
     """
     across = bars.orientation == "horizontal"
     if across:
@@ -194,12 +194,12 @@ def _has_data(ax: Axes, line: Line2D) -> bool:
 
 
 def _points(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
-    """Places and values of a line as numbers, also where names or dates were given."""
+    """Positions and values of a line as numbers, even if names or dates were given."""
     return np.ravel(np.asarray(line.get_xdata(orig=False))), np.ravel(np.asarray(line.get_ydata(orig=False)))
 
 
 def _sentences(ax: Axes) -> list[str]:
-    """Lines across the panel, said in words."""
+    """Describes the lines across the panel in words."""
     found: dict[tuple[str, str], list[float]] = {}
     for line in ax.lines:
         if line.get_transform() == ax.transData:
@@ -224,7 +224,7 @@ def _of_images(ax: Axes) -> list[Table]:
     for array in arrays:
         cells: np.ndarray = np.ma.filled(np.ma.asarray(array, dtype=float), np.nan)
         if cells.ndim != 2:
-            continue  # a photograph has no numbers that anybody reads
+            continue  # the numbers of a photograph are of no use to a reader
         rows, row_words = thinned(cells.shape[0], 17)
         columns, column_words = thinned(cells.shape[1], MOST_COLUMNS - 1)
         down, right = _places(ax.yaxis), _places(ax.xaxis)
@@ -233,7 +233,7 @@ def _of_images(ax: Axes) -> list[Table]:
         header = f"{_label(ax, ax.yaxis) or 'row'} \\ {_label(ax, ax.xaxis) or 'column'}"
         body = (
             (name(down, i), *(number(float(f"{cells[i, j]:.3g}")) for j in columns)) for i in rows
-        )  # three digits: colors show no more
+        )  # three digits, because colors show no more
         marks = sum(len(_points(line)[0]) for line in ax.lines if _has_data(ax, line))
         marked = f"{marks} cells are marked." if marks else ""
         caption = _caption(ax, _colors(ax), words, marked)
@@ -242,17 +242,17 @@ def _of_images(ax: Axes) -> list[Table]:
 
 
 def _colors(ax: Axes) -> str:
-    """What a color bar beside the panel says of its colors."""
+    """Label of the panel's color bar."""
     bars = [bar for i in (*ax.images, *ax.collections) if (bar := getattr(i, "colorbar", None)) is not None]
     return next((label for b in bars if (label := b.ax.get_ylabel() or b.ax.get_xlabel())), "")
 
 
 def _caption(ax: Axes, what: str, *words: str) -> str:
-    titles = [ax.get_title(), *(other.get_title() for other in _beside(ax, column=True))]  # of a grid: above the column
+    titles = [ax.get_title(), *(other.get_title() for other in _beside(ax, column=True))]  # maybe above the column
     title = next((_one_line(t) for t in titles if t), "")
     if not title:
         first = f"values{what}." if what.startswith(" by ") else f"{what or 'values'}."
-    else:  # without a label of its values, a panel's title says what they are
+    else:  # if the values have no label, the panel's title says what they are
         first = f"{title}{what}." if what.startswith(" by ") or not what else f"{title}: {what}."
     if first.split()[0] not in ("ms", "ns"):
         first = first[0].upper() + first[1:]
@@ -263,7 +263,7 @@ def _caption(ax: Axes, what: str, *words: str) -> str:
 
 
 def _own(label: object) -> str:
-    """A label that somebody wrote; Matplotlib's own begin with an underscore."""
+    """The label if an author wrote it, else ""; Matplotlib's own labels begin with an underscore."""
     return "" if not isinstance(label, str) or label.startswith("_") else " ".join(label.split())
 
 
@@ -272,7 +272,7 @@ def _look(line: Line2D) -> tuple[str, str, str]:
 
 
 def _legend(figure: Figure) -> dict[tuple[str, str, str], str]:
-    """Look → name of all lines that have one: only one of several seeds is named, or one of several panels."""
+    """Look → name, for all named lines: often only one of several seeds, or one of several panels, has the name."""
     found: dict[tuple[str, str, str], str] = {}
     for ax in figure.axes:
         for line in ax.lines:
@@ -280,15 +280,15 @@ def _legend(figure: Figure) -> dict[tuple[str, str, str], str]:
                 found.setdefault(_look(line), _own(line.get_label()))
         legend = ax.get_legend()
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True) if legend else ():
-            if isinstance(handle, Line2D):  # named in the legend alone
+            if isinstance(handle, Line2D):  # named only in the legend
                 found.setdefault(_look(handle), _own(text.get_text()))
     return found
 
 
 def _of_look(line: Line2D, here: dict[str, tuple[str, str]], labels: dict[tuple[str, str, str], str]) -> str:
-    """The name of a line without one: that of another line of the same look, or of the same color in its panel.
+    """Name for a line without one: that of another line with the same look, or with the same color in its panel.
 
-    here: color → (name, marker) of what has a name in the panel. labels: names of lines in all panels.
+    here: color → (name, marker) of the panel's named artists. labels: names of lines in all panels.
     """
     if _look(line) in labels:
         return labels[_look(line)]
@@ -301,12 +301,12 @@ def _of_look(line: Line2D, here: dict[str, tuple[str, str]], labels: dict[tuple[
 
 
 def _faces(part: FillBetweenPolyCollection) -> list[str]:
-    """The color that an area is filled with, in a list; none for one that is not filled."""
+    """List with the fill color of an area; empty if it is not filled."""
     return [to_hex(color) for color in np.atleast_2d(part.get_facecolor())[:1] if len(color)]
 
 
 def _colors_here(ax: Axes) -> dict[str, tuple[str, str]]:
-    """Color → (name, marker; "" for a band) of what somebody named in a panel; the first of each color."""
+    """Color → (name, marker; "" for a band) of the named artists in a panel; the first of each color."""
     found: dict[str, tuple[str, str]] = {}
     for line in ax.lines:
         if _own(line.get_label()):
@@ -318,11 +318,11 @@ def _colors_here(ax: Axes) -> dict[str, tuple[str, str]]:
 
 
 def _label(ax: Axes, axis: Axis) -> str:
-    """Label of an axis; where it has none, that of a panel beside it that shows as much."""
+    """Label of an axis; if it has none, that of a neighboring panel with the same axis."""
     of_x = axis is ax.xaxis
     told = [ax]
     if not _named(ax.yaxis):
-        told += _beside(ax, of_x, below=of_x)  # of the panel below, or to the left
+        told += _beside(ax, of_x, below=of_x)  # panels below, or to the left
         told += [o for o in _beside(ax, not of_x, below=not of_x) if _shares(ax, o, of_x)]
     texts = (o.get_xlabel() if of_x else o.get_ylabel() for o in told)
     return next((_one_line(t) for t in texts if t), "")
@@ -333,12 +333,12 @@ def _shares(ax: Axes, other: Axes, of_x: bool) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """A title or label of several lines as one."""
+    """A title or label of several lines, joined into one line."""
     return ", ".join(part for line in text.splitlines() if (part := " ".join(line.split())))
 
 
 def _beside(ax: Axes, column: bool, below: bool = False) -> list[Axes]:
-    """Panels of the same column, above or ``below`` this one, or those of the same row to its left; nearest first."""
+    """Panels of the same column (row) above (left of) this one, or if ``below``, below (right of) it; nearest first."""
     mine, other = ("colspan", "rowspan") if column else ("rowspan", "colspan")
     here = ax.get_subplotspec()
     found: list[tuple[int, Axes]] = []
@@ -358,7 +358,7 @@ def _beside(ax: Axes, column: bool, below: bool = False) -> list[Axes]:
 
 
 def _ticks(axis: Axis) -> dict[float, str]:
-    """Place → label, for ticks that were set one by one; equal labels, as of a text's tokens, get their place."""
+    """Position → label, for ticks set one by one; equal labels, such as a text's tokens, get their position added."""
     locator = axis.get_major_locator()
     if not isinstance(locator, FixedLocator) and type(locator).__name__ != "StrCategoryLocator":
         return {}
@@ -370,14 +370,14 @@ def _ticks(axis: Axis) -> dict[float, str]:
 
 
 def _named(axis: Axis) -> bool:
-    """Do its ticks carry words, and no numbers?"""
+    """True if its tick labels are words, not numbers."""
     return any(any(c.isalpha() for c in text) for text in _ticks(axis).values())
 
 
 def _places(axis: Axis) -> Callable[[float], Key]:
-    """place → what stands at its tick; the place itself where there is none.
+    """Returns a function position → label of its tick, or the position itself if it has no tick.
 
-    Series that lie beside each other at one tick, as bars do, belong to that tick.
+    Series side by side at one tick, such as bars, belong to that tick.
     """
     ticks = _ticks(axis)
     if all(_same(at, text) for at, text in ticks.items()):
@@ -393,7 +393,7 @@ def _places(axis: Axis) -> Callable[[float], Key]:
 
 
 def _same(at: float, text: str) -> bool:
-    """Does a tick's label say no more than where it is?"""
+    """True if a tick's label is just its position."""
     try:
         return math.isclose(float(text.replace(",", "").replace("−", "-")), at)
     except ValueError:
@@ -401,7 +401,7 @@ def _same(at: float, text: str) -> bool:
 
 
 def _order(axis: Axis) -> Callable[[Key], tuple[float, str]]:
-    """Rows stand as the axis is read, from the left or from above; labels where their ticks are."""
+    """Sort key of rows: in the axis's reading order, from the left or from above; labels at their ticks' positions."""
     at = {text: place for place, text in _ticks(axis).items()}
     sign = 1 if axis.get_inverted() == isinstance(axis, YAxis) else -1
     return lambda key: (sign * at.get(key, 0.0), key) if isinstance(key, str) else (sign * key, "")

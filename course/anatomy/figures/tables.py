@@ -1,4 +1,4 @@
-"""The numbers of a figure as tables: what they are, how they are written, how they are kept beside recorded figures."""
+"""The numbers of a figure as tables: their contents, their formatting, and how recorded figures store them."""
 
 import html
 import math
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MOST_ROWS = 24  # a longer table is thinned, and says so
+MOST_ROWS = 24  # a longer table is thinned, and its caption says so
 
 
 @dataclass(frozen=True)
 class Table:
-    """columns: names; the first is that of the rows' names. rows: of as many cells each, as they are to be read."""
+    """columns: names; the first column holds the rows' names. rows: each has as many cells, as text for a reader."""
 
     caption: str
     columns: tuple[str, ...]
@@ -22,17 +22,17 @@ class Table:
             raise ValueError(f"{self.caption}: each row needs {len(self.columns)} cells, as many as there are columns")
 
     def kept(self) -> dict[str, Any]:
-        """As JSON keeps it; ``Table.read`` makes it one again."""
+        """Returns a dict for JSON; ``Table.read`` turns it back into a table."""
         return asdict(self)
 
     @staticmethod
     def read(kept: dict[str, Any]) -> "Table":
-        """A table from what ``kept`` gave, also after JSON."""
+        """Rebuilds a table from the result of ``kept``, also after JSON."""
         return Table(kept["caption"], tuple(kept["columns"]), tuple(map(tuple, kept["rows"])))
 
 
 def as_html(table: Table) -> str:
-    """One HTML table: caption, and header cells that say what they head."""
+    """One HTML table with a caption, and with header cells that have a scope."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.columns)
     rows = "".join(
         f'<tr><th scope="row">{html.escape(first)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in rest)}</tr>'
@@ -45,7 +45,7 @@ def as_html(table: Table) -> str:
 
 
 def number(value: float) -> str:
-    """A number as it is read aloud: four digits, or all of a whole number; – where there is none."""
+    """Formats a number for reading: four digits, or all digits of a whole number; – for NaN."""
     value = float(value)
     if not math.isfinite(value):
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
@@ -55,7 +55,7 @@ def number(value: float) -> str:
 
 
 def thinned(count: int, most: int = MOST_ROWS) -> tuple[list[int], str]:
-    """(indices to keep of ``count`` in order, the first and the last among them; words that say so, or "")."""
+    """Returns (indices to keep of ``count`` in order, including the first and the last; words that say so, or "")."""
     step = max(1, math.ceil((count - 1) / (most - 1)))
     if step == 1:
         return list(range(count)), ""
@@ -65,7 +65,7 @@ def thinned(count: int, most: int = MOST_ROWS) -> tuple[list[int], str]:
 
 
 def joined(values: Sequence[float], most: int = 6) -> str:
-    """Several numbers in one cell: all of a few, the range of many."""
+    """Several numbers in one cell: each of them if few, the range if many."""
     values = [v for v in values if not math.isnan(v)]
     if not values:
         return "–"

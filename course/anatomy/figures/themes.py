@@ -1,19 +1,19 @@
-"""One SVG for a light and a dark page: paper, ink and every series keep their contrast on both.
+"""Makes one SVG for light and dark pages: background, text and every series keep their contrast on both.
 
-Matplotlib writes colors into each element. Here they are strengthened where white paper asks for it, and a style sheet
-inside the picture replaces them where a dark page asks for it. Hues stay those of Okabe and Ito ("Color Universal
-Design", 2008); contrasts are those of WCAG 2.2 (1.4.3 for text, 1.4.11 for what is drawn).
+Matplotlib writes colors into each element. This module strengthens them where a white background needs it, and a style
+sheet inside the picture replaces them on a dark page. Hues stay those of Okabe and Ito ("Color Universal Design",
+2008); contrasts are those of WCAG 2.2 (1.4.3 for text, 1.4.11 for graphics).
 """
 
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-LIGHT, DARK = "#ffffff", "#111111"  # papers: those of JupyterLab's two themes
-BLACK, INK = "#000000", "#ececec"  # what is black on the first is this on the second
-DRAWN, WRITTEN = 3.0, 4.5  # least contrast with the paper
-MARGIN = 1.03  # colors are whole numbers, and browsers round them
-TINT = 1.3  # a filled area nearer to white than this is a tint of the paper, and stays one
+LIGHT, DARK = "#ffffff", "#111111"  # backgrounds of JupyterLab's two themes
+BLACK, INK = "#000000", "#ececec"  # black on the light background becomes INK on the dark one
+DRAWN, WRITTEN = 3.0, 4.5  # minimal contrast with the background, for graphics and text
+MARGIN = 1.03  # reserve, because colors are whole numbers, and browsers round them
+TINT = 1.3  # a filled area with less contrast to white is a tint of the background, and stays a tint
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 FONTS = "'DejaVu Sans', Verdana, sans-serif"  # Verdana has nearly the same widths
 _COLOR = re.compile(r"(?<![\w-])(fill|stroke): (#[0-9a-f]{6})\b")
@@ -30,19 +30,19 @@ def contrast(one: str, other: str) -> float:
 
 
 def mixed(color: str, other: str, share: float) -> str:
-    """``color`` with a share from 0 to 1 of another, as ``#rrggbb``."""
+    """Mixes ``color`` with a share from 0 to 1 of another; returns ``#rrggbb``."""
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(_rgb(color), _rgb(other), strict=True))
 
 
 def seen(color: str, paper: str, least: float) -> str:
-    """The color nearest to ``color``, toward black or white, whose contrast with the paper is at least ``least``."""
+    """The color nearest to ``color``, toward black or white, whose contrast with ``paper`` is at least ``least``."""
     away = "#000000" if _luminance(paper) > 0.18 else "#ffffff"
     steps = (mixed(color, away, i / 64) for i in range(65))
     return next((c for c in steps if contrast(c, paper) >= least * MARGIN), away)
 
 
 def pair(color: str, name: str = "stroke", text: bool = False) -> tuple[str, str]:
-    """(on white paper, on dark paper) for a color that Matplotlib wrote as the ``fill`` or ``stroke`` of an element."""
+    """Returns (color on white, color on dark) for a color that Matplotlib wrote as ``fill`` or ``stroke``."""
     if color in (LIGHT, BLACK):
         return (LIGHT, DARK) if color == LIGHT else (BLACK, INK)
     if name == "fill" and not text and contrast(color, LIGHT) < TINT:
@@ -52,12 +52,12 @@ def pair(color: str, name: str = "stroke", text: bool = False) -> tuple[str, str
 
 
 def themed(svg: str, alt: str = "", follow: bool = True) -> str:
-    """Matplotlib's SVG as a picture that follows ``prefers-color-scheme``; in an ``img`` that is its ``color-scheme``.
+    """Makes Matplotlib's SVG follow ``prefers-color-scheme``; in an ``img``, that is the element's ``color-scheme``.
 
     Args:
-        svg: as ``savefig(format="svg")`` writes it, on white paper.
-        alt: what a screen reader says of the picture, where it is opened by itself.
-        follow: False keeps all colors, for a figure on a paper of its own.
+        svg: as ``savefig(format="svg")`` writes it, on a white background.
+        alt: text that a screen reader says if the picture is opened by itself.
+        follow: False keeps all colors, for a figure with its own background.
 
     Images and the small fields of a color bar keep their colors in both themes: they are data.
     """
@@ -69,7 +69,7 @@ def themed(svg: str, alt: str = "", follow: bool = True) -> str:
         style = "; ".join(filter(None, [element.get("style", ""), *_attributes(element)]))
         if element.tag == f"{{{SVG}}}text" or element.tag == f"{{{SVG}}}tspan":
             style = _FAMILY.sub("", style)
-        if is_data:  # written without the space that the style sheet's selectors look for
+        if is_data:  # removes the space that the style sheet's selectors look for
             style = _COLOR.sub(r"\1:\2", style)
         elif follow:
             style = _COLOR.sub(lambda found: _replaced(found, element, rules), style)
@@ -84,7 +84,7 @@ def themed(svg: str, alt: str = "", follow: bool = True) -> str:
     dark = "".join(f"{where}{{{what}!important}}" for where, what in sorted(rules.items()))
     sheet.text = f"{sheet.text}text{{font-family:{FONTS}}}"
     if follow:
-        # What has no fill of its own is black for Matplotlib, text and some markers.
+        # Matplotlib writes no fill for black text and some black markers.
         sheet.text += f"@media (prefers-color-scheme:dark){{svg{{fill:{INK}}}{dark}}}"
     root.set("role", "img")
     if alt:
@@ -95,7 +95,7 @@ def themed(svg: str, alt: str = "", follow: bool = True) -> str:
 
 
 def _elements(root: ET.Element) -> Iterator[tuple[ET.Element, bool]]:
-    """(element, does it belong to the cells of a mesh), of a whole picture."""
+    """Yields (element, True if it belongs to the cells of a mesh), for the whole picture."""
     todo = [(root, False)]
     while todo:
         element, is_data = todo.pop()
@@ -105,13 +105,13 @@ def _elements(root: ET.Element) -> Iterator[tuple[ET.Element, bool]]:
 
 
 def _attributes(element: ET.Element) -> list[str]:
-    """Colors that are attributes of their own, as in a hatch, as declarations of a style."""
+    """Turns color attributes, as in a hatch, into style declarations."""
     names = [n for n in ("fill", "stroke") if element.get(n, "").startswith("#")]
     return [f"{name}: {element.attrib.pop(name)}" for name in names]
 
 
 def _replaced(found: re.Match[str], element: ET.Element, rules: dict[str, str]) -> str:
-    """The declaration for white paper; what a dark page asks for goes into ``rules``."""
+    """Returns the declaration for a white background; adds the one for a dark page to ``rules``."""
     name, color = found.groups()
     text = element.tag == f"{{{SVG}}}text"
     light, dark = pair(color, name, text)

@@ -1,1 +1,1 @@
-"""What is wrong with an answer, in words: comparing, naming the mistake, saying where."""
+"""Explains what is wrong with an answer: compares results, names the mistake, says where it is."""

@@ -1,6 +1,6 @@
-"""A case as Python text: what a learner pastes into the notebook to see the result that a verdict speaks of.
+"""Writes a case as Python text, which a learner pastes into the notebook to see the result of a verdict.
 
-Exact to the last bit, so that what is pasted fails like the case. Where it would be too long to read, the text fetches
+Exact to the last bit, so that the pasted text fails like the case. Where it would be too long to read, the text fetches
 the case instead (``anatomy.case``).
 """
 
@@ -16,15 +16,15 @@ from ..program.runner import FUNCTION_TEXTS
 MAX_ENTRIES = 24  # of one tensor
 MAX_CHARACTERS = 500
 WIDTH = 100  # a longer call gets one line for each argument
-_INFERRED = (torch.float32, torch.int64, torch.bool, torch.complex64)  # what torch.tensor makes of plain numbers
+_INFERRED = (torch.float32, torch.int64, torch.bool, torch.complex64)  # that torch.tensor infers from plain numbers
 
 
 class _TooLong(Exception):
-    """The case cannot be written out, or nobody would read it."""
+    """The case cannot be written out, or would be too long to read."""
 
 
 def spelled(record: ExerciseRecord, number: int, at: int | None = None, gradient: str | None = None) -> str:
-    """Python text whose last line is an expression: the value that one step of a case gives. Never raises.
+    """Python text whose last line is an expression for the value of one step of a case. Never raises.
 
     Args:
         record: ExerciseRecord. number: of the case, from 1.
@@ -35,11 +35,11 @@ def spelled(record: ExerciseRecord, number: int, at: int | None = None, gradient
     at = len(case.program["steps"]) - 1 if at is None else at
     try:
         if case.program.get("strides"):
-            raise _TooLong  # text would put the numbers in order
+            raise _TooLong  # a tensor made from text is contiguous
         text = "\n".join(_Writer(record, case, at).lines(gradient))
         if len(text) <= MAX_CHARACTERS:
             return text
-    except Exception:  # what has no text of its own can still be fetched
+    except Exception:  # a case that cannot be written out can still be fetched
         pass
     return _fetched(record, case, number, at, gradient)
 
@@ -105,7 +105,7 @@ class _Writer:
             lines += [f"{name}.double()"] * (dtypes == {torch.float64})
             weights = [f'"{k}": {self._tensor(t)}' for k, t in step["state"].items()]
             lines.append(_broken(f"{name}.load_state_dict", [_broken("", weights, "{}")]))
-            # Only what loads weights is sure to be a module with the two modes.
+            # Only an object that loads weights is sure to be a module with both modes.
             lines += [] if step.get("train") else [f"{name}.eval()"]
         return lines
 
@@ -139,7 +139,7 @@ class _Writer:
         return f"{module}.{path}.grad" if dotted else f'{module}.get_parameter("{path}").grad'
 
     def _wish(self, step, label):
-        """The variable's name: the parameter that it is passed for."""
+        """The variable's name: that of the parameter for which it is passed."""
         if not label.startswith("argument "):
             return label
         place = int(label.split()[1])
@@ -187,7 +187,7 @@ class _Writer:
 
 
 def _with_grad(text):
-    """The text of a tensor, made so that gradients flow to it."""
+    """The text of a tensor, changed so that gradients flow to it."""
     if ")." in text:
         return f"{text}.requires_grad_()"
     return f"{text[:-1]}, requires_grad=True)"
@@ -216,7 +216,7 @@ def _class_text(step):
 
 
 def _broken(name, inside, brackets="()"):
-    """``name(inside)``, with one line for each argument where it would be too long for one."""
+    """``name(inside)``; each argument gets its own line if a single line would be too long."""
     line = f"{name}{brackets[0]}{', '.join(inside)}{brackets[1]}"
     if len(line) <= WIDTH or len(inside) < 2:
         return line
@@ -224,7 +224,7 @@ def _broken(name, inside, brackets="()"):
 
 
 def tensor_text(t: Tensor) -> str:
-    """Python text that makes a tensor with the same dtype, shape and bits (but for the bits inside a NaN).
+    """Python text that makes a tensor with the same dtype, shape and bits (except the bits inside a NaN).
 
     Raises an exception for a tensor of more than MAX_ENTRIES entries that has no short form.
     """
@@ -241,7 +241,7 @@ def _dtype(t):
 
 
 def _short(t):
-    """A tensor that one word makes: empty, all alike, counting up, or a triangle of True."""
+    """The text of a tensor that one function makes: empty, constant, counting up, or a triangle of True; or None."""
     size = ", ".join(map(str, t.shape))
     kind = "" if t.dtype == torch.float32 else f", dtype={t.dtype}"
     if not t.numel():
@@ -278,7 +278,7 @@ def _nested(value, dtype):
 
 
 def _number(x, dtype=torch.float64):
-    """The shortest text of a float that means the same in a dtype."""
+    """The shortest text of a float that gives the same value in a dtype."""
     if not math.isfinite(x):
         return "torch.nan" if math.isnan(x) else "torch.inf" if x > 0 else "-torch.inf"
     if dtype != torch.float64:
@@ -293,10 +293,10 @@ _PACKED = {torch.float32: struct.Struct("f"), torch.float16: struct.Struct("e")}
 
 
 def _in_dtype(x, dtype):
-    """A float as a dtype holds it. A tensor would say the same, in thirty times the time."""
+    """A float rounded to a dtype. A tensor would give the same, but take thirty times as long."""
     if dtype not in _PACKED:
         return torch.tensor(x, dtype=dtype).item()
     try:
         return _PACKED[dtype].unpack(_PACKED[dtype].pack(x))[0]
-    except OverflowError:  # rounded up beyond the largest
+    except OverflowError:  # larger than the largest number after rounding
         return math.inf

@@ -1,4 +1,4 @@
-"""What all failed cases of a function have in common and no passed one has: words for the difference in their input."""
+"""Finds what the inputs of all failed cases of a function share and no passed case has, and puts it into words."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def told(failed: Sequence[CaseRecord], passed: Sequence[CaseRecord], record: Exe
     theirs = [_features(c, record) for c in failed]
     others = [_features(c, record) for c in passed]
     for words in theirs[0]:
-        # Of a single case these are chance, unless it was made for them.
+        # In a single case these are chance, unless the case was made for them.
         if len(failed) == 1 and words in _COMMON and words.removeprefix("torch.") not in failed[0].shows:
             continue
         if all(words in f for f in theirs) and not any(words in f for f in others):
@@ -31,7 +31,7 @@ def told(failed: Sequence[CaseRecord], passed: Sequence[CaseRecord], record: Exe
     return None
 
 
-_COMMON = ("batch", *(f"{d}" for d in (torch.float16, torch.bfloat16, torch.float64)))  # what many cases have
+_COMMON = ("batch", *(f"{d}" for d in (torch.float16, torch.bfloat16, torch.float64)))  # features of many cases
 _NEGATED = {
     "batch": N_("there is no batch, or one of 1"),
     "length": N_("both first inputs have the same length"),
@@ -58,7 +58,7 @@ def _features(case: CaseRecord, record: ExerciseRecord) -> dict[str, str]:
 
 
 def _of_arguments(step: Step, record: ExerciseRecord) -> dict[str, str]:
-    """What a call is given beyond what it must be given."""
+    """Features of a call's arguments: flags, and the optional arguments that are given."""
     inside = record.signature.partition("(")[2].rpartition(")")[0]
     parameters = [p for p in inside.split(",") if p.strip()]
     names = [p.split("=")[0].strip() for p in parameters]
@@ -96,5 +96,5 @@ def _of_tensor(t: Tensor) -> dict[str, str]:
 
 
 def _tensor_names(step: Step) -> list[str]:
-    """Names of the tensors that a call is given by position."""
+    """Names of the tensors that a call gets as positional arguments."""
     return [a["tensor"] for a in step["args"]["list"] if isinstance(a, dict) and "tensor" in a]

@@ -1,4 +1,4 @@
-"""Compares what a learner's code returned with what was expected; says where they differ, smallest thing first."""
+"""Compares what a learner's code returned with what was expected; says where they differ, most basic thing first."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,11 @@ from ..system.texts import short, written
 from ..system.translation import N_, _
 
 RESULT, RESULT_OF_CALL = N_("the result"), N_("the result of call {n}")
-MOST_CALLS = 20  # of a case, and more
+MOST_CALLS = 20  # more than any case has
 CHARACTERS = 1_200  # of a shown value
-_PART = 300  # of a string, a key or an expression in it
+_PART = 300  # of a string, a key or an expression within a value
 _KEYS_TEXT = 600  # of the keys that a sentence lists
-_SYMBOLS = 8  # whose values stand in a counterexample
+_SYMBOLS = 8  # whose values a counterexample lists
 
 
 @dataclass
@@ -30,8 +30,8 @@ class Difference:
     ``expression``.
     sentence: one sentence for the learner.
     expected, got: short texts to be shown side by side.
-    step: index of the program's step that differs; gradient: label of the gradient that does (where it is known).
-    nothing: where nothing at all was returned, the sentence without its guess at the reason.
+    step: index of the program's step that differs; gradient: label of the gradient that differs (if known).
+    nothing: if None was returned, the sentence without its guess at the reason.
     """
 
     kind: str
@@ -78,7 +78,7 @@ def _show(value, limit, out):
 
 
 def expectation(value: Any) -> str:
-    """What is expected, for people. A formula that an exercise asks for is not told: then what kind of thing it is."""
+    """Text for the expected value; of a formula only its kind, which does not give the answer away."""
     parts = value if isinstance(value, list | tuple) else [value]
     return _kind(value) if any(isinstance(p, Expression) for p in parts) else show(value)
 
@@ -136,7 +136,7 @@ def difference(
     elif isinstance(expected, int):
         same = got == expected
         if same and isinstance(got, float):
-            # A count, a size or an index: as an index 2.0 is an error.
+            # A count, a size or an index: 2.0 cannot be an index.
             sentence = _("{where} is the float {got}, expected the int {expected}")
             sentence = sentence.format(where=where, got=_float_text(got), expected=expected)
             return Difference("type", sentence, str(expected), _float_text(got))
@@ -162,7 +162,7 @@ def _float_text(value: float) -> str:
 def _is_close(got, expected, rtol):
     try:
         return math.isclose(got, expected, rel_tol=rtol, abs_tol=1e-12)
-    except OverflowError:  # an int beyond all floats
+    except OverflowError:  # an int too large for a float
         return False
 
 
@@ -223,18 +223,18 @@ def _has_shape(where, got, expected):
 
 
 def equal_tensors(expected: torch.Tensor, got: torch.Tensor, atol: float, rtol: float | None) -> bool:
-    """Is there no ``difference`` between two tensors? Without the words for one."""
+    """True if ``difference`` would find none between two tensors; does not put it into words."""
     if got.shape != expected.shape or got.dtype != expected.dtype:
         return False
     return torch.equal(expected, got) or not _wrong(expected, got, atol, rtol).any().item()
 
 
 def _wrong(expected, got, atol, rtol):
-    """Which entries differ, of two tensors of one shape and dtype."""
+    """Mask of the entries that differ, for two tensors of the same shape and dtype."""
     if not expected.is_floating_point() and not expected.is_complex():
         return expected != got
     rtol = 64 * torch.finfo(expected.dtype).eps if rtol is None else rtol
-    if atol == math.inf:  # numbers drawn from a law: any will do in place of a number
+    if atol == math.inf:  # random numbers: any number will do where a number is expected
         known, drawn = expected.isnan(), got.isnan()
         return ~((expected == got) | known & drawn | expected.isfinite() & ~drawn)
     return torch.isclose(_wide(got), _wide(expected), rtol=rtol, atol=atol, equal_nan=True).logical_not_()
@@ -249,7 +249,7 @@ def _side_by_side(expected, got, wrong):
     if expected.numel() <= 24:
         texts = show(expected), show(got)
         return texts if texts[0] != texts[1] else _digits(expected, got, index)
-    # The rest of that row tells more than one number (a shifted row, a swapped half), but not all of a long one.
+    # The rest of that row says more than one number (a shifted row, a swapped half), but a long row is cut.
     row, at = (index[:-1], index[-1]) if index else ((), 0)
     low = max(0, min(at - 3, expected.shape[-1] - 8))
     label = ", ".join(map(str, row)) + (", " if row else "") + f"{low}:{min(low + 8, expected.shape[-1])}"
@@ -258,7 +258,7 @@ def _side_by_side(expected, got, wrong):
 
 
 def _digits(expected, got, index):
-    """The entries at an index, with so many digits that a difference of rounding is seen."""
+    """The entries at an index, with enough digits to show a rounding difference."""
     label = f"{list(index)} = " if index else ""
     return tuple(f"{label}{t[index].item():.17g}" for t in (expected, got))
 
@@ -278,7 +278,7 @@ def _expression_difference(expected, got, where):
     if found is None:
         return None
     point, have, want = found
-    # Of many symbols those that the expected form has too.
+    # If there are many symbols, name only those that the expected form has too.
     named = list(point) if len(point) <= _SYMBOLS else [n for n in point if n in expected.symbols][:_SYMBOLS]
     at = _listed([f"{short(n, MAX_NAME)}={point[n]}" for n in named], len(point) > len(named))
     told = _("{where} is not the same function: at {at} the two differ")
@@ -293,7 +293,7 @@ def _expression_difference(expected, got, where):
 
 
 def _listed(texts: Iterable[str], more: bool = False) -> str:
-    """Texts with commas between them; an ellipsis where they are cut, or where there are more."""
+    """Texts joined by commas; ends in an ellipsis if it is cut or if ``more`` is True."""
 
     def write(out):
         for i, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""What can be said of a wrong result that no fingerprint fits: claims that hold in every failed case, or none."""
+"""Describes a wrong result that matches no fingerprint, by claims that hold in every failed case."""
 
 import itertools
 import re
@@ -34,7 +34,7 @@ def generic(
     memory = memory or Memory()
     try:
         return explained(record, outcomes, problems, memory)
-    except Exception:  # an outcome of a hostile process that only fails when looked at closely
+    except Exception:  # an outcome of a hostile process that fails only when examined closely
         problem = next(p for p in problems if p is not None)
         return [
             Mistake(f"generic.{problem.kind}", _sentence(problem.sentence or _("The result is wrong"), record.targets))
@@ -44,7 +44,7 @@ def generic(
 def explained(
     record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None], memory: Memory
 ) -> list[Mistake]:
-    """As ``generic``; raises whatever an outcome that is none makes it raise."""
+    """As ``generic``, but raises whatever errors a malformed outcome causes."""
     failure = _Failure(record, outcomes, problems, memory)
     main = failure.main()
     more = failure.more(main.name)
@@ -59,7 +59,7 @@ class _Failure:
         self.first = next(i for i, p in enumerate(problems) if p is not None)
         self.case, self.problem = record.cases[self.first], problems[self.first]
         functions = functions_of(self.case)
-        # Cases of another function, or that expect an error, have nothing to say about this one's numbers.
+        # Cases of another function, or that expect an error, say nothing about this one's numbers.
         self.same = [i for i, c in enumerate(record.cases) if functions_of(c) == functions and not expects_error(c)]
         self.failed = [i for i in self.same if problems[i] is not None] or [self.first]
         self.passed = [i for i in self.same if problems[i] is None]
@@ -105,7 +105,7 @@ class _Failure:
         return found
 
     def more(self, name):
-        """Sentences on which function, which cases and which entries; empty where nothing is sure."""
+        """Sentences that say which function, which cases and which entries; empty if nothing is certain."""
         if name in ("generic.not_written", "generic.needs_another", "generic.missing", "generic.signature"):
             return ""
         is_of_numbers = self.problem.kind == "values" and self.problem.gradient is None
@@ -123,7 +123,7 @@ class _Failure:
         return next((i for i, r in enumerate(self.outcomes[self.first][0]["results"]) if "raises" in r), 0)
 
     def _raised(self):
-        """An error where a result was asked for."""
+        """The sentence for an error where a result was asked for."""
         name, message, line = (str(p) for p in self._error())
         told = error_advice.raised(self.problem, name, message, self.record.targets)
         if line.startswith(("raise ", "assert ")):
@@ -135,7 +135,7 @@ class _Failure:
         return said(self.record.id, case.shows)
 
     def _raises(self):
-        """An error that was asked for did not come."""
+        """The sentences for an error that was asked for but not raised."""
         told = self._told()
         got = self._error()[0]
         if got == "AssertionError":
@@ -150,7 +150,7 @@ class _Failure:
         return right.format(sentence=told, case=self._shows(self.case))
 
     def _gradients(self):
-        """Which gradients are wrong where the result itself is right."""
+        """The sentences that say which gradients are wrong although the result itself is right."""
         at = self.problem.step
         (want, tensors), (have, theirs) = self.case.outcomes["expected"], self.outcomes[self.first]
         want = self.memory.value(want["results"][at]["grads"], tensors)
@@ -171,7 +171,7 @@ class _Failure:
         )
 
     def _may_be_nothing(self):
-        """Is None the right result in some case? Then a return is hardly missing."""
+        """Is None the right result in some case? Then a missing return is unlikely."""
         return any(
             "call" in step and result.get("value", 0) is None
             for case in self.record.cases
@@ -180,7 +180,7 @@ class _Failure:
 
     def _hint(self):
         found = self._last_pair(self.first) if self.problem.kind == "length" else None
-        # Of several results; a list of tokens or of numbers is one.
+        # Only a tuple is several results; a list of tokens or of numbers is one.
         is_of_results = found and isinstance(found[0], tuple) and len(found[0]) != len(found[1])
         return _(" Count what you return, in the order of the text.") if is_of_results else ""
 
@@ -190,9 +190,9 @@ class _Failure:
         return [self.memory.value(outcome["results"][-1].get("value"), tensors) for outcome, tensors in pairs]
 
     def _pair(self, i):
-        """(path, expected, got) of the first value that differs in a case; () where there is none to compare.
+        """(path, expected, got) of the first value that differs in a case; () if there is nothing to compare.
 
-        What differs by more than rounding goes first.
+        A value that differs by more than rounding takes precedence.
         """
         return self._first_unlike(i, _is_same) or self._first_unlike(i, _is_nearly_the_same)
 
@@ -227,7 +227,7 @@ class _Failure:
         return Mistake("generic.partly", sentences(partly, items or _("What is different about its input?")))
 
     def _items(self):
-        """(which of several results are right wherever the others are not, or in which order they come; is it that?)"""
+        """(which of several results are always right, or in which order they come; True if only the order is wrong)."""
         right, order, number = None, None, 0
         for i in self.failed:
             want, have = self._last_pair(i)
@@ -255,7 +255,7 @@ class _Failure:
         return told.format(n=number, good=listed_and(good), bad=listed_and(bad)), False
 
     def _raised_elsewhere(self):
-        """Larger cases may say by an error what is wrong with the small one."""
+        """The error of a larger case, which may explain what is wrong with the small one."""
         if self.problem.kind in ("raised", "raises"):
             return ""
         at = next((i for i in self.failed if self.problems[i].kind == "raised"), None)
@@ -288,7 +288,7 @@ class _Failure:
         return told
 
     def _numbers(self, i):
-        """As ``_pair``, where each of several calls gives one number: those of all calls."""
+        """As ``_pair``, but if each of several calls gives one number, the numbers of all calls."""
         (want, want_tensors), (have, have_tensors) = self.record.cases[i].outcomes["expected"], self.outcomes[i]
         numbers = [
             (self.memory.value(a.get("value"), want_tensors), self.memory.value(b.get("value"), have_tensors))
@@ -300,7 +300,7 @@ class _Failure:
         return (0, "value"), [pair[0] for pair in numbers], [pair[1] for pair in numbers]
 
     def _right_functions(self):
-        """Which of several functions pass everything, and which one is left."""
+        """The sentence that says which of several functions pass everything, and which one is wrong."""
         targets = self.record.targets
         if len(targets) < 2:
             return ""
@@ -331,7 +331,7 @@ class _Failure:
         return "" if name == "generic.raised" or not changed else _sentence(error_advice.changed(changed))
 
     def _where(self):
-        """Where the largest failed case is wrong: two entries differ in some simple pattern by chance."""
+        """Where the largest failed case is wrong: in a very small one, some simple pattern fits by chance."""
         pairs = []
         for i in self.failed:
             found = self._pair(i) if self.problems[i].kind in ("values", "nan") else ()
@@ -368,7 +368,7 @@ def _close(a, b):
 
 
 def _not_written(record, case, error, at):
-    """The Mistake that says what is missing: the function called, another of the exercise's, or an earlier exercise."""
+    """The Mistake that says what is not written yet: a function of this exercise, or an earlier one that it uses."""
     step = case.program["steps"][at] if at < len(case.program["steps"]) else {}
     name = step.get("new") or step.get("call") or record.targets[0]
     other = str(error[1]).partition(":")[0]  # a released stub says "exercise.id: …"
@@ -380,7 +380,7 @@ def _not_written(record, case, error, at):
 
 
 def _but(sentence):
-    """A sentence about what is wrong beside the numbers."""
+    """A sentence about what is wrong although the numbers are right."""
     if sentence.startswith(_("the numbers are right")):
         return _sentence(sentence)
     return _sentence(_("the numbers are right, but {sentence}").format(sentence=sentence))
@@ -395,7 +395,7 @@ def _gradients_for(labels):
 
 
 def _sentence(text, names=()):
-    """The text as a sentence. names: of functions, which stay as they are at its beginning, too."""
+    """The text as a sentence. names: of functions; one at the beginning is not capitalized."""
     first = re.match(r"\w*", text)
     if first is None or first[0] not in names:
         text = text[:1].upper() + text[1:]

@@ -1,8 +1,7 @@
-"""Which single change of a right answer gives just what a wrong answer gives: "in which `a // b` stands".
+"""Finds the single change of a right answer that gives exactly the wrong results: "one place reads `a // b`".
 
-The changes are made by a machine and recorded by ``autograder.recording.edits``, some of them two at a time, where each
-is a known mistake. There are thousands, so of what each of them gives only a print is kept: for every public case its
-form and three numbers.
+``autograder.recording.edits`` makes and records the changes; some combine two changes, each a known mistake. There are
+thousands, so only a print of the results of each is kept: for every public case its form and three numbers.
 """
 
 import json
@@ -25,10 +24,10 @@ from .compare import Difference
 from .naming import Weight, weight_of, wrong_numbers
 from .verdict import Mistake
 
-Print = tuple[int, float, float, float]  # form, size, and two weighted sums of the numbers over their sizes
-RIGHT: Print = (0, 0.0, 0.0, 0.0)  # of a case that passes
+Print = tuple[int, float, float, float]  # form, size, and two weighted sums of the numbers, divided by their sizes
+RIGHT: Print = (0, 0.0, 0.0, 0.0)  # print of a case that passes
 
-# What a change is called, by the kind under which it is recorded.
+# The description of a change, by the kind under which it is recorded.
 KINDS = {
     "stands": N_("one place reads `{code}`, where something else belongs"),
     "left_out": N_("the step that makes `{code}` is left out"),
@@ -40,23 +39,23 @@ KINDS = {
     "not_at_all": N_("a loop never runs"),
     "computes": N_("everything is computed in {code}"),
 }
-KINDS_OF_PROBLEM = ("values", "nan", "shape")  # others say what is wrong themselves
+KINDS_OF_PROBLEM = ("values", "nan", "shape")  # the other kinds already say what is wrong
 _CLOSE, _CLOSE_IN_HALF = 3e-5, 1e-2
 
 
 def found(
     record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None], memory: Memory
 ) -> list[Mistake]:
-    """The Mistake that tells the change, the two known mistakes that were made at once, or nothing. Never raises.
+    """The Mistake that describes the change, the two known mistakes that were made at once, or nothing. Never raises.
 
-    Arguments as for ``naming.named``, which knows no mistake that gives this.
+    Arguments as for ``naming.named``, which has found no mistake.
     """
     if record.edits is None:
         return []
     try:
         change = _change(record, record.edits, outcomes, problems, memory)
         return _told(record, *change) if change else []
-    except Exception:  # an outcome of a hostile process that only fails when looked at closely
+    except Exception:  # an outcome of a hostile process that fails only when examined closely
         return []
 
 
@@ -96,7 +95,7 @@ def _change(
 def _is_evidence(
     record: ExerciseRecord, outcomes: Outcomes, problems: Sequence[Difference | None], memory: Memory
 ) -> bool:
-    """Is more wrong than a few small numbers, zeros or a factor, which many changes give?"""
+    """True if more is wrong than a few small numbers, zeros or a factor, which many changes give."""
     failed = [(c, o, p) for c, o, p in zip(record.cases, outcomes, problems, strict=True) if p and p.kind != "raised"]
     if any(p.kind == "shape" for *_, p in failed):
         return True
@@ -109,7 +108,7 @@ def _has_half(tensors: Tensors) -> bool:
 
 @lru_cache(maxsize=4)
 def known(file: Path, exercise_id: str) -> tuple[list[tuple[str, str]], Tensor, Tensor]:
-    """([(kind, code)], forms (n, cases), numbers (n, cases, 3)) of an exercise's changes; there may be none."""
+    """([(kind, code)], forms (n, cases), numbers (n, cases, 3)) of an exercise's changes; all empty if it has none."""
     with safe_open(str(file), framework="pt") as store:
         if f"{exercise_id}/changes" not in store.keys():  # noqa: SIM118
             return [], torch.zeros(0, 0, dtype=torch.int32), torch.zeros(0, 0, 3)
@@ -142,7 +141,8 @@ def printed(outcome: Outcome, tensors: Tensors, memory: Memory) -> Print:
 
 
 def _read(value: Any, form: list[str], parts: list[Tensor]) -> None:
-    """Notes what a value is made of, and its numbers: one part for each tensor, one for all numbers beside another."""
+    """Adds the structure of a value to ``form``, and its numbers to ``parts``: one for each tensor or list of
+    numbers."""
     if isinstance(value, Tensor):
         form.append(f"{value.dtype} {tuple(value.shape)}")
         parts.append(torch.view_as_real(value) if value.is_complex() else value)
@@ -167,5 +167,5 @@ def _read(value: Any, form: list[str], parts: list[Tensor]) -> None:
 
 @lru_cache(maxsize=256)
 def _weights(n: int, which: int) -> Tensor:
-    """Numbers between −1 and 1 without a pattern that a result could have, the same on every machine."""
+    """Numbers between −1 and 1 without a pattern that a result could have; the same on every machine."""
     return torch.cos(torch.arange(1, n + 1, dtype=torch.float64).square() * (which * 0.6180339887498949) + which)

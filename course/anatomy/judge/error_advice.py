@@ -1,4 +1,4 @@
-"""What to do about the errors that learners meet most, and about what an answer changed: one plain sentence each."""
+"""Advice on the errors that learners meet most, and on what an answer changed: one plain sentence each."""
 
 import keyword
 import re
@@ -17,7 +17,7 @@ _DTYPE = N_(
     "you make yourself gets x's dtype by dtype=x.dtype."
 )
 
-# (pattern found in "Type: message", advice; {1}, {2} are what the pattern caught). The first that fits is used.
+# (pattern found in "Type: message", advice; {1}, {2} are the groups of the pattern). The first match is used.
 _ADVICE = [
     (re.compile(pattern, re.S), advice)
     for pattern, advice in (
@@ -130,7 +130,7 @@ _ADVICE = [
             r"only one element tensors|a Tensor with \d+ elements cannot be converted",
             N_("A tensor of several entries stands where one number is needed. Index it, or sum over an axis."),
         ),
-        (r"Error\(s\) in loading state_dict", ""),  # has a sentence of its own
+        (r"Error\(s\) in loading state_dict", ""),  # has its own sentence
         (
             r"has no attribute '(\w+)'",
             N_(
@@ -162,13 +162,13 @@ _ADVICE = [
 ]
 
 
-# Of what the learner wrote one looks at its first line; of what torch or Python wrote, at the call.
+# For a function of the learner's the advice is on its first line; for one of torch or Python, on the call.
 _CALL = re.compile(r"TypeError: ([\w.<>]+)\(\) (?:got an unexpected|missing \d|takes )")
 _OTHERS = N_("{1}() takes other arguments than it is given here. Look up how it is called: help({1}).")
 
 
 def changed(kinds: list[str]) -> str:
-    """For an answer that changed something of its caller's: kinds as ``runner.run_program`` names them."""
+    """Advice on an answer that changed something of its caller's. kinds: as ``runner.run_program`` names them."""
     told = _("your code changes its input in place; work on a new tensor instead (x = x * 2, not x *= 2)")
     if "the dict" in kinds:
         told = _("your code changes the dict that it was given; work on a copy of it: dict(…)")
@@ -178,7 +178,7 @@ def changed(kinds: list[str]) -> str:
 
 
 def called_value(name: str, message: str, line: str) -> str:
-    """What to do about an error that says that a value is not callable; empty for others. line: the learner's."""
+    """Advice on an error that says that a value is not callable; empty for others. line: the learner's."""
     kind = re.fullmatch(r"'(\w+)' object is not callable", message.strip()) if name == "TypeError" else None
     if kind is None:
         return ""
@@ -209,7 +209,7 @@ def raised(problem: Difference, name: str, message: str, own: Collection[str] = 
 
 
 def advice_for(name: str, message: str, own: Collection[str] = ()) -> str:
-    """What to do about an exception, or an empty string. own: as for ``raised``."""
+    """Advice on an exception, or an empty string. own: as for ``raised``."""
     text = f"{name}: {message}"[:700]
     called = _CALL.match(text)
     is_known = called is not None and "<" not in called[1] and "load_state_dict" not in called[1]
@@ -226,7 +226,7 @@ def advice_for(name: str, message: str, own: Collection[str] = ()) -> str:
 
 
 def _loading(message):
-    """A module whose parameters have other names or shapes than the weights of the case."""
+    """The sentence for a module whose parameters differ in name or shape from the weights of the case."""
     parts = []
     for start, words in (
         ("Missing key", _("the case has no weights for your {names}")),

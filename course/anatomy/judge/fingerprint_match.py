@@ -1,6 +1,6 @@
-"""How one outcome of a program is like another, that of a known mistake: its values, gradients, errors and costs.
+"""Compares one outcome of a program with that of a known mistake: its values, gradients, errors and costs.
 
-Looser than the judge's comparison with what is expected: another order of summation is still the same mistake.
+Looser than the judge's comparison with the expected outcome: a different order of summation is still the same mistake.
 """
 
 import re
@@ -19,7 +19,7 @@ from .compare import difference, equal_tensors
 
 
 class Likeness(Enum):
-    """How the outcome of a case is like a fingerprint."""
+    """How the outcome of a case matches a fingerprint."""
 
     VALUE = "the same wrong numbers"
     NUMBERS = "the same wrong numbers, but in another dtype, or cut off from their inputs"
@@ -35,7 +35,7 @@ def of_outcomes(
     memory: Memory,
     steps: Collection[int],
 ) -> Likeness | None:
-    """How one outcome is like a fingerprint in some steps. Raises all kinds of errors for a malformed outcome."""
+    """How one outcome matches a fingerprint in some steps, or None. A malformed outcome raises all kinds of errors."""
     (mine, my_tensors), (known, known_tensors) = got, theirs
     if mine.get("missing") or mine.get("signature") or bool(mine.get("mutated")) > bool(known.get("mutated")):
         return None
@@ -66,12 +66,12 @@ Loose = dict[int, tuple[float, float | None]]
 
 
 def _loose(case: CaseRecord, known: Tensors) -> Loose:
-    """How far each of a mistake's tensors may be missed, by its id: (absolute, relative). Worked out once: no answer
-    changes it.
+    """Tolerance of each of a mistake's tensors, by its id: (absolute, relative). Computed once, since it does not
+    depend on the answer.
 
-    A fingerprint is met more loosely than an expectation: another order of summation is still the same mistake. But
-    not where a case counts rounding steps, nor where the mistake itself misses by as little: all that is nearly right,
-    be it for an ε or for a rounding to float32, would be that mistake.
+    A fingerprint is matched more loosely than an expectation: a different order of summation is still the same mistake.
+    But not if a case counts rounding steps, nor if the mistake itself is that close to the right result: then every
+    nearly right result, off by an ε or by rounding to float32, would count as that mistake.
     """
     kept, loose = case.tolerances.get(id(known), (None, {}))
     if kept is not known:
@@ -89,12 +89,13 @@ def _allowed(case: CaseRecord, name: str, known: torch.Tensor) -> tuple[float, f
     return (most, rtol) if equal_tensors(right, known, least, case.rtol) else (least, case.rtol)
 
 
-_STEPS = 32  # rounding steps of the largest entry: the least that any right answer is allowed
+_STEPS = 32  # rounding steps of the largest entry: the smallest tolerance for any right answer
 
 
 def _tolerance(case: CaseRecord, name: str, known: torch.Tensor) -> float:
-    """How far a mistake's tensor may be missed: as far as the right one of that name, and never less than any right
-    one. A mistake that returns numbers for a mask, or two results for one, has tensors that nothing was measured for.
+    """Absolute tolerance of a mistake's tensor: that of the right tensor of the same name, but at least the smallest
+    that any right answer has. A mistake that returns numbers instead of a mask, or two results instead of one, has
+    tensors for which nothing was measured.
     """
     allowed = case.atol.get(name, 0.0)
     if case.rtol == 0 or not known.is_floating_point():
@@ -104,12 +105,12 @@ def _tolerance(case: CaseRecord, name: str, known: torch.Tensor) -> float:
     return max(allowed, _STEPS * torch.finfo(known.dtype).eps * scale)
 
 
-# Wrong numbers are a mistake's also where they come in another dtype, or cut off from their inputs: that is a mistake
-# of its own, told when the numbers are mended. Right numbers show no mistake.
+# Wrong numbers match a mistake even if they come in a different dtype, or cut off from their inputs: that is a separate
+# mistake, reported once the numbers are fixed. Right numbers are no evidence of a mistake.
 
 
 def _is_wrong(case: CaseRecord, i: int, known: Any, loose: Loose, memory: Memory) -> bool:
-    """Are a mistake's numbers wrong in step i, whatever their dtype?"""
+    """True if a mistake's numbers are wrong in step i, whatever their dtype."""
     outcome, tensors = case.outcomes["expected"]
     right = outcome["results"][i]
     return "value" not in right or not _same(
@@ -118,7 +119,7 @@ def _is_wrong(case: CaseRecord, i: int, known: Any, loose: Loose, memory: Memory
 
 
 def _value_likeness(case: CaseRecord, i: int, values: tuple[Any, Any], loose: Loose, memory: Memory) -> Likeness | None:
-    """How the value of a step is like the mistake's. values: (the mistake's, the learner's)."""
+    """How the value of a step matches the mistake's. values: (the mistake's, the learner's)."""
     if _same(*values, loose, case.rtol or 1e-5):
         return Likeness.VALUE
     is_alike = not _has_dtypes_of(*values) and _same(*values, loose, case.rtol or 1e-5, any_dtype=True)
@@ -133,7 +134,7 @@ def _grads_likeness(
     loose: Loose,
     is_wrong: bool,
 ) -> Likeness | None:
-    """The same for its gradients. results: (the mistake's, the learner's) of the step, grads: theirs, decoded."""
+    """How the step's gradients match. results: (the mistake's, the learner's) of the step, grads: theirs, decoded."""
     asked = case.outcomes["expected"][0]["results"][i].get("carries")
     if is_wrong and _is_cut_off(asked, results[1]) and not _is_cut_off(asked, results[0]):
         return Likeness.NUMBERS
@@ -142,13 +143,13 @@ def _grads_likeness(
 
 
 def costs_alike(case: CaseRecord, known: Outcome, mine: Outcome) -> bool:
-    """Does each call that has a limit keep within it in both outcomes, or in neither by about the same?"""
+    """True if each call with a limit keeps within it in both outcomes, or exceeds it by about the same in both."""
     steps = zip(case.program["steps"], known["results"], mine["results"], strict=True)
     return all(cost.alike(s["cost"]["limits"], a.get("cost"), b.get("cost")) for s, a, b in steps if "cost" in s)
 
 
 def error_likeness(known: Sequence[str], mine: Sequence[str], deliberate: Collection[str]) -> Likeness | None:
-    """How two errors are alike, each [type name, message, …]. deliberate: types that are raised on purpose."""
+    """How two errors match, each [type name, message, …]. deliberate: types that are raised on purpose."""
     if known[0] != mine[0]:
         return None
     if known[0] in deliberate or _words(known[1]) == _words(mine[1]):
@@ -156,17 +157,17 @@ def error_likeness(known: Sequence[str], mine: Sequence[str], deliberate: Collec
     return Likeness.ACCIDENT
 
 
-_WHOLE = 590  # characters of a message that was certainly not cut
+_WHOLE = 590  # characters; a message that is no longer was certainly not cut
 
 
 def _words(message: str) -> list[str]:
-    """What an error says, without the numbers of the case. Of weights that do not load which ones, and their shapes:
-    another layer that is missing is another mistake."""
+    """The words of an error message, without the numbers of the case. For weights that do not load, their names and
+    shapes: a different missing layer is a different mistake."""
     if "Error(s) in loading state_dict" not in message:
         return [re.sub(r"\d+", "#", message)[:30]]
     if len(message) > _WHOLE:
         return [start for start in ("Missing key", "Unexpected key", "size mismatch") if start in message]
-    told = re.sub(r".*?loading state_dict for \w+", "", message)  # whatever the class is called
+    told = re.sub(r".*?loading state_dict for \w+", "", message)  # the class may have any name
     return sorted(re.findall(r"[\w.]+", told))  # torch lists names in the order of a set
 
 
@@ -176,7 +177,7 @@ def _same(known: Any, mine: Any, loose: Loose, rtol: float, any_dtype: bool = Fa
 
 
 def _equal(known: Any, mine: Any, loose: Loose, rtol: float) -> bool:
-    """Is there no ``difference``? It would word each one, which takes most of its time."""
+    """True if ``difference`` would find none; putting one into words would take most of the time."""
     if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
         return equal_tensors(known, mine, *loose.get(id(known), (0.0, rtol)))
     if isinstance(known, list | tuple) and isinstance(mine, list | tuple):
@@ -189,7 +190,7 @@ def _equal(known: Any, mine: Any, loose: Loose, rtol: float) -> bool:
 
 
 def _has_dtypes_of(known: Any, mine: Any) -> bool:
-    """Have floating tensors the dtypes, and numbers the types, of those in their places in ``known``? Then
+    """Do floating tensors have the dtypes, and numbers the types, of their counterparts in ``known``? Then
     ``any_dtype`` finds nothing new."""
     if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
         return known.dtype == mine.dtype or not (known.is_floating_point() and mine.is_floating_point())
@@ -205,8 +206,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _in_dtype_of(known: Any, mine: Any) -> Any:
-    """``mine`` with its floating tensors in the dtype of those that stand in their places in ``known``, and with its
-    numbers, 3 or 3.0, in their type."""
+    """``mine`` with its floating tensors in the dtypes of their counterparts in ``known``, and with equal numbers, 3 or
+    3.0, in their types."""
     if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
         return mine.to(known.dtype) if known.is_floating_point() and mine.is_floating_point() else mine
     if isinstance(known, dict) and isinstance(mine, dict):
@@ -219,7 +220,7 @@ def _in_dtype_of(known: Any, mine: Any) -> Any:
 
 
 def _is_cut_off(asked: Any, mine: Mapping[str, Any]) -> bool:
-    """Does no gradient flow back from a result from which one should?"""
+    """True if no gradient flows back from some result from which one should."""
     carried = mine.get("carries")
     return (
         isinstance(asked, list)
@@ -229,7 +230,7 @@ def _is_cut_off(asked: Any, mine: Mapping[str, Any]) -> bool:
 
 
 def _carry_alike(asked: Any, known: Mapping[str, Any], mine: Mapping[str, Any]) -> bool:
-    """Does a gradient flow back from the same results, of those from which one should?"""
+    """True if gradients flow back from the same results in both, of those from which they should."""
     if not isinstance(asked, list):
         return True
     theirs, ours = known.get("carries") or [], mine.get("carries") or []
@@ -237,7 +238,7 @@ def _carry_alike(asked: Any, known: Mapping[str, Any], mine: Mapping[str, Any]) 
 
 
 def _same_law(law: distributions.Law, known: Any, mine: Any) -> bool:
-    """Are both drawn from the law, or both from the same other one?"""
+    """True if both are drawn from the law, or both from the same different distribution."""
     pairs = list(zip(runner.floating(known), runner.floating(mine), strict=True))
     if any(a.shape != b.shape for a, b in pairs):
         return False
@@ -249,14 +250,14 @@ def _same_law(law: distributions.Law, known: Any, mine: Any) -> bool:
 
 
 def _moments(t: torch.Tensor) -> tuple[float, float]:
-    """Mean and spread to one digit: more is chance."""
+    """Mean in units of the spread, and spread to one digit: finer digits are chance."""
     x = t.double()
     spread = x.std(correction=0).item()
     return round(x.mean().item() / spread if spread else x.mean().item()), float(f"{spread:.1g}")
 
 
 def as_numbers(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both values, with 0-d tensors as numbers where the other side has a number: the mistake is the same one."""
+    """Both values, with 0-d tensors as numbers where the other value has a number: the mistake is the same."""
     if isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b):
         pairs = [as_numbers(x, y) for x, y in zip(a, b, strict=True)]
         return [p[0] for p in pairs], [p[1] for p in pairs]

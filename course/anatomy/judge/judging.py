@@ -1,4 +1,4 @@
-"""The judge: outcomes of a learner's code against a record → a Verdict that names the mistake.
+"""The judge: compares the outcomes of a learner's code with a record; returns a Verdict that names the mistake.
 
 One implementation for the instant check (public cases from the recording) and for trusted grading (fresh cases,
 references run live by the grader). Outcomes are data that may come from a hostile process; anything malformed is a
@@ -25,11 +25,11 @@ from .verdict import CaseResult, Mistake, Verdict
 ORDINALS = (N_("first"), N_("second"), N_("third"), N_("fourth"))
 
 
-_UNTOLD = ("generic.partly", "generic.values")  # they say that nothing is known, which a told change refutes
+_UNTOLD = ("generic.partly", "generic.values")  # these say that the cause is unknown: not true once a change is found
 
 
 def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> Verdict:
-    """Verdict for one exercise. Never raises on account of an outcome.
+    """Verdict for one exercise. Never raises because of an outcome.
 
     record: ExerciseRecord. outcomes: for each case ``(outcome, tensors)`` as ``runner.run_program`` returns them, or
     ``({"missing": [names]}, {})``.
@@ -43,13 +43,13 @@ def judge(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> V
         if known is None and not any(m.name in record.mistakes for m in told):
             more = diagnosis.generic(record, outcomes, problems, memory)
             told += [m for m in more if not (told and m.name in _UNTOLD)]
-        return replace(verdict, mistakes=verdict.mistakes + told)  # a new one: its texts have a bound together
+        return replace(verdict, mistakes=verdict.mistakes + told)  # __post_init__ then limits the texts as a whole
     return verdict
 
 
 def scored(record: ExerciseRecord, outcomes: Outcomes, seconds: float = 0.0) -> Verdict:
-    """``judge`` without a look for what is wrong with an answer that fails, which is most of the work: of the mistakes
-    it has a forbidden call alone."""
+    """As ``judge``, but without looking for the cause of a failure, which is most of the work: the only mistake in the
+    verdict is a forbidden call."""
     return _scored(record, outcomes, seconds)[0]
 
 
@@ -80,19 +80,19 @@ def _scored(
 
 
 def passes(record: ExerciseRecord, outcomes: Outcomes) -> bool:
-    """Would ``judge`` pass it? Without a look at the known mistakes."""
+    """True if ``judge`` would pass the answer; does not look at the known mistakes."""
     memory = Memory()
     problems = (_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True))
     return not _forbidden_used(record, outcomes) and all(p is None for p in problems)
 
 
 def problems_of(record: ExerciseRecord, outcomes: Outcomes, memory: Memory) -> list[Difference | None]:
-    """For each case what is wrong in it, or None. Never raises on account of an outcome."""
+    """What is wrong in each case, or None. Never raises because of an outcome."""
     return [_problem(c, *o, memory) for c, o in zip(record.cases, outcomes, strict=True)]
 
 
 def _forbidden_used(record: ExerciseRecord, outcomes: Outcomes) -> list[str]:
-    """Which forbidden names ran, as the outcomes say; they may say anything."""
+    """Forbidden names that ran, according to the outcomes, which may say anything."""
     forbidden = runner.forbidden_names(record.forbidden)
     readable = [outcome for outcome, *__ in outcomes if isinstance(outcome, dict)]
     reported = [name for outcome in readable for name in outcome.get("used") or ()]
@@ -116,7 +116,7 @@ def _problem(case: CaseRecord, outcome: Outcome, tensors: Tensors, memory: Memor
         return outcome_difference(case, case.outcomes["expected"], (outcome, tensors), case.atol, case.rtol, memory)
     except (codec.MalformedTree, NotAnExpression) as error:
         return Difference("type", _("the result cannot be read: {error}").format(error=error))
-    except Exception as error:  # the outcome may be anything that JSON and tensors can say
+    except Exception as error:  # the outcome may be anything that JSON and tensors can hold
         return Difference("type", _("the result cannot be compared ({error})").format(error=type(error).__name__))
 
 
@@ -157,7 +157,7 @@ def outcome_difference(
 
 
 def _cost_difference(steps: list[Step], results: list[dict[str, Any]]) -> Difference | None:
-    """The first call whose right value cost more than its limit."""
+    """Difference for the first call that cost more than its limit, where all values are right; or None."""
     calls = [i for i, s in enumerate(steps) if "call" in s]
     for i, step in enumerate(steps):
         if "cost" not in step or "raises" in results[i] or results[i].get("skipped"):
@@ -170,7 +170,7 @@ def _cost_difference(steps: list[Step], results: list[dict[str, Any]]) -> Differ
 
 
 def _untold(step: Step, theirs: dict[str, Any]) -> Difference | None:
-    """What the text of an error that was asked for leaves out."""
+    """Difference for an error that was asked for but whose text lacks something, or None."""
     asked = step.get("tells", [])
     message = str(theirs["raises"][1]) if asked else ""
     left_out = [text for text in asked if text not in message]
@@ -182,7 +182,7 @@ def _untold(step: Step, theirs: dict[str, Any]) -> Difference | None:
 
 
 def _where(steps: list[Step], i: int) -> str:
-    """What a sentence calls the value of a step: a learner counts calls."""
+    """Name of the value of a step in a sentence: learners count calls."""
     calls = [k for k, s in enumerate(steps) if "call" in s]
     if i in calls and len(calls) > 1:
         return _(RESULT_OF_CALL).format(n=calls.index(i) + 1)
@@ -236,7 +236,7 @@ def _step_difference(
 
 
 def _law_difference(law: distributions.Law, want: Any, have: Any, where: str) -> Difference | None:
-    """As for values, with numbers that may be any draws from the law."""
+    """As for values, but the numbers may be any draws from the law."""
     loose = {id(t): math.inf for t in runner.floating(want)}
     found = difference(want, have, loose, 0.0, where)
     if found:
@@ -250,9 +250,9 @@ def _law_difference(law: distributions.Law, want: Any, have: Any, where: str) ->
 
 
 def _cut_off(wanted: Any, carried: Any) -> Difference | None:
-    """A result that no gradient flows back from, of several that it should."""
+    """Difference for a result from which a gradient should flow back and none does, or None."""
     if not isinstance(wanted, list) or not isinstance(carried, list) or len(carried) != len(wanted):
-        return None  # what the gradients themselves are is compared anyway
+        return None  # the gradients themselves are compared anyway
     lost = [i for i, (w, c) in enumerate(zip(wanted, carried, strict=True)) if w and c is not True]
     if not lost:
         return None

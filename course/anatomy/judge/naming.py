@@ -1,7 +1,7 @@
-"""Which known mistake a learner made: the one whose recorded outcomes (its fingerprint) are the learner's outcomes.
+"""Names the known mistake that a learner made: the one whose recorded outcomes (its fingerprint) equal the learner's.
 
-A wrong name sends a learner looking where nothing is wrong, so a coincidence must not name. Every case counts as
-evidence for what it shows: equal wrong numbers for much, an error that happens to be of the same type for nothing.
+A wrong name sends a learner looking in the wrong place, so a coincidence must not name a mistake. Every case is weighed
+as evidence: equal wrong numbers count for much, an error that happens to have the same type counts for nothing.
 """
 
 import math
@@ -22,11 +22,11 @@ from .verdict import Mistake
 
 
 class Weight(IntEnum):
-    """How much it says that a failed case gave what a mistake gives."""
+    """How much evidence it is that a failed case gives the outcome of a mistake."""
 
-    CHANCE = 0  # one small whole number, or a yes or no: the next mistake gives it too
-    NOTHING = 1  # NaN comes from anywhere, and so does an error that torch raises
-    LITTLE = 2  # a few counts, zeros, twice the expected numbers: what other mistakes give too
+    CHANCE = 0  # one small whole number, or True or False: other mistakes give it too
+    NOTHING = 1  # NaN has many causes, and so has an error that torch raises
+    LITTLE = 2  # a few counts, zeros, twice the expected numbers: other mistakes give these too
     MUCH = 3
 
 
@@ -52,10 +52,10 @@ def in_part(
     problems: Sequence[Difference | None],
     memory: Memory | None = None,
 ) -> Mistake | None:
-    """The known Mistake that explains several failed cases, where none explains them all, and how many; or None.
+    """The known Mistake that explains several, but not all, of the failed cases, and how many; or None.
 
-    Whoever has made two mistakes gives in some cases just what one of them gives, because the other one changes nothing
-    there. Arguments as for ``named``.
+    A learner who made two mistakes gets exactly the results of one of them in those cases where the other one changes
+    nothing. Arguments as for ``named``.
     """
     check = _FailedCheck(record, outcomes, problems, memory or Memory())
     best = None if check.only_errors else _most_likely([_Part(name, check) for name in record.mistakes])
@@ -68,7 +68,7 @@ def in_part(
 
 
 def _most_likely(suspects: Sequence["_Suspect"]) -> "_Suspect | None":
-    """The convicted suspect that explains most, or None where the cases do not tell which of several it is."""
+    """The convicted suspect that explains the most, or None if the cases cannot tell several different ones apart."""
     convicted = [s for s in suspects if s.is_convicted()]
     if not convicted:
         return None
@@ -79,7 +79,7 @@ def _most_likely(suspects: Sequence["_Suspect"]) -> "_Suspect | None":
 
 def functions_of(case: CaseRecord) -> frozenset[str]:
     """Names of the learner's functions that a case calls."""
-    names = [s.get("call") or s.get("new") for s in case.program["steps"]]  # a call of what a step made has none
+    names = [s.get("call") or s.get("new") for s in case.program["steps"]]  # a call on an earlier result has none
     return frozenset(n for n in names if n is not None)
 
 
@@ -89,7 +89,7 @@ def expects_error(case: CaseRecord) -> bool:
 
 
 def blamed(case: CaseRecord, problem: Difference) -> frozenset[str]:
-    """The function whose step went wrong in a failed case; all that it calls where this is not known."""
+    """The function whose step went wrong in a failed case; if that is unknown, all functions that the case calls."""
     steps = case.program["steps"]
     step = steps[problem.step] if problem.step is not None else {}
     step = steps[step["on"]] if step.get("on") is not None else step
@@ -98,10 +98,10 @@ def blamed(case: CaseRecord, problem: Difference) -> frozenset[str]:
 
 
 class _FailedCheck:
-    """What a check gave, as far as it is about the function that failed first.
+    """The results of a check, as far as they concern the function that failed first.
 
-    failed: indices of all failed cases. mine: of those in which that function went wrong. passed: of the passed cases
-    that call it. only_errors: is an error that was asked for all that is missing?
+    failed: indices of all failed cases. mine: those in which that function went wrong. passed: the passed cases that
+    call it. only_errors: True if every case in ``mine`` asks for an error.
     """
 
     def __init__(
@@ -114,24 +114,24 @@ class _FailedCheck:
         self.mine = [i for i, functions in found.items() if functions & first]
         self.passed = [i for i, c in enumerate(self.cases) if i not in found and functions_of(c) & first]
         self.only_errors = all(expects_error(self.cases[i]) for i in self.mine)
-        # A check that is missing as well is a mistake of its own.
+        # If numbers are wrong too, a missing check of the input is a mistake of its own.
         self.to_explain = [i for i in self.mine if self.only_errors or not expects_error(self.cases[i])]
-        # Errors that an exercise asks for are written on purpose; what torch raises is an accident.
+        # Errors that an exercise asks for are raised on purpose; those that torch raises are accidents.
         asked_for = [r for c in self.cases for r in c.outcomes["expected"][0]["results"] if "raises" in r]
         self.deliberate = {"ValueError"} | {r["raises"][0] for r in asked_for}
 
 
 class _Suspect:
-    """A known mistake that a failed check may be due to.
+    """A known mistake that may have caused a failed check.
 
-    explains: is it alike in all cases that are asked for, the failed ones of the function? like: then, for each case,
-    its Likeness or None.
+    explains: True if it gives the learner's outcome in all cases that ``_asked`` lists. like: if so, its Likeness (or
+    None) for each case of the exercise.
     """
 
     def __init__(self, name: str, check: _FailedCheck) -> None:
         self.name, self.check = name, check
         first: dict[int, Likeness | None] = {}
-        self.explains = all(first.setdefault(i, self._likeness(i)) for i in self._asked())  # most end here, early
+        self.explains = all(first.setdefault(i, self._likeness(i)) for i in self._asked())  # most are ruled out here
         everything = range(len(check.cases)) if self.explains else ()
         self.like = [first[i] if i in first else self._likeness(i) for i in everything]
 
@@ -140,17 +140,17 @@ class _Suspect:
         return self.explains and not self._is_contradicted() and self._is_shown()
 
     def _asked(self) -> Sequence[int]:
-        """The cases in which it must give what the learner gives."""
+        """The cases in which the mistake has to give the learner's outcome."""
         return self.check.to_explain
 
     def rank(self) -> tuple[int, int]:
-        """The more, the better: failed cases explained, then cases alike (a missing check at the end looks the same in
-        every mistake without it)."""
+        """Failed cases explained, then all cases alike; higher is likelier. (A missing check at the end looks the same
+        in every mistake that lacks it.)"""
         solid = [k in (Likeness.VALUE, Likeness.ERROR) for k in self.like]
         return sum(solid[i] for i in self.check.failed), sum(solid)
 
     def is_same_as(self, other: "_Suspect") -> bool:
-        """Do both mistakes give the same in all cases?"""
+        """Do both mistakes give the same outcomes in all cases?"""
         return all(self._matches(i, other) for i in range(len(self.check.cases)))
 
     def _matches(self, i: int, other: "_Suspect") -> bool:
@@ -165,10 +165,10 @@ class _Suspect:
         try:
             like = self._likeness_of(i, self.check.outcomes[i])
             problem = self.check.problems[i]
-            is_right = problem is None or problem.kind == "cost"  # only then has the cost been looked at
+            is_right = problem is None or problem.kind == "cost"  # the cost is only checked then
             known, mine = self.check.cases[i].outcomes[self.name], self.check.outcomes[i]
             return None if is_right and not costs_alike(self.check.cases[i], known[0], mine[0]) else like
-        except Exception:  # a malformed outcome is like no fingerprint
+        except Exception:  # a malformed outcome matches no fingerprint
             return None
 
     def _likeness_of(self, i: int, got: tuple[Outcome, Tensors]) -> Likeness | None:
@@ -177,8 +177,8 @@ class _Suspect:
         return of_outcomes(case, case.outcomes[self.name], got, check.deliberate, check.memory, steps)
 
     def _is_contradicted(self) -> bool:
-        """Does the learner pass a case in which whoever has made this mistake would fail? (Of cases that expect an
-        error only where nothing else is wrong: a check may be missing or not.)"""
+        """Does the learner pass a case that fails with this mistake? (Cases that expect an error only count where
+        nothing else is wrong: the check may or may not be missing.)"""
         return any(
             self.name in self.check.cases[i].outcomes and not self.like[i]
             for i in self.check.passed
@@ -186,20 +186,20 @@ class _Suspect:
         )
 
     def _is_shown(self) -> bool:
-        """Do the failed cases show this mistake, rather than merely not speak against it?"""
+        """Are the failed cases positive evidence of this mistake, rather than merely consistent with it?"""
         check = self.check
         if check.only_errors:
             return any(self.like[i] == Likeness.ERROR or self.like[i] == Likeness.VALUE for i in check.mine)
         weights = [self._weight(i) for i in check.mine if not expects_error(check.cases[i])]
         if Weight.MUCH in weights or sum(w in (Weight.CHANCE, Weight.LITTLE) for w in weights) > 1:
             return True
-        # Little is enough where the mistake goes wrong in these cases, and in no others.
+        # Little evidence is enough if the mistake goes wrong in these cases and in no others.
         alike = all(self.like[i] for i in (*check.mine, *check.passed))
         solid = any(self.like[i] in (Likeness.VALUE, Likeness.NUMBERS, Likeness.ERROR) for i in check.mine)
         return alike and solid and Weight.CHANCE not in weights
 
     def _weight(self, i: int) -> Weight:
-        """How much the likeness in a failed case says."""
+        """How much evidence the likeness in a failed case is."""
         case, problem = self.check.cases[i], self.check.problems[i]
         if self.like[i] == Likeness.ERROR:
             raised = next(r["raises"] for r in self.check.outcomes[i][0]["results"] if "raises" in r)
@@ -207,11 +207,11 @@ class _Suspect:
         if self.like[i] not in (Likeness.VALUE, Likeness.NUMBERS) or problem is None or problem.kind == "nan":
             return Weight.NOTHING
         numbers = list(wrong_numbers(case, self.check.outcomes[i], self.check.memory))
-        # A tensor of one number is like that number: it shows nothing, unless the mistake is to return it.
+        # A tensor of one number counts as that number: its type is no evidence, unless the mistake has a wrong type.
         is_plain = problem.kind == "type" and not self._has_wrong_type(case)
         if problem.kind == "values" or is_plain or self.like[i] == Likeness.NUMBERS:
             return weight_of(numbers)
-        return Weight.MUCH  # a form in which no right answer comes: a shape, a dtype, a cost
+        return Weight.MUCH  # a form that no right answer has: a shape, a dtype, a cost
 
     def _has_wrong_type(self, case: CaseRecord) -> bool:
         (right, right_tensors), (known, known_tensors) = case.outcomes["expected"], case.outcomes[self.name]
@@ -225,11 +225,11 @@ class _Suspect:
 
 
 class _Part(_Suspect):
-    """A known mistake that may be one of two. It has to explain several of the failed cases, the smallest among them or
-    at least half: in a single one other mistakes give the same, where its sizes happen to be equal."""
+    """A known mistake that may be one of two. It has to explain several failed cases, including the smallest or at
+    least half of them: in a single case other mistakes give the same, if its sizes happen to be equal."""
 
     def _asked(self) -> Sequence[int]:
-        """Those that would contradict it: most mistakes end here."""
+        """The cases that would contradict the mistake: most are ruled out here."""
         cases = self.check.cases
         return [i for i in self.check.passed if self.name in cases[i].outcomes and not expects_error(cases[i])]
 
@@ -241,26 +241,26 @@ class _Part(_Suspect):
 
 
 def weight_of(pairs: Sequence[tuple[float, float]]) -> Weight:
-    """How much it says that a mistake gives the same wrong numbers. pairs: (expected, got) of each wrong number."""
+    """How much evidence it is that a mistake gives the same wrong numbers. pairs: (expected, got) of each of them."""
     numbers = {float(f"{g:.4g}") for _, g in pairs if math.isfinite(g)}
     if not numbers:
         return Weight.NOTHING
     ratios = [g / e if e else math.inf for e, g in pairs]
     is_simple = any(all(math.isclose(r, s, rel_tol=1e-3, abs_tol=1e-9) for r in ratios) for s in _SIMPLE)
-    if all(g == int(g) for g in numbers):  # counts, places and masks are made of few numbers: it takes several
+    if all(g == int(g) for g in numbers):  # counts, positions and masks have few possible values: several must agree
         if len(pairs) == 1 and pairs[0][0].is_integer() and abs(pairs[0][1]) < _SMALL:
             return Weight.CHANCE
         return Weight.LITTLE if is_simple or len(pairs) < _FEW else Weight.MUCH
     return Weight.LITTLE if is_simple or len(numbers) < 2 else Weight.MUCH
 
 
-_SIMPLE = (0.0, -1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)  # what a forgotten count, sign or size multiplies by, too
+_SIMPLE = (0.0, -1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)  # factors that a forgotten count, sign or size causes, too
 _FEW = 3
 _SMALL = 100
 
 
 def wrong_numbers(case: CaseRecord, got: tuple[Outcome, Tensors], memory: Memory) -> Iterator[tuple[float, float]]:
-    """(expected, got) of each number that is wrong, in all steps of a case; of steps that end without an error."""
+    """(expected, got) of each wrong number, in all steps of a case that end without an error."""
     want, want_tensors = case.outcomes["expected"]
     mine, my_tensors = got
     for a, b in zip(want["results"], mine["results"], strict=True):
@@ -291,7 +291,7 @@ def _scale(t: torch.Tensor) -> float:
 
 
 def _steps_of(case: CaseRecord, problem: Difference | None) -> list[int]:
-    """Which steps of a case a mistake is looked for in: what another function makes of a wrong result is its own."""
+    """Steps of a case in which to look for a mistake: what other functions make of a wrong result is left out."""
     number = len(case.program["steps"])
     if problem is None or problem.step is None:
         return list(range(number))

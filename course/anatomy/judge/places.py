@@ -1,4 +1,4 @@
-"""Where a wrong result differs from the expected one: entries that form a pattern, or the first of them."""
+"""Says where a wrong result differs from the expected one: a pattern of entries, or the first one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def where(expected: Tensor, got: Tensor) -> str | None:
 
 
 def first_wrong(expected: Tensor, got: Tensor, of: str = "") -> str:
-    """How many entries of two tensors of the same shape differ, and which is the first; empty where all or none do."""
+    """How many entries of two tensors of the same shape differ, and where the first is; empty if all or none differ."""
     wrong = _wrong(expected, got)
     if wrong.ndim == 0 or wrong.all() or not wrong.any():
         return ""

@@ -1,7 +1,7 @@
-"""What a learner's function shows when it is called with other arguments: which one it never looks at, and whether it
-is right for arguments a little different from those that were given.
+"""Calls a learner's function with other arguments, to see which ones it ignores, and whether it is right for slightly
+different ones.
 
-Only in the instant check, where the function is at hand and a few milliseconds are free.
+Only in the instant check, where the function is available and a few milliseconds can be spent.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ from .verdict import Mistake, Verdict
 SECONDS = 0.15  # of processor time, for all calls together: on a busy machine too
 _NUMBERS = ("partly", "values", "order", "nearly", "slices", "unchanged", "shifted", "offset", "factor", "relation")
 
-Change = Callable[[Any], Any]  # of a tensor or a number; None where it does not apply
+Change = Callable[[Any], Any]  # of a tensor or a number; gives None where it does not apply
 
 
 def add_findings(record: ExerciseRecord, functions: Functions, verdict: Verdict) -> None:
-    """Adds to a failed verdict's generic mistakes what calls with other arguments show. Never raises.
+    """Adds to a failed verdict's generic mistakes what calls with other arguments reveal. Never raises.
 
     record: ExerciseRecord. functions: dict target → the learner's function. verdict: what ``judging.judge`` said.
     """
@@ -46,7 +46,7 @@ def add_findings(record: ExerciseRecord, functions: Functions, verdict: Verdict)
             found = _exchanged(record, functions, passed, end - SECONDS / 2) or _ignored(record, functions, passed, end)
         if found:
             verdict.mistakes.insert(1, found)
-            if len(verdict.mistakes) > 2:  # only two are shown: where it fails belongs to what fails
+            if len(verdict.mistakes) > 2:  # only two are shown: the place of the mistake joins the finding
                 verdict.mistakes[1].message += " " + verdict.mistakes.pop(2).message
     except Exception:  # a learner's function may do anything when it is called with other numbers
         return
@@ -61,10 +61,10 @@ def _ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool
 
 
 def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool], end: float = math.inf) -> list[str]:
-    """Names of the arguments of the function that failed first whose values change nothing in any case.
+    """Names of those arguments of the function that failed first whose values change nothing in any case.
 
-    Tensors get other entries, numbers and flags the values that other cases give them. end: of ``time.process_time``;
-    what is not known by then is not said.
+    Tensors get other entries; numbers and flags get the values that they have in other cases. end: a time of
+    ``time.process_time``; the result is empty if it is not known by then.
     """
     cases = _same_function(record, passed)
     given = {id(c): _arguments(c, functions) for c in cases}
@@ -81,7 +81,7 @@ def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool]
                 if time.process_time() > end:
                     return []
                 plain = plain or _result(case, functions)
-                if plain[2]:  # what raises says nothing of its arguments
+                if plain[2]:  # a call that raises says nothing about its arguments
                     return []
                 same = _equal(plain, _result(argument.changed(case, change), functions))
                 found[argument.name] = same and found.get(argument.name, True)
@@ -91,16 +91,16 @@ def ignored(record: ExerciseRecord, functions: Functions, passed: Sequence[bool]
 
 
 def _same_function(record: ExerciseRecord, passed: Sequence[bool]) -> list[CaseRecord]:
-    """The cases of the function that failed first, but for those that expect an error."""
+    """The cases of the function that failed first, except those that expect an error."""
     first = functions_of(record.cases[list(passed).index(False)])
     return [c for c in record.cases if functions_of(c) == first and not expects_error(c)]
 
 
 @dataclass
 class _Argument:
-    """One parameter of a function, in all calls of a case. values: what it is given, tensors or numbers.
+    """One parameter of a function, in all calls of a case. values: the tensors or numbers passed for it.
 
-    places: (step, ``args``, ``kwargs`` or ``state``, number or name in it) of each.
+    places: (step, ``args``, ``kwargs`` or ``state``, number or name in it) of each value.
     """
 
     name: str
@@ -136,7 +136,7 @@ def _at(step: runner.Step, kind: str, i: Any) -> Tree:
 
 
 def _arguments(case: CaseRecord, functions: Functions) -> list[_Argument]:
-    """The arguments of a case's calls that are tensors, numbers or flags; those of a constructor too."""
+    """The arguments of a case's calls, constructors included, that are tensors, numbers or flags."""
     found: dict[tuple[str, str], _Argument] = {}
     for number, step in enumerate(case.program["steps"]):
         name, defaults = _called(case.program["steps"], step, functions)
@@ -158,7 +158,7 @@ def _called(steps: Sequence[runner.Step], step: runner.Step, functions: Function
     """(name, parameter → its default) of what a step calls."""
     on = steps[step["on"]].get("new") if step.get("on") is not None else None
     if on and step.get("method") in (steps[step["on"]].get("methods") or ()):
-        return f"{on}.{step['method']}", {}  # a method of the case's own
+        return f"{on}.{step['method']}", {}  # a method that the case defines
     name = str(on or step.get("call") or step.get("new"))
     target: Any = functions[name]
     if on:
@@ -169,14 +169,14 @@ def _called(steps: Sequence[runner.Step], step: runner.Step, functions: Function
 
 
 def _other_values(argument: _Argument, others: Sequence[Any]) -> Iterator[Change]:
-    """Changes to values that are allowed as well, as far as one can know. others: what other cases give it."""
+    """Changes to other values that are allowed as well, as far as one can know. others: the values in other cases."""
     value = argument.values[0]
     if isinstance(value, torch.Tensor):
         if all(t.numel() and (t.is_floating_point() or t.dtype == torch.bool) for t in argument.values):
             yield _other_entries
     elif isinstance(value, bool):
         yield lambda flag: not flag
-    elif isinstance(value, float) or not argument.of_constructor:  # a size may only set memory aside
+    elif isinstance(value, float) or not argument.of_constructor:  # a size may only serve to allocate memory
         seen = {v for v in others if type(v) is type(value)} - set(argument.values)
         near = sorted((v for v in seen if abs(v) <= 2 * abs(value) + 4), key=lambda v: abs(v - value))
         for other in near[:2]:
@@ -184,12 +184,12 @@ def _other_values(argument: _Argument, others: Sequence[Any]) -> Iterator[Change
 
 
 def _other_entries(t: torch.Tensor) -> torch.Tensor:
-    # Turned round as well: what looks at the order of numbers alone notices no other change.
+    # Flipped as well: code that depends only on the order of the numbers notices no other change.
     return ~t if t.dtype == torch.bool else t.flip(tuple(range(t.ndim))) * 1.37 + 0.21
 
 
 def _result(case: CaseRecord, functions: Functions) -> tuple[str, dict[str, torch.Tensor], bool]:
-    """(what came back but for the tensors, the tensors, whether it raised)."""
+    """(the results as JSON, without the tensors; the tensors; whether it raised)."""
     steps = [{k: v for k, v in s.items() if k not in ("cost", "law")} | {"grad": None} for s in case.program["steps"]]
     outcome, out = runner.run_program({"steps": steps}, case.tensors, functions)
     raised = [r["raises"][0] for r in outcome["results"] if "raises" in r]
@@ -209,7 +209,7 @@ def _equal(a, b):
 def _exchanged(
     record: ExerciseRecord, functions: Functions, passed: Sequence[bool], end: float = math.inf
 ) -> Mistake | None:
-    """Arguments with which every failed case comes out right: what the code takes them for."""
+    """The Mistake that names what the code takes an argument for: so changed, every failed case comes out right."""
     cases = [
         c
         for c in _same_function(record, passed)
@@ -217,7 +217,7 @@ def _exchanged(
         and not any("law" in s for s in c.program["steps"])
     ]
     numbers = sum(t.numel() for c in cases for t in c.outcomes["expected"][1].values())
-    if not cases or len(cases) < 2 and numbers < 4:  # one number comes out right by chance
+    if not cases or len(cases) < 2 and numbers < 4:  # one number may come out right by chance
         return None
     for words, changed in _exchanges(cases[0], functions):
         if time.process_time() > end:
@@ -241,7 +241,7 @@ def _comes_out_right(case: CaseRecord, changed: Callable[[CaseRecord], CaseRecor
 
 
 def _exchanges(case: CaseRecord, functions: Functions) -> Iterator[tuple[str, Callable[[CaseRecord], CaseRecord]]]:
-    """(what the code takes an argument for, how to give it what it needs then)."""
+    """(what the code may take an argument for, how to change a case so that it gets what it needs then)."""
     arguments = _arguments(case, functions)
     for argument in arguments:
         for words, change in _CHANGES:
@@ -268,7 +268,7 @@ def _exchanges(case: CaseRecord, functions: Functions) -> Iterator[tuple[str, Ca
 
 
 def _alike(a: _Argument, b: _Argument) -> bool:
-    """Can two arguments change places, and does it matter?"""
+    """Can two arguments be swapped, and does it make a difference?"""
     if len(a.values) != len(b.values):
         return False
     return all(_are_alike(x, y) for x, y in zip(a.values, b.values, strict=True))
@@ -285,7 +285,7 @@ def _of_flags(change: Change) -> Change:
 
 
 def _of_counts(change: Change) -> Change:
-    """Of Python's integers, and of tensors of integers."""
+    """For Python's integers and for tensors of integers only."""
 
     def applied(v: Any) -> Any:
         if isinstance(v, torch.Tensor):
@@ -308,7 +308,7 @@ def _of_squares(t: Any) -> Any:
     return t.transpose(-1, -2).contiguous() if is_square else None
 
 
-# What the code takes an argument for, and the argument with which it is right then.
+# What the code takes an argument for, and the change that makes the result right then.
 _CHANGES: list[tuple[str, Change]] = [
     (N_("True and False had changed places in {name}"), _of_masks(torch.logical_not)),
     (N_("{name} were the other way round"), _of_flags(lambda v: not v)),

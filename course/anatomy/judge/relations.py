@@ -1,4 +1,4 @@
-"""How a wrong result relates to the expected one. Claims only what holds in every pair given."""
+"""Finds how a wrong result relates to the expected one; claims only what holds in every given pair."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ _FUNCTIONS = (
 
 
 def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str] | None:
-    """(slug, sentence) that holds for all pairs (expected, got), or None.
+    """(slug, sentence) of a relation that holds for all pairs (expected, got), or None.
 
     pairs: float tensors of equal shapes, with all entries finite. inputs: for each pair the case's input tensors.
     """
@@ -40,7 +40,7 @@ def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str
     if not all(e.isfinite().all() and g.isfinite().all() for e, g in pairs):
         return _function(pairs)
     entries = torch.cat([e.flatten() for e, __ in pairs])
-    if len(entries) < 2:  # one number is related to any other in many ways, but hardly ever so close to it
+    if len(entries) < 2:  # one number is related to any other in many ways, but is hardly ever that close to it
         return _nearly(pairs) if all(torch.allclose(g, e, 1e-5, 0) for e, g in pairs) else None
     if all((g == 0).all() for _, g in pairs) and (entries != 0).any():
         return "zeros", _(
@@ -55,7 +55,7 @@ def relation(pairs: Pairs, inputs: Sequence[Sequence[Tensor]]) -> tuple[str, str
         return _flags(pairs) or _transposed(pairs) or _shifted(pairs)
     if said := _sign(pairs) or _factor(pairs) or _divisor(pairs) or rounded:
         return said
-    if all(_close(g, e) for e, g in pairs):  # what holds of these numbers up to rounding holds of the right ones too
+    if all(_close(g, e) for e, g in pairs):  # any relation would then hold for the right numbers too
         return _nearly(pairs)
     for found in (_offset, _transposed, _shifted, _order, _function, _nearly):
         said = found(pairs)
@@ -79,7 +79,7 @@ def _sign(pairs):
 
 
 def _varies(pairs):
-    """Is there more than one expected number? Of one alone, every factor is an offset too."""
+    """Is there more than one expected number? If there is only one, every factor is an offset too."""
     entries = torch.cat([e.flatten() for e, __ in pairs])
     return (entries.max() - entries.min()).item() > 1e-3 * _scale(entries)
 
@@ -87,7 +87,7 @@ def _varies(pairs):
 def _factor(pairs):
     if not _varies(pairs):
         return None
-    # Of entries near zero nothing can be said: their ratio is the ratio of two roundings.
+    # Entries near zero say nothing: their ratio is the ratio of two rounding errors.
     solid = [(e.abs() > 1e-3 * _scale(e)) & (e.abs() > 1e-9) for e, __ in pairs]
     if sum(int(s.sum()) for s in solid) * 2 < sum(s.numel() for s in solid) or not any(s.any() for s in solid):
         return None
@@ -95,7 +95,7 @@ def _factor(pairs):
     factor = ratios.median().item()
     if abs(factor - 1) < 1e-5:  # the numbers are equal; something else is wrong
         return None
-    # Of a factor near 1 what counts is how far it is from 1: 0.9997 and 0.9998 are not one factor.
+    # For a factor near 1 its distance from 1 counts: 0.9997 and 0.9998 are different factors.
     close = max(1e-6, min(1e-3, 0.02 * abs(factor - 1)))
     if not 1e-3 < abs(factor) < 1e3 or not all(
         torch.allclose(g, factor * e, close, min(1e-4, close) * abs(factor) * _scale(e)) for e, g in pairs
@@ -134,7 +134,7 @@ def _transposed(pairs):
 
 
 def _shifted(pairs):
-    """The right numbers, one place off along one axis (counted from the end, so that all pairs mean the same)."""
+    """The right numbers, shifted by one along one axis (counted from the end, so that it is the same in all pairs)."""
     for axis in range(-1, -1 - min(e.ndim for e, __ in pairs), -1):
         if not all(e.shape[axis] >= 3 for e, __ in pairs):
             continue
@@ -163,7 +163,7 @@ def _order(pairs):
         if all(e.shape[axis] > 1 and _close(g, e.flip(axis)) for e, g in pairs):
             return "order", _("The right numbers in reverse order along the {axis}.").format(axis=axis_name(axis))
     for first, second in itertools.combinations(range(-ndim, 0), 2):
-        # What a reshape makes of swapped axes: the numbers of the one order, cut into the shape of the other.
+        # The result of swapping axes with a reshape: the numbers in one order, cut into the shape of the other.
         made = [(e.transpose(first, second), e.shape, g) for e, g in pairs]
         axes = _("the {axis} and the {other}").format(axis=axis_name(first), other=axis_name(second))
         if all(_close(g, t.reshape(shape)) for t, shape, g in made):
@@ -194,7 +194,7 @@ def _swapped(shape: Sequence[int], a: int, b: int) -> list[int]:
 
 
 def _moved(pairs: Pairs) -> str:
-    """Whose slice stands where along the first axis, in the largest pair; empty where a slice is nobody's."""
+    """Which slice is at which index of the first axis, in the largest pair; empty if a slice matches none."""
     for e, g in pairs:
         if not 2 < len(e) <= 64 or e.ndim < 2 or e[0].numel() < 2:
             return ""
@@ -226,7 +226,7 @@ def _flags(pairs):
 
 
 def _rounding(pairs, inputs):
-    """Differences of the size of rounding, where rounding is to be expected."""
+    """Differences as small as rounding errors, where rounding is to be expected."""
     if not pairs or not all(e.is_floating_point() and g.dtype == e.dtype and e.isfinite().all() for e, g in pairs):
         return None
     gaps = [((g.double() - e.double()).abs().max() / max(_scale(e.double()), 1e-300)).item() for e, g in pairs]
@@ -248,8 +248,8 @@ def _rounding(pairs, inputs):
 
 
 def _is_float32(pairs):
-    """Were these float64 numbers rounded to float32? They still are, or they miss to both sides, which a small number
-    in a divisor does not."""
+    """Were these float64 numbers rounded to float32? Either they still are, or the errors have both signs, which a
+    small number in a divisor does not cause."""
     if all(torch.equal(g.float().double(), g) for _, g in pairs):
         return True
     missed = torch.cat([((g - e) * e.sign()).flatten() for e, g in pairs])
@@ -257,7 +257,7 @@ def _is_float32(pairs):
 
 
 def _divisor(pairs):
-    """Too small, or too large, by a tiny part that is the same along an axis: ε in what divides."""
+    """Too small, or too large, by a tiny part that is the same along an axis: an ε in a divisor."""
     if not _varies(pairs):
         return None
     parts = []
@@ -265,7 +265,7 @@ def _divisor(pairs):
         solid = (e.abs() > 1e-3 * _scale(e)) & (e.abs() > 1e-9)
         if 2 * int(solid.sum()) < e.numel():
             return None
-        parts.append(torch.where(solid, (e - g) / e, torch.nan))  # ε/(divisor + ε), where that is the reason
+        parts.append(torch.where(solid, (e - g) / e, torch.nan))  # ε/(divisor + ε), if that is the cause
     every = torch.cat([p[p.isfinite()] for p in parts])
     sign = 1 if every.median() > 0 else -1
     if not (sign * every > 0).all() or not 1e-14 < every.abs().median() < 1e-3:
@@ -293,13 +293,13 @@ def _divisor(pairs):
 
 
 def _one_number(row):
-    """Are the numbers that are known the same, but for rounding? Two at least."""
+    """True if the known numbers, at least two, are equal up to rounding."""
     known = row[row.isfinite()]
     return len(known) > 1 and (known.max() - known.min()).item() < 0.1 * known.abs().max().item()
 
 
 def _factors(pairs, inputs):
-    """One factor in each case, but not the same in all: a size that is missing, or too much."""
+    """One factor in each case, but not the same in all cases: a size that is missing, or used twice."""
     found = []
     for e, g in pairs:
         solid = (e.abs() > 1e-3 * _scale(e)) & (e.abs() > 1e-9)

@@ -1,4 +1,4 @@
-"""What a check says: the same words in the notebook, in the autograde feedback and in the class report."""
+"""The verdict of a check, in the same words in the notebook, in the autograde feedback and in the class report."""
 
 import re
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from typing import Any, Self
 from ..system.texts import escaped, short, with_code
 from ..system.translation import N_, _, ngettext, said
 
-MAX_MESSAGE = 1_600  # characters of a mistake's message; what an honest answer leads to has a few hundred
+MAX_MESSAGE = 1_600  # characters of a mistake's message; the message for an honest answer has a few hundred
 MAX_TEXT = 1_200  # of each text of a case
-MAX_NAME = 120  # of a slug, and of what a case is called
-MAX_BYTES = 10_000  # of all that a verdict says of what came back, in UTF-8: in JSON at most three times as many
+MAX_NAME = 120  # of a slug, and of a case's name
+MAX_BYTES = 10_000  # of everything that a verdict says of the results, in UTF-8; as JSON at most three times as many
 LEFT_OUT = N_("(not shown: what stands above is too long already)")
 
 GOOD, BAD, CALM = "var(--jp-success-color1,#1b7f3b)", "var(--jp-error-color1,#c62828)", "var(--jp-warn-color1,#b45f06)"
@@ -26,7 +26,7 @@ def box(color: str, body: str) -> str:
 class Mistake:
     """A mistake with a name. ``name`` is a slug such as ``no_scaling``; generic ones start with ``generic.``.
 
-    Both become printable and short where a Mistake is made: a student's texts come in here.
+    Both texts are made printable and short as soon as a Mistake is created: they may hold a student's text.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Mistake:
 
 @dataclass
 class CaseResult:
-    """One case (or property) of an exercise. Its texts become printable and short where it is made."""
+    """One case (or property) of an exercise. Its texts are made printable and short as soon as it is created."""
 
     name: str
     shows: str
@@ -56,11 +56,11 @@ class CaseResult:
         self.expected, self.got = short(self.expected, MAX_TEXT), short(self.got, MAX_TEXT)
 
     def size(self) -> int:
-        """How many bytes its texts have, but for those that the exercise gives it."""
+        """Bytes of its texts, without those that the exercise provides."""
         return sum(len(t.encode()) for t in (self.sentence, self.call, self.expected, self.got))
 
     def leave_out(self) -> None:
-        """Replaces its texts, but for those that the exercise gives it."""
+        """Replaces its texts, except those that the exercise provides."""
         self.sentence, self.call, self.expected, self.got = _(LEFT_OUT), "", "", ""
 
 
@@ -69,8 +69,9 @@ class Verdict:
     """The outcome of one exercise.
 
     passed: True when every case passed. score, max_score: points. mistakes: named mistakes, most telling first.
-    cases: every case tried, smallest first; none where the code could not be run at all; where all that they say would
-    be too much, the last ones say less. seconds: time that the learner's code took. extension: its points count extra.
+    cases: every case tried, smallest first; empty if the code could not be run at all; where their texts would be too
+    long together, the last cases say less. seconds: time that the learner's code took. extension: its points count
+    extra.
     """
 
     exercise: str
@@ -84,7 +85,7 @@ class Verdict:
 
     def __post_init__(self) -> None:
         left = MAX_BYTES - sum(len(m.message.encode()) for m in self.mistakes)
-        for case in self.cases:  # the smallest first: those are read
+        for case in self.cases:  # the smallest first: learners read those
             left -= case.size()
             if left < 0 and case.size():
                 case.leave_out()
@@ -107,18 +108,18 @@ class Verdict:
         return cls(**data)
 
     def _more(self, case):
-        """What a case's sentence says that neither the named mistakes nor the row ``got`` say already, or ""."""
+        """The part of a case's sentence that neither the named mistakes nor the row ``got`` say already, or ""."""
         sentence = case.sentence
         if not sentence or any(sentence.lower() in m.message.lower() for m in self.mistakes):
             return ""
-        if case.got and case.got[:80] in sentence:  # an error: its line is all that is new
+        if case.got and case.got[:80] in sentence:  # an error: only its line is new
             line = re.search(r"\(at: (.+)\)\s*$", sentence, re.S)
             at = _("In your line: {line}").format(line=line[1]) if line else ""
             return "" if any(line and line[1] in m.message for m in self.mistakes) else at
         return _capital(sentence)
 
     def _share(self):
-        if self.first_failure is None:  # all are right, and something else is not
+        if self.first_failure is None:  # all cases are right, but something else is wrong
             return _("the results are right")
         return _("{n} of {all} cases pass").format(n=sum(c.passed for c in self.cases), all=len(self.cases))
 
@@ -138,7 +139,7 @@ class Verdict:
         return (_("call"), case.call), (_("expected"), case.expected), (_("got"), case.got)
 
     def text(self) -> str:
-        """Plain text, as a terminal, a screen reader or a log shows it."""
+        """Plain text, for a terminal, a screen reader or a log."""
         if self.passed:
             tried = "\n".join(f"  ✓ {self._shows(c)}" for c in self.cases)
             passed = _("{exercise}: passed ({points})").format(exercise=self.exercise, points=self._worth())
@@ -157,7 +158,7 @@ class Verdict:
     def html(self, below: str = "") -> str:
         """The same as an HTML fragment; every value is escaped (no markup, no TeX), colors come from the theme.
 
-        below: more HTML, made by this package, that goes into the same box.
+        below: more HTML, made by this package, for the same box.
         """
         esc = escaped
         if self.passed:

@@ -1,4 +1,4 @@
-"""What to do about a result of another form: a type, a shape or a dtype that was not asked for."""
+"""Advice on a result of the wrong form: a type, a shape or a dtype that was not asked for."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from .verdict import Mistake
 
 
 def of_type(sentence: str, want: Any, got: Any) -> Mistake:
-    """A result of another type. sentence: what is wrong; want, got: the values, None where they are not known."""
+    """A result of the wrong type. sentence: what is wrong; want, got: the values, None if unknown."""
     return Mistake("generic.type", sentence + _type_hint(want, got))
 
 
@@ -57,7 +57,7 @@ def _number_hint(want: float, got: torch.Tensor) -> str:
 
 
 def of_dtype(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
-    """A tensor of another dtype; says so where its numbers are right."""
+    """A tensor of the wrong dtype; the message says so if its numbers are right."""
     asked, told = dtype_name(want), sentence
     if want.is_floating_point() and got.is_floating_point():
         coarse = min((want, got), key=lambda t: -torch.finfo(t.dtype).eps).dtype
@@ -83,7 +83,7 @@ def _but(sentence: str) -> str:
 
 
 def of_shape(sentence: str, want: torch.Tensor, got: torch.Tensor) -> Mistake:
-    """A tensor of another shape."""
+    """A tensor of the wrong shape."""
     theirs, right = tuple(got.shape), tuple(want.shape)
     if got.ndim == want.ndim and sorted(theirs) == sorted(right):
         return Mistake(
@@ -129,7 +129,7 @@ def _axes(got: torch.Tensor, want: torch.Tensor) -> str:
 
 
 def _ones(theirs: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """What to do where only axes of length 1 differ."""
+    """Advice where only axes of length 1 differ; elsewhere a hint at reshape and transpose."""
     if [n for n in theirs if n != 1] != [n for n in right if n != 1]:
         return _(" Look at the order of reshape and transpose.")
     return (

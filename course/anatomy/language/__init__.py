@@ -1,1 +1,1 @@
-"""The small language model of unit 12: its text (``corpus``), the trained one (``shipped``), and ``training`` live."""
+"""The small language model of unit 12: text (``corpus``), trained model (``shipped``), and live ``training``."""

@@ -1,8 +1,8 @@
-"""Jane Austen's six novels, in a part to train on and a part that is held out.
+"""Jane Austen's six novels, split into a training part and a held-out part.
 
-The novels stand one after the other, in the order of their first editions, and are cut at the first end of a paragraph
-after each 10,000 bytes. Every 20th block is held out: about a twentieth of each novel, which nothing may learn from,
-the tokenizer included. The text is ASCII, so a character is a byte.
+The novels are joined in the order of their first editions, and cut at the first end of a paragraph after each 10,000
+bytes. Every 20th block is held out: about a twentieth of each novel, from which nothing may learn, including the
+tokenizer. The text is ASCII, so a character is a byte.
 """
 
 import functools
@@ -11,7 +11,7 @@ import json
 from ..program.records import MissingRecording, assets_dir
 from ..system.installation import how_to_repair
 
-BLOCK, EVERY, FIRST = 10_000, 20, 10  # of 20 blocks, numbers 10, 30, 50, … are held out
+BLOCK, EVERY, FIRST = 10_000, 20, 10  # blocks number 10, 30, 50, … are held out
 
 
 @functools.cache
@@ -23,15 +23,15 @@ def _novels(folder):
 
 
 def novels() -> dict[str, str]:
-    """Title → text: a paragraph is a line, a blank line stands between two, chapters have no headings.
+    """Title → text: a paragraph is one line, paragraphs are separated by a blank line, chapters have no headings.
 
-    Raises MissingRecording where the files are not there.
+    Raises MissingRecording if the files are missing.
     """
     return dict(_novels(assets_dir() / "text" / "austen"))
 
 
 def blocks(text: str, size: int = BLOCK) -> list[str]:
-    """``text`` cut at the first end of a paragraph after each ``size`` characters; joined, they are the text again."""
+    """Cuts ``text`` at the first end of a paragraph after each ``size`` characters; joined, the blocks are the text."""
     found, start = [], 0
     while start < len(text):
         end = text.find("\n\n", start + size)
@@ -47,7 +47,7 @@ def _part(held_out):
 
 
 def training_text() -> str:
-    """All blocks but those held out, about 3.8 MB."""
+    """All blocks that are not held out, about 3.8 MB."""
     return _part(held_out=False)
 
 

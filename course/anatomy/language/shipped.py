@@ -1,7 +1,7 @@
 """The trained model that comes with the course: ``assets/models/austen``, 1.3 million parameters.
 
-The folder is a checkpoint as ``transformers`` reads it. Its ``manifest.json`` says how it was trained and what it
-reached, and has for each weight the name that it has in a learner's ``Decoder``.
+The folder is a checkpoint in the format of ``transformers``. Its ``manifest.json`` says how it was trained and which
+loss it reached, and maps each weight's name to its name in a learner's ``Decoder``.
 """
 
 import json
@@ -21,7 +21,7 @@ FILES = ("config.json", "manifest.json", "model.safetensors", "tokenizer.json")
 
 
 def folder() -> Path:
-    """Where the checkpoint lies. Raises MissingRecording, in one sentence, where one of its files is missing."""
+    """Folder of the checkpoint. Raises MissingRecording, with one sentence, if one of its files is missing."""
     found = assets_dir() / "models" / NAME
     missing = [name for name in FILES if not (found / name).is_file()]
     if missing:
@@ -38,7 +38,7 @@ def manifest() -> dict[str, Any]:
 def checkpoint() -> tuple[Config, dict[str, Tensor]]:
     """(configuration, name in a ``Decoder`` → tensor in float32), ready for a strict load. Raises MissingRecording.
 
-    The file holds float16, which loses three digits that nobody reads; computing in it would be slower on a CPU.
+    The file holds float16, which drops three digits that do not matter; computing in it would be slower on a CPU.
     """
     from ..models.pretrained import open_checkpoint
 

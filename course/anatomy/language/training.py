@@ -1,6 +1,7 @@
-"""Training a small language model live, and measuring it: on any model that maps ids to logits.
+"""Trains a small language model live and measures it; works with any model that maps ids to logits.
 
-A model is called as ``model(ids)``, ids (B, T) int64, and gives logits (B, T, vocab), alone or as the first of a tuple.
+A model is called as ``model(ids)``, ids (B, T) int64, and returns logits (B, T, vocab), alone or as the first entry of
+a tuple.
 """
 
 import math
@@ -14,13 +15,13 @@ from ..program.torch_settings import one_thread
 
 
 def logits_of(model: nn.Module, ids: Tensor) -> Tensor:
-    """Logits (B, T, vocab) of a model that returns them alone, or with caches behind them."""
+    """Logits (B, T, vocab) of a model that returns them alone, or followed by caches."""
     out = model(ids)
     return out[0] if isinstance(out, tuple) else out
 
 
 def batch(ids: Tensor, rows: int, context: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Stretches of a text, drawn at random, and the same one token later: what to predict.
+    """Random chunks of a text, and the same chunks shifted by one token as targets.
 
     Args: ids (N,) int64, N > context. Returns: two tensors (rows, context).
     """
@@ -30,7 +31,7 @@ def batch(ids: Tensor, rows: int, context: int, generator: torch.Generator) -> t
 
 
 def optimizer(model: nn.Module, rate: float = 4e-3) -> torch.optim.Optimizer:
-    """AdamW; matrices decay, gains of norms do not."""
+    """AdamW with weight decay for matrices, but not for vectors such as the norms' gains."""
     matrices = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
     vectors = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
@@ -38,12 +39,12 @@ def optimizer(model: nn.Module, rate: float = 4e-3) -> torch.optim.Optimizer:
 
 
 def learning_rate(step: int, steps: int, peak: float, warmup: int) -> float:
-    """Rate at a step (from 0): up in a straight line for ``warmup`` steps, then down to 0 at step ``steps``."""
+    """Rate at a step (from 0): linear warm-up for ``warmup`` steps, then linear decay to 0 at step ``steps``."""
     return peak * min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
 
 
 def update(model: nn.Module, adam: torch.optim.Optimizer, x: Tensor, y: Tensor, rate: float) -> float:
-    """One step, the gradient clipped to length 1. Args: x, y (B, T). Returns: the loss before it, nats per token."""
+    """One step, gradient clipped to norm 1. Args: x, y (B, T). Returns: the loss before the step, nats per token."""
     for group in adam.param_groups:
         group["lr"] = rate
     loss = F.cross_entropy(logits_of(model, x).flatten(0, 1), y.flatten())
@@ -65,10 +66,14 @@ def train(
     rate: float = 4e-3,
     report: Callable[[int, float], None] | None = None,
 ) -> list[float]:
-    """Trains ``model`` in place on a text for a fixed number of steps: a seed gives the same run every time.
+    """Trains ``model`` in place on a text for a fixed number of steps; the same seed gives the same run.
 
-    Args: ids (N,) int64; rows and context, tokens per step; rate, the highest learning rate; report, called with the
-    number of steps done and the loss after each tenth of them.
+    Args:
+        ids: (N,) int64.
+        rows, context: a step reads rows · context tokens.
+        rate: the highest learning rate.
+        report: called with the number of steps done and the loss, after each tenth of the steps.
+
     Returns: the loss of each step, nats per token.
     """
     generator = torch.Generator().manual_seed(seed)
@@ -86,12 +91,12 @@ def train(
 @one_thread
 @torch.no_grad()
 def bits_per_byte(model: nn.Module, ids: Tensor, n_bytes: int, context: int = 128, rows: int = 16) -> float:
-    """What the model pays for a text: its loss in bits, per byte instead of per token.
+    """The model's loss on a text, in bits per byte instead of per token.
 
-    So models with other tokens, or with characters, can be compared. The text is read in stretches of ``context``
-    tokens, and the model sees nothing before the stretch it reads. The first token is given, all others are predicted.
+    This makes models with different tokens, or with characters, comparable. The text is read in chunks of ``context``
+    tokens, and the model sees nothing before the current chunk. The first token is given, all others are predicted.
 
-    Args: ids (N,) int64; n_bytes, bytes of ids[1:]; rows, stretches at a time.
+    Args: ids (N,) int64; n_bytes, bytes of ids[1:]; rows, chunks per forward pass.
     """
     whole = (len(ids) - 1) // context
     x, y = (part[: whole * context].unflatten(0, (whole, context)) for part in (ids[:-1], ids[1:]))

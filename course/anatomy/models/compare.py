@@ -1,4 +1,4 @@
-"""The learner's models beside those of Hugging Face: same random weights, strict load, logits, generated tokens."""
+"""Compares the learner's models with Hugging Face's: same random weights, strict load, logits, generated tokens."""
 
 import html
 from collections.abc import Callable, Iterable
@@ -20,8 +20,8 @@ __all__ = ["TINY", "Comparison", "NoTransformers", "Table", "compare", "compare_
 
 @dataclass(frozen=True)
 class Comparison:
-    """One family: largest difference of the outputs and their largest value, generated tokens equal or not (None:
-    nothing is generated), parameters of both models; source: where Hugging Face's side comes from, in a sentence."""
+    """One family: the outputs' largest difference and largest value, whether the generated tokens are equal (None if
+    nothing is generated), parameters of both models; source: a sentence on the origin of Hugging Face's side."""
 
     family: str
     difference: float
@@ -32,19 +32,19 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether the outputs agree within float32's rounding, and tokens and parameters do."""
+        """True if the outputs agree within float32 rounding, and tokens and parameter counts are equal."""
         return self.difference <= 2e-5 * self.scale and self.same_tokens is not False and len({*self.parameters}) == 1
 
 
 @torch.no_grad()
 def compare(family: str, build: Build, rename: Rename, cut: Cut | None = None, seed: int = SEED) -> Comparison:
-    """The learner's model and Hugging Face's with the same weights, on the same text, the last words of one padded.
+    """Compares the learner's model and Hugging Face's with the same weights, on two texts, one of them padded.
 
     Args:
         family: a key of ``TINY``. build: configuration → the learner's model. rename, cut: as for load_pretrained;
         cut is needed for gpt2.
 
-    Raises: NoTransformers; RuntimeError where a name or a shape does not fit (strict load).
+    Raises: NoTransformers; RuntimeError if a name or a shape does not fit (strict load).
     """
     theirs = their_tiny(family, seed)
     mine = build(configuration(theirs.facts))
@@ -65,7 +65,7 @@ def _comparison(title: str, ours: Answers, mine: nn.Module, theirs: Theirs) -> C
 
 
 def _decoder(mine: Any, ids: Tensor) -> Answers:
-    """Plain, left-padded, and greedy generation with a cache."""
+    """Outputs without padding and with left padding, and tokens generated greedily with a cache."""
     real = left_padded(ids)
     tokens, past, new = ids, None, ids
     for _ in range(STEPS):
@@ -96,7 +96,7 @@ OURS: dict[str, Callable[[Any, Tensor], Answers]] = {"bert": _encoder, "albert":
 
 
 class Table:
-    """Comparisons for people: text, and HTML in a notebook."""
+    """Comparisons as a readable table: text, and HTML in a notebook."""
 
     def __init__(self, rows: Iterable[Comparison | tuple[str, str]]) -> None:
         self.rows = list(rows)
@@ -137,10 +137,12 @@ def _verdict(r: Comparison) -> str:
 @one_thread
 @torch.no_grad()
 def compare_checkpoint(mine: Any, folder: Path, ids: Tensor) -> Table:
-    """The learner's decoder beside Hugging Face's, which gets its weights from a checkpoint's files: one row.
+    """Compares the learner's decoder with Hugging Face's, which gets its weights from a checkpoint's files: one row.
 
-    Args: mine, with the same weights loaded; folder, that of the checkpoint; ids (2, T) int64, T > 4: the second row is
-    also read as if its first four tokens were padding.
+    Args:
+        mine: the learner's decoder, with the same weights loaded.
+        folder: the checkpoint's folder.
+        ids: (2, T) int64, T > 4; the second row is also read as if its first four tokens were padding.
     """
     try:
         theirs = of_checkpoint(folder, ids)
@@ -154,14 +156,14 @@ def compare_checkpoint(mine: Any, folder: Path, ids: Tensor) -> Table:
 def compare_all(
     build: Build, rename: Rename, cut: Cut | None = None, families: Iterable[str] = TINY, seed: int = SEED
 ) -> Table:
-    """A row for each family: the comparison, or in words why there is none. One that fails stops no other."""
+    """A row for each family: the comparison, or the reason why it is missing. A failure does not stop the others."""
     rows: list[Comparison | tuple[str, str]] = []
     for family in families:
         try:
             rows.append(compare(family, build, rename, cut if family == "gpt2" else None, seed))
         except NoTransformers as error:
             return Table([*rows, ("all", str(error))])
-        except Exception as error:  # of the learner's model: each has ways of its own to fail
+        except Exception as error:  # the learner's model can fail in any way
             says = str(error).strip().split("\n")[0] or "no message"
             rows.append((FAMILIES[family].title, f"{type(error).__name__}: {says}"))
     return Table(rows)

@@ -1,6 +1,6 @@
-"""A model's configuration: a plain dict, as a checkpoint's ``config.json`` is one.
+"""A model's configuration: a plain dict, like a checkpoint's ``config.json``.
 
-``config(...)`` fills in what is not given. Exercises of unit 11, the atlas and checkpoints all use these keys.
+``config(...)`` fills in missing entries. Exercises of unit 11, the atlas and checkpoints all use these keys.
 """
 
 from typing import Any
@@ -38,43 +38,43 @@ DEFAULTS: Config = {
     "placement": "pre",
     "embedding_norm": False,  # a norm right after the embeddings, as in BERT
     "position": "rope",
-    "base": 10000.0,  # of RoPE's frequencies
-    "rotary_dim": None,  # numbers of each head that turn; head_dim
-    "max_positions": 2048,  # rows of a table of learned positions; else the context that it was trained for
+    "base": 10000.0,  # base of RoPE's frequencies
+    "rotary_dim": None,  # how many numbers of each head are rotated; head_dim
+    "max_positions": 2048,  # rows of a table of learned positions; else the context length in training
     "n_segments": 0,
     "d_embedding": None,  # d_model; ALBERT's tables are narrower
     "activation": "silu",
     "gated": True,
     "attention": "grouped",
-    "attention_bias": False,  # of the projections to queries, keys and values
+    "attention_bias": False,  # biases of the projections to queries, keys and values
     "out_bias": False,
     "ffn_bias": False,
     "qk_norm": None,
     "query_scale": None,  # scores are divided by its root; head_dim. T5: 1
     "score_cap": None,
     "logit_cap": None,
-    "window": None,  # keys that a token sees, itself included
-    "window_every": 1,  # 2: every second layer, the first included; the others see all
+    "window": None,  # keys that a token sees, including itself
+    "window_every": 1,  # 2: every second layer, from the first on; the others see all
     "n_experts": 0,
     "n_active": 0,
-    "q_rank": 0,  # latent attention: 0 where queries are projected directly
+    "q_rank": 0,  # latent attention: 0 if queries are projected directly
     "kv_rank": 0,
     "rope_dim": 0,
     "v_dim": 0,
     "scaled_embedding": False,  # times √d_model, as in Gemma
-    "tied": True,  # the head is the embedding's table
+    "tied": True,  # the head uses the embedding's table
     "shared_layers": False,  # one layer runs n_layers times, as in ALBERT
 }
 
 
 class WrongConfiguration(ValueError):
-    """A key that does not exist, or a value that it cannot have. The message says which there are."""
+    """An unknown key, or an invalid value; the message lists the valid ones."""
 
 
 def config(**changes: Any) -> Config:
-    """A complete configuration: the defaults (a small LLaMA) with ``changes``.
+    """Returns a complete configuration: the defaults (a small LLaMA) with ``changes``.
 
-    Raises: WrongConfiguration for an unknown key or word, and where heads do not divide as they must.
+    Raises: WrongConfiguration for an unknown key or word, and for numbers of heads that do not divide evenly.
     """
     for key in changes:
         if key not in DEFAULTS:
@@ -99,5 +99,5 @@ def config(**changes: Any) -> Config:
 
 
 def has_window(c: Config, layer: int) -> bool:
-    """Whether layer number ``layer``, counted from 0, sees ``window`` keys only."""
+    """True if layer number ``layer``, counted from 0, sees only ``window`` keys."""
     return c["window"] is not None and layer % c["window_every"] == 0

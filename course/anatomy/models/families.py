@@ -1,8 +1,8 @@
-"""What released checkpoints call things, in the course's words: configurations and names of weights.
+"""Translates released checkpoints into the course's terms: configurations and names of weights.
 
-For each ``model_type`` of a ``config.json``: the course's configuration, the rules that rename its weights, and what
-has to be done to the weights before (a matrix that holds two, a copy that stands twice). Only tables and cutting:
-who builds the model and who renames is the learner.
+For each ``model_type`` of a ``config.json``: the course's configuration, the rules that rename its weights, and the
+preparation that the weights need first (splitting fused matrices, dropping copies). There are only tables and splitting
+here: the learner builds the model and renames.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,15 +17,16 @@ Theirs = Mapping[str, Any]  # a config.json
 
 
 class UnknownFamily(ValueError):
-    """A model_type, or an option of it, that the course has no parts for."""
+    """The course has no parts for this model_type, or for one of its options."""
 
 
 @dataclass(frozen=True)
 class Family:
     """One kind of checkpoint.
 
-    title: for people. configuration: config.json → the course's. rules: (pattern, replacement), the first pattern that
-    matches a whole name gives its new name. cut: parts fused matrices and drops copies; the state is not changed.
+    title: name to display. configuration: config.json → the course's. rules: (pattern, replacement); the first pattern
+    that matches a whole name gives its new name. cut: splits fused matrices and drops copies; does not change its
+    argument.
     """
 
     title: str
@@ -35,7 +36,7 @@ class Family:
 
 
 def _base(theirs: Theirs) -> float:
-    """RoPE's base. Raises UnknownFamily where its frequencies are scaled too."""
+    """RoPE's base. Raises UnknownFamily if its frequencies are scaled too."""
     rope = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
     kind = rope.get("rope_type", rope.get("type", "default"))
     if kind not in ("default", None):
@@ -44,7 +45,7 @@ def _base(theirs: Theirs) -> float:
 
 
 def _decoder(theirs: Theirs, **changes: Any) -> Config:
-    """What LLaMA and its relatives have in common."""
+    """Configuration that LLaMA and its relatives share."""
     H = theirs["num_attention_heads"]
     sizes = {
         "vocab": theirs["vocab_size"],
@@ -240,7 +241,7 @@ with ``attn.q_proj``, ``attn.k_proj``, ``attn.v_proj``.
 
 
 def family(theirs: Theirs) -> Family:
-    """The family of a config.json. Raises: UnknownFamily; the message says which there are."""
+    """The family of a config.json. Raises: UnknownFamily; the message lists the known ones."""
     kind = theirs.get("model_type")
     if kind not in FAMILIES:
         raise UnknownFamily(f"the course has no names for model_type {kind!r}; it has {', '.join(FAMILIES)}")
@@ -253,7 +254,7 @@ def configuration(theirs: Theirs) -> Config:
 
 
 def weights(state: State, theirs: Theirs) -> tuple[State, Rules]:
-    """The state, cut where matrices are fused and without copies, and the rules that rename it.
+    """Returns the state, with fused matrices split and copies dropped, and the rules that rename it.
 
     A head that is tied to the embedding is a copy too. Raises: UnknownFamily.
     """

@@ -1,8 +1,8 @@
-"""Hugging Face's models for the comparison: live where ``transformers`` is installed, else as it answered once.
+"""Hugging Face's models for the comparison: live if ``transformers`` is installed, else from recorded answers.
 
-The library is no part of a learner's environment. So what it gives for one set of tiny random models, and for the
-course's checkpoint on the first page of its held-out text, lies in ``assets/models/hugging_face``, with its version;
-``autograder/recording/hugging_face.py`` writes it.
+The library is not part of a learner's environment. So its answers for one set of tiny random models, and for the
+course's checkpoint on the first page of its held-out text, are stored in ``assets/models/hugging_face``, with its
+version; ``autograder/recording/hugging_face.py`` writes them.
 """
 
 import copy
@@ -26,12 +26,12 @@ from .names import State
 from .pretrained import open_checkpoint
 
 VOCAB, LENGTH, STEPS = 61, 11, 9
-SEED = 0  # of the weights that are recorded
-GRID = 32  # weights are drawn to 1/32, so that a byte holds each
-EVERY = 7  # of a checkpoint's outputs one row in seven is recorded: they are 20 times as wide as those of tiny models
+SEED = 0  # seed of the recorded weights
+GRID = 32  # weights are drawn in steps of 1/32, so that each fits into a byte
+EVERY = 7  # one in seven rows of a checkpoint's outputs is recorded: they are 20 times as wide as tiny models'
 FILES = ("tiny.safetensors", "checkpoint.safetensors", "manifest.json")
 _COMMON = {"vocab_size": VOCAB, "num_hidden_layers": 3, "max_position_embeddings": 64, "pad_token_id": 0}
-# Special words of the real vocabularies lie outside tiny ones.
+# Special tokens of the real vocabularies are outside the tiny ones.
 _NO_WORDS = {"bos_token_id": None, "eos_token_id": None}
 _LLAMA = _COMMON | {
     "hidden_size": 48,
@@ -41,7 +41,7 @@ _LLAMA = _COMMON | {
     "tie_word_embeddings": False,
 }
 _BERT = _COMMON | {"hidden_size": 48, "num_attention_heads": 4, "intermediate_size": 40}
-# Sizes at which a mistake shows: KV heads shared, head dims of their own, windows shorter than the text.
+# Sizes that reveal mistakes: shared KV heads, head_dim not d_model / n_heads, windows shorter than the text.
 TINY: dict[str, dict[str, Any]] = {
     "llama": _LLAMA,
     "mistral": _LLAMA | {"sliding_window": 4, "head_dim": 10},
@@ -88,15 +88,15 @@ _CLASSES |= {"gpt2": "GPT2LMHeadModel"}
 
 
 class NoTransformers(Exception):
-    """Hugging Face's library isn't installed, and what is asked of it was not recorded; the message says both."""
+    """Hugging Face's library isn't installed, and the requested answer was not recorded; the message says both."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model gives for the texts of a comparison.
+    """A model's answers for the texts of a comparison.
 
-    outputs: one tensor or more, without padding. tokens: the ids of a text with what the model adds, the likeliest
-    each time; None for a model that generates none.
+    outputs: one or more tensors, without padding. tokens: the ids of a text followed by the model's greedy
+    continuation; None for a model that does not generate.
     """
 
     outputs: list[Tensor]
@@ -105,8 +105,8 @@ class Answers:
 
 @dataclass(frozen=True)
 class Theirs:
-    """Hugging Face's model of one comparison. facts: its configuration; state: its weights, by its own names;
-    source: where the answers come from, for people; every: one in so many rows of its outputs is known."""
+    """Hugging Face's model in one comparison. facts: its configuration; state: its weights, under its own names;
+    source: a sentence on the origin of the answers; every: one in ``every`` rows of its outputs is known."""
 
     facts: dict[str, Any]
     state: State
@@ -117,9 +117,9 @@ class Theirs:
 
 
 def tiny(family: str, seed: int = SEED) -> Theirs:
-    """A tiny model with random weights, and its answers for ``texts(seed)``.
+    """Returns a tiny model with random weights, and its answers for ``texts(seed)``.
 
-    Raises: NoTransformers; KeyError where the course compares no such family; MissingRecording.
+    Raises: NoTransformers; KeyError for a family that the course does not compare; MissingRecording.
     """
     settings = TINY[family]
     if library := transformers():
@@ -134,7 +134,7 @@ def tiny(family: str, seed: int = SEED) -> Theirs:
 
 
 def of_checkpoint(folder: Path, ids: Tensor) -> Theirs:
-    """Their model with a checkpoint's weights, and its answers for ids (2, T) int64 as a decoder gives them.
+    """Returns their model with a checkpoint's weights, and its answers as a decoder for ids (2, T) int64.
 
     Raises: NoTransformers; NoCheckpoint; MissingRecording.
     """
@@ -142,7 +142,7 @@ def of_checkpoint(folder: Path, ids: Tensor) -> Theirs:
     if library := transformers():
         made = library.AutoConfig.for_model(**opened.theirs, attn_implementation="eager")
         model = library.AutoModelForCausalLM.from_config(made).float().eval()
-        # Not strict, because a tied head has no weights in the file. Whatever else were missing shows in the logits.
+        # Not strict, because a tied head has no weights in the file. Any other missing weight shows in the logits.
         model.load_state_dict(opened.state(), strict=False)
         return _live(library, model, _decoder(model, ids))
     known = manifest()["checkpoint"]
@@ -155,7 +155,7 @@ def of_checkpoint(folder: Path, ids: Tensor) -> Theirs:
 
 
 def transformers() -> Any:
-    """The library, or None where it isn't installed."""
+    """The library, or None if it isn't installed."""
     try:
         return import_module("transformers")
     except ImportError:
@@ -163,14 +163,14 @@ def transformers() -> Any:
 
 
 def texts(seed: int) -> Tensor:
-    """(2, LENGTH) int64: what tiny models read."""
+    """Input of the tiny models, (2, LENGTH) int64."""
     return torch.randint(1, VOCAB, (2, LENGTH), generator=torch.Generator().manual_seed(seed + 1))
 
 
 def their_model(family: str, seed: int = SEED, **changes: Any) -> Any:
-    """A tiny model of Hugging Face with random weights, in float32.
+    """Builds a tiny Hugging Face model with random weights, in float32.
 
-    Raises: NoTransformers; KeyError where the course compares no such family.
+    Raises: NoTransformers; KeyError for a family that the course does not compare.
     """
     library = transformers()
     if library is None:
@@ -190,8 +190,8 @@ def their_model(family: str, seed: int = SEED, **changes: Any) -> Any:
 
 
 def drawn_weights(codes: Tensor) -> Tensor:
-    """Weights from codes −127 … 127. Fresh models have norms of 1 and biases of 0, where a forgotten one does not show:
-    here these are 1 and a number."""
+    """Weights from codes −127 … 127. Fresh models have norms of 1 and biases of 0, so a forgotten one does not show:
+    here all vectors are 1 plus a random number."""
     return codes.float() / GRID * 0.3 + (1.0 if codes.dim() == 1 else 0.0)
 
 
@@ -202,17 +202,17 @@ def coded(weights: Tensor) -> Tensor:
 
 @cache
 def manifest() -> dict[str, Any]:
-    """What is recorded, and how it was made. Raises MissingRecording, in one sentence."""
+    """The recordings' contents, and how they were made. Raises MissingRecording with a one-sentence message."""
     return json.loads(_file(FILES[2]).read_text(encoding="utf-8"))
 
 
 def digest_of(folder: Path) -> str:
-    """SHA-256 of a checkpoint's weights, in one file."""
+    """SHA-256 of a checkpoint's weights file."""
     return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
 
 
 def folder() -> Path:
-    """Where the recordings lie."""
+    """Folder of the recordings."""
     return assets_dir() / "models" / "hugging_face"
 
 

@@ -1,4 +1,4 @@
-"""Tables that rename the weights of released checkpoints, and the cutting that some of them need first.
+"""Tables that rename the weights of released checkpoints, and the splitting that some of them need first.
 
 A rule is (pattern, replacement): the first pattern that matches a whole name gives its new name.
 """
@@ -36,12 +36,12 @@ BOTH = _norms(
 
 
 def without(*patterns: str) -> Callable[[State], State]:
-    """Leaves out what is a copy of something else, or a mask."""
+    """Returns a function that drops the weights that match a pattern: copies of other weights, and masks."""
     return lambda state: {n: t for n, t in state.items() if not any(re.fullmatch(p, n) for p in patterns)}
 
 
 def cut_glm(state: State) -> State:
-    """gate_up_proj holds both matrices, the gate first."""
+    """Splits gate_up_proj, which holds both matrices, the gate first."""
     parted: State = {}
     for name, tensor in state.items():
         if name.endswith("gate_up_proj.weight"):
@@ -53,7 +53,7 @@ def cut_glm(state: State) -> State:
 
 
 def cut_mixtral(state: State) -> State:
-    """Experts lie stacked in memory, gate and up fused; in files each has matrices w1 (gate), w2 (down), w3 (up)."""
+    """Splits experts, stacked in memory with gate and up fused, into the files' w1 (gate), w2 (down) and w3 (up)."""
     parted: State = {}
     for name, tensor in state.items():
         stem, stacked, last = name.rpartition(".mlp.experts.")
@@ -108,7 +108,7 @@ def _each(pattern: str, replacement: str) -> list[tuple[str, str]]:
 
 
 def _bert_rules(model: str, layer: str, block: str, parts: Mapping[str, str]) -> Rules:
-    """model: what stands before all names, optional; layer: pattern of a layer; parts: its modules → ours."""
+    """model: optional prefix of all names; layer: pattern of a layer; parts: its modules → ours."""
     tables = {"word": "tokens", "position": "positions", "token_type": "segments"}
     start = rf"(?:{model}\.)?"
     return [

@@ -1,8 +1,8 @@
-"""Real checkpoints in the learner's own models: ``load_pretrained("gpt2", build, rename)``.
+"""Loads real checkpoints into the learner's own models: ``load_pretrained("gpt2", build, rename)``.
 
-A checkpoint is a folder with ``config.json`` and weights as safetensors, in one file or in shards with an index
-(the format of Hugging Face). A name instead of a folder is looked up in the local cache, and fetched where there is
-a network. Weights as pickle (``pytorch_model.bin``) are not read: unpickling can run code.
+A checkpoint is a folder with ``config.json`` and weights as safetensors, in one file or in shards with an index (the
+format of Hugging Face). A name instead of a folder is looked up in the local cache, or else downloaded. Weights as
+pickle (``pytorch_model.bin``) are not read: unpickling can run code.
 """
 
 import json
@@ -21,7 +21,7 @@ from .config import Config
 from .families import configuration, weights
 from .names import Rules, State
 
-Build = Callable[[Config], nn.Module]  # the learner's: a model of a configuration
+Build = Callable[[Config], nn.Module]  # the learner's: configuration → model
 Rename = Callable[[State, Rules], State]  # the learner's: assembly.names
 Cut = Callable[[State], State]  # the learner's: assembly.fused
 
@@ -30,21 +30,21 @@ _SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
 class NoCheckpoint(Exception):
-    """There is no checkpoint of this name, or it can't be read; the message says why and what to do."""
+    """The checkpoint is missing or can't be read; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder with a checkpoint. theirs: its config.json; configuration: the same in the course's words."""
+    """A folder with a checkpoint. theirs: its config.json; configuration: the same in the course's terms."""
 
     folder: Path
     theirs: dict[str, Any]
     configuration: Config
 
     def state(self, dtype: torch.dtype | None = torch.float32) -> State:
-        """All weights by their names in the files, read shard by shard; floating ones in ``dtype``, None: as stored.
+        """All weights by their names in the files, read shard by shard; floats are cast to ``dtype`` unless it is None.
 
-        Raises: NoCheckpoint where a file is missing or damaged.
+        Raises: NoCheckpoint if a file is missing or damaged.
         """
         state: State = {}
         for path in self._files():
@@ -73,7 +73,7 @@ class Checkpoint:
         if not index.is_file():
             return [self.folder / _SINGLE]
         shards = sorted(set(_json(index).get("weight_map", {}).values()))
-        # An index names files beside it: nothing else of this machine is opened.
+        # An index may only name files in its own folder: no other file of this machine is opened.
         strange = [s for s in shards if not isinstance(s, str) or Path(s).name != s or s.startswith(".")]
         if strange or not shards:
             raise NoCheckpoint(f"{index} is damaged: it names {strange[0]!r}." if strange else f"{index} is empty.")
@@ -81,10 +81,10 @@ class Checkpoint:
 
 
 def open_checkpoint(where: str | Path) -> Checkpoint:
-    """The checkpoint in a folder, or of a name such as ``"gpt2"``.
+    """Opens the checkpoint in a folder, or with a name such as ``"gpt2"``.
 
-    Raises: NoCheckpoint where there is none (one sentence, also without a network); UnknownFamily where the course
-    has no parts for it.
+    Raises: NoCheckpoint if it is missing (with one sentence, also without a network); UnknownFamily if the course has
+    no parts for it.
     """
     folder = Path(where).expanduser()
     if not folder.is_dir():
@@ -103,15 +103,15 @@ def open_checkpoint(where: str | Path) -> Checkpoint:
 
 
 def load_pretrained(where: str | Path, build: Build, rename: Rename, cut: Cut | None = None) -> nn.Module:
-    """A model of the learner's parts with a checkpoint's weights, in float32, ready for use (``eval``).
+    """Builds a model from the learner's parts with a checkpoint's weights, in float32, ready for use (``eval``).
 
     Args:
         where: folder, or name of a published checkpoint.
         build: configuration → model, e.g. ``Decoder``.
         rename: ``rename(state, rules)`` of exercise assembly.names.
-        cut: what is done to the state before, e.g. GPT-2's fused and transposed matrices (assembly.fused).
+        cut: prepares the state, e.g. GPT-2's fused and transposed matrices (assembly.fused).
 
-    Raises: NoCheckpoint, UnknownFamily; RuntimeError where a name or a shape does not fit (strict load).
+    Raises: NoCheckpoint, UnknownFamily; RuntimeError if a name or a shape does not fit (strict load).
     """
     checkpoint = open_checkpoint(where)
     model = build(checkpoint.configuration)
@@ -120,7 +120,7 @@ def load_pretrained(where: str | Path, build: Build, rename: Rename, cut: Cut | 
 
 
 def renamed(state: State, theirs: dict[str, Any], rename: Rename, cut: Cut | None = None) -> State:
-    """A checkpoint's state under the course's names. Raises: what ``rename`` raises for a name without a rule."""
+    """A checkpoint's state under the course's names. Raises: the error of ``rename`` for a name without a rule."""
     state, rules = weights(cut(state) if cut else state, theirs)
     return rename(state, rules)
 
@@ -142,13 +142,13 @@ def _fetched(name: str) -> Path:
 
     try:
         return Path(snapshot_download(name, allow_patterns=_WANTED, local_files_only=True))
-    except Exception:  # not there, or only a part of it
+    except Exception:  # missing or incomplete
         pass
     try:
         return Path(snapshot_download(name, allow_patterns=_WANTED))
     except LocalEntryNotFoundError:
         why = "there is no network here"
-    except Exception as error:  # as many kinds as there are ways for a download to fail
+    except Exception as error:  # a download can fail in many ways
         why = str(error).strip().split("\n")[0] or type(error).__name__
     raise NoCheckpoint(
         f"{name} can't be fetched ({why}). Give the folder of a copy: load_pretrained('path/to/{name}', …)."

@@ -1,1 +1,1 @@
-"""What a notebook's cells call: checks, cases, predictions, quizzes, plots."""
+"""Functions for the cells of notebooks: checks, cases, predictions, quizzes, plots."""

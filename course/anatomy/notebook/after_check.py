@@ -1,4 +1,4 @@
-"""What a learner is shown around a verdict: why nothing was checked, a hint to open, what comes next."""
+"""Texts around a verdict: why nothing was checked, a hint to open, what comes next."""
 
 import html
 import re
@@ -43,7 +43,7 @@ def inline(markdown: str) -> str:
 
 
 def bare(markdown: str) -> str:
-    """The same sentence for a terminal."""
+    """The same sentence as plain text, for a terminal."""
     text = re.sub(r"\[([^\]]+)\]\((https?://[^)\s]+)\)", r"\1 (\2)", markdown)
     return "".join(
         part[1:-1] if part[0] in "`$" else part.replace("*", "")
@@ -58,17 +58,17 @@ class Shown:
         self.html, self.text = [], []
 
     def add(self, markup: str, text: str) -> None:
-        """One more line in both forms."""
+        """Adds one line in both forms."""
         self.html.append(markup)
         self.text.append(text)
 
     def both(self) -> tuple[str, str]:
-        """(HTML, text), empty strings where there is nothing to show."""
+        """(HTML, text); empty strings if there is nothing to show."""
         return "".join(self.html), "\n".join(self.text)
 
 
 def after(verdict: Verdict, entry: Entry) -> tuple[str, str]:
-    """What stands below a verdict: (HTML, text). entry: the exercise's record of tries."""
+    """The lines below a verdict: (HTML, text). entry: the exercise's record of tries."""
     shown = Shown()
     try:
         unit, exercise = units.exercise(verdict.exercise)
@@ -77,7 +77,7 @@ def after(verdict: Verdict, entry: Entry) -> tuple[str, str]:
         else:
             _offer_hint(shown, unit, exercise, entry)
     except (KeyError, TypeError, ValueError, MissingRecording):
-        pass  # a damaged file of texts costs these lines, and not the verdict
+        pass  # a damaged file of texts costs these lines, not the verdict
     return shown.both()
 
 
@@ -112,7 +112,7 @@ def _passed(shown, unit, exercise):
 
 
 def _next(shown, view, coming, first):
-    """What to go on with. first: what to say before it."""
+    """Adds the line on what comes next. first: the text before it."""
     there, elsewhere = coming["exercise"], coming["unit"] != view.name
     title, minutes = said(there["id"], there["title"]), there["minutes"]
     label, words = _("Next"), _("{exercise}, about {minutes} min").format(exercise=title, minutes=minutes)
@@ -130,7 +130,7 @@ def _next(shown, view, coming, first):
 
 
 def _offer_extensions(shown, view, coming):
-    """The unit's extensions that are open, in one line beside what comes next; nobody has to do them."""
+    """Lists the unit's open extensions, in one line beside what comes next; they are optional."""
     links, words = [], []
     for e, entry in view.extensions:
         if not passed(entry) and e["id"] != coming["exercise"]["id"]:
@@ -158,7 +158,7 @@ def _offer_hint(shown, unit, exercise, entry):
 
 
 def not_checked(stale: Stale) -> tuple[str, str]:
-    """(HTML, text) for a verdict that would be about code which is not on the screen."""
+    """(HTML, text) instead of a verdict, which would be about code that is not on the screen."""
     name, run, shown = stale.name, stale.run, Shown()
     first, rest = {
         "edited": (_("Not checked: the cell of {name} was changed after it was run."), _(RUN_AGAIN)),
@@ -185,7 +185,7 @@ def not_checked(stale: Stale) -> tuple[str, str]:
 
 
 def helpers_gone(names: Sequence[str]) -> tuple[str, str]:
-    """(HTML, text) of a warning: functions that the answer uses and that no cell defines any more; "" for none."""
+    """(HTML, text) of a warning about functions that the answer uses but no cell defines any more; "" for none."""
     if not names:
         return "", ""
     warn = _("Your answer uses {names}, which no cell defines any more: it fails after a restart, and when handed in.")
@@ -196,11 +196,11 @@ def helpers_gone(names: Sequence[str]) -> tuple[str, str]:
 
 
 def failure(run: Run) -> tuple[str, str]:
-    """(what Python said, the line at which it stopped) of a cell that failed."""
+    """(Python's message, the line at which it stopped) for a cell that failed."""
     error = run.error
     if isinstance(error, SyntaxError):
         try:
-            compile(run.source, "cell", "exec")  # Python's own words: a notebook says "incomplete input" of much
+            compile(run.source, "cell", "exec")  # Python's own message: a notebook often says only "incomplete input"
         except SyntaxError as plain:
             error = plain
         except ValueError:
@@ -214,7 +214,7 @@ def failure(run: Run) -> tuple[str, str]:
 
 
 def undefined(name: str | None, source: str, left_behind: Mapping[str, Run]) -> list[str] | None:
-    """Lines in place of a NameError's traceback, where a check asks for something that does not exist yet, or None."""
+    """Lines instead of a NameError's traceback, if a check asks for something that does not exist yet, or None."""
     call = re.match(r"\s*check\(\s*[\"']([\w.]+)[\"']", source)
     if not call or not name:
         return None

@@ -16,10 +16,10 @@ from ..system.translation import _, listed, said
 class Case:
     """One case: its inputs and what is expected.
 
-    ``args``, ``kwargs``: of its last call. ``state``: the weights that it loads by name, None where there are none.
-    ``expected``: the value of the last step; where it asks for gradients, a dict of them with the value under
-    ``"value"``; where an error is expected, the error's name. Every access gives fresh copies: a function that writes
-    into its input spoils nothing.
+    ``args``, ``kwargs``: of its last call. ``state``: the weights that it loads, by name; None if there are none.
+    ``expected``: the value of the last step; if it asks for gradients, a dict of them with the value under
+    ``"value"``; if an error is expected, the error's name. Every access gives fresh copies: a function that writes
+    into its input does no harm.
     """
 
     def __init__(self, record: records.ExerciseRecord, number: int) -> None:
@@ -29,12 +29,12 @@ class Case:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """Positional arguments of the last call. Raises ValueError where one is a function of yours."""
+        """Positional arguments of the last call. Raises ValueError if one is a function of yours."""
         return tuple(self._decoded(self._steps[-1]["args"]))
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """Keyword arguments of the last call. Raises ValueError where one is a function of yours."""
+        """Keyword arguments of the last call. Raises ValueError if one is a function of yours."""
         return self._decoded(self._steps[-1]["kwargs"])
 
     @property
@@ -45,7 +45,7 @@ class Case:
 
     @property
     def expected(self) -> Any:
-        """What the last step should give."""
+        """The result that the last step should give."""
         outcome, tensors = self._case.outcomes["expected"]
         raised = next((r["raises"][0] for r in outcome["results"] if "raises" in r), None)
         if raised:
@@ -63,10 +63,10 @@ class Case:
             call: number of the call whose value to return, from 1; default the last.
 
         Returns:
-            The value; a dict like ``expected`` where the call asks for gradients.
+            The value; a dict like ``expected`` if the call asks for gradients.
 
         Raises:
-            TypeError: another number of functions than the exercise asks for. And whatever your functions raise.
+            TypeError: the number of functions is not the exercise's. Errors of your functions are raised, too.
         """
         targets = self._record.targets
         if len(functions) != len(targets):
@@ -88,16 +88,17 @@ class Case:
         return value
 
     def cost(self, *functions: Callable[..., Any]) -> Counts:
-        """What your functions cost in this case: dict measure → count.
+        """The cost of your functions in this case: dict measure → count.
 
-        The measures that the case limits, of the first call that passes one or else of the last limited call; without
-        limits the work, the multiplications and additions, and the largest tensor of the last call.
+        Counts the measures that the case limits: of the first call that exceeds a limit, or else of the last limited
+        call. Without limits it counts the work, the multiplications and additions, and the largest tensor of the last
+        call.
 
         Args:
             functions: what ``check`` gets, in the same order.
 
         Raises:
-            TypeError: another number of functions than the exercise asks for. RuntimeError: the call raised an error.
+            TypeError: the number of functions is not the exercise's. RuntimeError: the call raised an error.
         """
         targets = self._record.targets
         if len(functions) != len(targets):
@@ -132,7 +133,7 @@ class Case:
                     )
                 )
             return runner.FUNCTION_ARGUMENTS[body]
-        # A part of an earlier result: the right one stands in for yours.
+        # A part of an earlier result: the expected one is used instead of yours.
         step, *path = body
         outcome, tensors = self._case.outcomes["expected"]
         value = codec.decode(outcome["results"][step]["value"], {n: t.clone() for n, t in tensors.items()})
@@ -176,7 +177,7 @@ def case(exercise_id: str, number: int) -> Case:
         number: from 1, in the order of the verdict's list.
 
     Raises:
-        MissingRecording: no such exercise, or no such number; the message says what there is.
+        MissingRecording: unknown exercise or number; the message says which ones there are.
     """
     record = records.recent(exercise_id, with_mistakes=False)
     count = len(record.cases)
@@ -190,7 +191,7 @@ def case(exercise_id: str, number: int) -> Case:
 
 
 def _short(text, most=500):
-    """A whole model's weights are more than anybody reads: the rest is in the case's attributes."""
+    """Cuts off a long text, such as a whole model's weights: the case's attributes hold the rest."""
     if len(text) <= most:
         return text
     return (text[:most].rpartition(", ")[0] or text[:most]) + ", …"

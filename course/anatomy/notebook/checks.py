@@ -18,8 +18,8 @@ from . import after_check, claims, session
 
 
 class CheckFailed(AssertionError):
-    """Raised by ``check``, so that a run of the whole notebook stops there. The verdict, which stands above it already,
-    is in ``verdict``."""
+    """Raised by ``check``, so that a run of the whole notebook stops there. ``verdict`` holds the verdict, which has
+    been shown already."""
 
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
@@ -33,7 +33,7 @@ class CheckFailed(AssertionError):
 
 
 class NotChecked(CheckFailed):
-    """Raised by ``check`` where the code in memory is not the code on the screen: nothing was judged."""
+    """Raised by ``check`` if the code in memory is not the code on the screen: nothing was judged."""
 
     def __init__(self, exercise_id: str, said: str) -> None:
         self.exercise, self.said = exercise_id, said
@@ -45,7 +45,7 @@ class NotChecked(CheckFailed):
 
 
 class Stopped(NotChecked, KeyboardInterrupt):
-    """Raised where the learner stopped a check; for other code an interrupt like any.
+    """Raised if the learner stopped a check; to other code it is an ordinary interrupt.
 
     line: where the learner's code was, (number, text), or None.
     """
@@ -65,14 +65,14 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
 
     Args:
         exercise_id: e.g. ``"rope.rotate_half"``.
-        functions: the function or class asked for; where an exercise asks for several, in the order of its text.
+        functions: the function or class asked for; if an exercise asks for several, in the order of its text.
 
     Returns:
         Verdict with ``passed``, ``score``, ``max_score``, ``mistakes`` and per-case detail.
 
     Raises:
-        MissingRecording: unknown exercise, or recordings that are not there; the message says what to do.
-        TypeError: another number of functions than the exercise asks for.
+        MissingRecording: unknown exercise, or missing recordings; the message says what to do.
+        TypeError: the number of functions is not the exercise's.
     """
     return _tried(exercise_id, functions)[0]
 
@@ -80,7 +80,7 @@ def evaluate(exercise_id: str, *functions: Callable[..., Any]) -> Verdict:
 def _tried(exercise_id: str, functions: Sequence[Callable[..., Any]]) -> tuple[Verdict, printed.Kept]:
     """The verdict, and what the functions printed in the case that it shows.
 
-    Raises: what ``evaluate`` raises; Stopped where the learner stopped it.
+    Raises: what ``evaluate`` raises; Stopped if the learner stopped it.
     """
     record = records.recent(exercise_id, with_mistakes=False)
     named = _named(record, functions)
@@ -92,7 +92,7 @@ def _tried(exercise_id: str, functions: Sequence[Callable[..., Any]]) -> tuple[V
     else:
         outcomes = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they would name a line of ours, above a verdict that says what is wrong
+            warnings.simplefilter("ignore")  # they would name a line of ours, above the verdict on what is wrong
             for i, case in enumerate(record.cases):
                 try:
                     with printed.kept() as words[i]:
@@ -110,7 +110,7 @@ def _tried(exercise_id: str, functions: Sequence[Callable[..., Any]]) -> tuple[V
 def verdict_on(
     record: records.ExerciseRecord, functions: runner.Functions, outcomes: runner.Outcomes, seconds: float = 0.0
 ) -> Verdict:
-    """The verdict on what functions gave in each case of a record; they are called again where nothing names it."""
+    """The verdict on the outcomes of functions in the cases of a record; calls the functions again if they fail."""
     verdict = judging.judge(record, outcomes, seconds)
     if not verdict.passed:
         probing.add_findings(record, functions, verdict)
@@ -128,7 +128,7 @@ def _named(record, functions):
 def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
     """Checks an exercise: shows the verdict, records the try, and raises CheckFailed unless everything passes.
 
-    Judges nothing, and raises NotChecked, where the cell that defines a function failed to run or was changed since.
+    Judges nothing, and raises NotChecked, if the cell that defines a function failed to run or was changed since.
     """
     shell = _shell()
     if shell is not None:
@@ -144,8 +144,8 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
     named = _named(records.recent(exercise_id, with_mistakes=False), functions)
     gone = session.current.helpers_gone(named, shell.user_ns) if shell is not None else []
     below = printed.below(words), after_check.helpers_gone(gone), after_check.after(verdict, entry)
-    # The count stays in the notebook: an instructor's report says which exercises took most tries. What is checked
-    # again after a pass took no more of them.
+    # The count is saved in the notebook: an instructor's report says which exercises took most tries. Checks after a
+    # pass do not add to it.
     tries = entry.get("passed_on_try") or entry.get("tries", 0)
     _display(
         shell,
@@ -153,7 +153,7 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
         "\n".join(t for t in (verdict.text(), *(text for _markup, text in below)) if t),
         {"anatomy": {"exercise": verdict.exercise, "tries": tries}},
     )
-    # Nothing follows where no widget was imported.
+    # There is nothing to update if no widget was imported.
     following = sys.modules.get("anatomy.widgets.tools.following")
     if following is not None:
         following.after_check(verdict, named)
@@ -162,7 +162,7 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
 
 
 def _shell():
-    """IPython's shell, or None: in a notebook it has been imported long before this package."""
+    """IPython's shell, or None; a notebook has imported IPython long before this package."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
 
@@ -177,7 +177,7 @@ def _display(shell, markup, text, about):
 
 
 def _follow():
-    """Listens to the cells of a notebook, where there is one and it is not being graded."""
+    """Listens to the cells of a notebook, if there is one and it is not being graded."""
     shell = _shell()
     if shell is None or os.environ.get("NBGRADER_EXECUTION"):
         return

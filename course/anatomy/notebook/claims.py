@@ -9,7 +9,7 @@ from ..system.store import update
 
 
 def mark(source: str) -> str:
-    """12 hexadecimal digits that stand for a cell's source, wherever the cell is run."""
+    """12 hexadecimal digits that identify a cell's source, wherever the cell is run."""
     return hashlib.sha256(source.strip().encode("utf-8", "replace")).hexdigest()[:12]
 
 
@@ -29,13 +29,14 @@ def _claims():
 
 
 class Tracker:
-    """Sees each cell that ran, and notes the claims that are decided with it."""
+    """Sees each cell that ran, and records the claims that it decides."""
 
     def __init__(self):
         self.seen = set()
 
     def ran(self, source: str) -> None:
-        """One cell ran to its end. Never raises: a claim that is not counted must not stop a notebook."""
+        """Takes note of a cell that ran to its end. Never raises: a claim that is not counted must not stop a
+        notebook."""
         try:
             cell = mark(source)
             self.seen.add(cell)

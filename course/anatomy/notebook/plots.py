@@ -40,7 +40,7 @@ STYLE = {
 def use_style() -> None:
     """Applies the course's style to the whole notebook, and shows its figures in the colors of the page's theme.
 
-    Draw on white paper: ``anatomy.figures`` turns it dark where the page is.
+    Draw on a white background: ``anatomy.figures`` makes it dark on dark pages.
     """
     mpl.rcParams.update(STYLE)
     figures.follow_theme()
@@ -50,7 +50,7 @@ def use_style() -> None:
 def described(alt: str, **values: object) -> Iterator[None]:
     """Shows the current figure with alternative text and, folded up, with its numbers as a table.
 
-    Use as ``with described("Loss falls from 3.1 to 0.2."): plt.plot(...)``. What is computed has a name, so that the
+    Use as ``with described("Loss falls from 3.1 to 0.2."): plt.plot(...)``. Pass computed values by name, so that the
     sentence can be translated: ``described("Loss falls to {last:.1f}.", last=loss)``.
     """
     import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
-"""Predict first: a prediction is kept before the result can be seen, then both are shown side by side.
+"""Predict first: a prediction is stored before the result can be seen, then both are shown side by side.
 
-A prediction may be changed until its result has been shown; from then on it stays what it was.
+A prediction may be changed until its result has been shown; after that it is final.
 """
 
 import html
@@ -16,13 +16,13 @@ from ..system.translation import _, said
 if TYPE_CHECKING:
     from .question import Question
 
-_asked: dict[str, "Question"] = {}  # id → the control on show in this session
+_asked: dict[str, "Question"] = {}  # id → the control shown in this session
 _options: dict[str, list[str]] = {}  # id → options given to predict() in a cell
 _waiting: dict[str, "Revealed"] = {}  # id → the Revealed that waits for this prediction
 
 
 def _interactive():
-    # Whole-notebook runs (tests, nbconvert) have nobody to ask; ANATOMY_RUN_ALL lets them see results.
+    # Whole-notebook runs (tests, nbconvert) have no learner to ask; with ANATOMY_RUN_ALL they see the results.
     return not os.environ.get("ANATOMY_RUN_ALL")
 
 
@@ -30,20 +30,20 @@ def _interactive():
 
 
 def predict(prediction_id: str, question: str | None = None, options: Iterable[object] | None = None) -> "Question":
-    """Asks for a prediction and keeps it: one of some options, or a text where there are none.
+    """Asks for a prediction and stores it: one of some options, or a text if there are none.
 
     Args:
         prediction_id: e.g. ``"rope.p1"``; used again in ``reveal``.
-        question: one sentence. None for the question of that id in the course, with its options.
+        question: one sentence. None for the course's own question with that id and its options.
         options: list of choices; None for a free number or text.
 
     Raises:
-        ValueError: no question was given, and the course has none of that id.
+        ValueError: no question was given, and the course has none with that id.
     """
     known = _known(prediction_id)
     if question is None and known is None:
         raise ValueError(_("The course has no prediction {name!r}.").format(name=prediction_id))
-    above = question is None  # the course's own questions stand in the text above the cell
+    above = question is None  # the course's own questions are in the text above the cell
     if above:
         question, options = known["question"], known["options"]
     _options[prediction_id] = list(map(str, options or []))
@@ -71,7 +71,7 @@ def _control(prediction_id, words, above):
 
 
 def _commit(prediction_id, value):
-    """A learner has committed a prediction in the page; returns what the page shows then."""
+    """Stores a prediction that a learner made in the page; returns what the page shows then."""
     entry, saved = _record(prediction_id, value)
     waiting = _waiting.get(prediction_id)
     if waiting is not None:
@@ -89,9 +89,9 @@ def _commit(prediction_id, value):
 
 
 def record_prediction(prediction_id: str, value: object) -> None:
-    """Keeps a prediction without the control, e.g. ``record_prediction("rope.p1", "the score stays the same")``.
+    """Stores a prediction without the control, e.g. ``record_prediction("rope.p1", "the score stays the same")``.
 
-    After its result has been shown, a prediction stays as it was, and one line says so.
+    Once its result has been shown, a prediction does not change, and one line says so.
     """
     entry = store.read("predictions").get(prediction_id)
     if entry and entry["shown"] and entry["choice"] != str(value):
@@ -114,7 +114,7 @@ def _record(prediction_id, value):
 
 
 def _state(prediction_id, entry, here=False):
-    """What the page shows of a kept prediction; ``here``: its result is on show in this session."""
+    """What the page shows of a stored prediction; ``here``: is its result shown in this session?"""
     shown = said(_unit(prediction_id), entry["choice"])
     kept = _("Kept: {choice}") if shown.endswith((".", "!", "?", "…", "。", "！", "？")) else _("Kept: {choice}.")
     state = {"choice": entry["choice"], "tone": "kept", "message": kept.format(choice=shown)}
@@ -131,13 +131,13 @@ def _state(prediction_id, entry, here=False):
 
 
 def labels(unit: str, options: Iterable[str]) -> dict[str, list[str]]:
-    """{"labels": what stands beside each option} where that is not the option itself: what is kept is English."""
+    """{"labels": the texts shown for the options} if these differ from the options: what is stored is English."""
     shown = [said(unit, o) for o in options]
     return {} if shown == list(options) else {"labels": shown}
 
 
 def _unit(prediction_id):
-    """The unit that asks for it; "" where the course doesn't know it."""
+    """The unit that asks for a prediction; "" if the course does not know it."""
     try:
         return units.prediction(prediction_id)[0]
     except (KeyError, MissingRecording):
@@ -145,7 +145,7 @@ def _unit(prediction_id):
 
 
 def _known(prediction_id):
-    """What the course says of a prediction, or None."""
+    """The course's entry for a prediction, or None."""
     try:
         return units.prediction(prediction_id)[1]
     except (KeyError, MissingRecording):
@@ -153,7 +153,7 @@ def _known(prediction_id):
 
 
 def _link(kind, prediction_id, words):
-    """An HTML link to the predict or reveal cell; "" where the course doesn't know the prediction."""
+    """An HTML link to the predict or reveal cell; "" if the course does not know the prediction."""
     try:
         unit = units.prediction(prediction_id)[0]
     except (KeyError, MissingRecording):
@@ -163,7 +163,7 @@ def _link(kind, prediction_id, words):
 
 
 def _link_below(prediction_id):
-    """HTML under a control whose result is far away: a link to it, once a prediction is kept."""
+    """HTML under a control whose result is far away: a link to it, once a prediction is stored."""
     kept = prediction_id in store.read("predictions")
     return _link("reveal", prediction_id, _("Go to the result")) if kept else ""
 
@@ -174,14 +174,14 @@ def _link_below(prediction_id):
 def reveal(
     prediction_id: str, result: object, because: str = "", answer: str | Callable[[], str] | None = None
 ) -> "Revealed":
-    """Shows the prediction beside the result, or waits in place until there is a prediction.
+    """Shows the prediction beside the result, or a placeholder until there is a prediction.
 
     Args:
         prediction_id: the id given to ``predict``.
-        result: a value, or a function without arguments that computes it. It runs with this cell, but what it
-            returns is shown only once a prediction exists.
+        result: a value, or a function without arguments that computes it. It runs with this cell, but its value is
+            shown only once a prediction exists.
         because: one or two sentences of explanation.
-        answer: the option that came out, or a function without arguments that returns it, for saying whether the
+        answer: the option that is the result, or a function without arguments that returns it, to say whether the
             prediction held. None for a free answer, which is not judged.
 
     Raises:
@@ -219,7 +219,7 @@ def _one_of_the_options(prediction_id, answer):
 
 
 class Revealed:
-    """Prediction and result side by side; before there is a prediction, the place where they will stand."""
+    """Prediction and result side by side; a placeholder for both until there is a prediction."""
 
     def __init__(self, prediction_id: str, result: object, because: str, answer: str | Callable[[], str] | None):
         self.id, self.because = prediction_id, because
@@ -233,17 +233,17 @@ class Revealed:
         self._place = None
 
     def prepare(self) -> None:
-        """Computes what is shown later: by then, other cells may have given the names in it other values."""
+        """Computes now what is shown later: by then, other cells may have changed the variables in it."""
         try:
             self._result, self._answer = self._computed()
         except Exception:
-            pass  # an exercise that it needs is not written yet, say: whoever shows it will be told
+            pass  # for example, an exercise that it needs is not written yet: showing the result will say so
 
     def _computed(self):
         return tuple(f() if callable(f) else f for f in (self._result, self._answer))
 
     def show(self, prediction: str | None) -> None:
-        """Shows the result, and notes whether the prediction held. Raises what the result's function raises."""
+        """Shows the result, and records whether the prediction held. Raises what the result's function raises."""
         value, answer = self._computed()
         if answer is not None:
             _one_of_the_options(self.id, answer)
@@ -254,7 +254,7 @@ class Revealed:
 
     def _seen(self, data):
         entry = data.get(self.id)
-        if entry and not entry["shown"]:  # the first time counts
+        if entry and not entry["shown"]:  # only the first time counts
             entry |= {"shown": True, "held": self.held}
 
     def prediction_came(self, prediction: str) -> None:
@@ -263,7 +263,7 @@ class Revealed:
             self.show(prediction)
             _waiting.pop(self.id, None)
         except Exception as error:
-            # There is no cell running that could show a traceback. The prediction stays, and the cell can be run.
+            # No running cell could show a traceback. The prediction stays, and the cell can be run again.
             self.error = f"{type(error).__name__}: {error}"
         if self._place is not None:
             self._place.update(self._bundle(), raw=True)
@@ -278,7 +278,7 @@ class Revealed:
 
     @property
     def _came_out(self):
-        """(what came out, more about it)."""
+        """(the result, more about it)."""
         value = str(self.value)
         unit = _unit(self.id)
         return (said(unit, value), "") if self.answer in (None, value) else (said(unit, self.answer), value)

@@ -1,7 +1,7 @@
-"""The control behind predictions and recap questions: choose, commit, see.
+"""The control of predictions and recap questions: choose, commit, see.
 
-Real radio buttons (or one text field), a button, and a place that a screen reader is told of. What is right, and
-why, reaches the page only after the commit, so that nobody reads it by accident.
+Real radio buttons (or one text field), a button, and a message that screen readers announce. The right answer and
+its reason reach the page only after the commit, so that nobody reads them by accident.
 """
 
 import html
@@ -16,7 +16,7 @@ import traitlets as t
 from ..system.translation import _, words
 
 MARKS = {"right": "✓", "wrong": "✗"}
-State = dict[str, Any]  # of one question; Question says what it holds
+State = dict[str, Any]  # of one question; Question describes it
 Item = dict[str, Any]
 _HERE = Path(__file__).parent
 _SCRIPT = (_HERE / "question.js").read_text(encoding="utf-8")
@@ -32,16 +32,16 @@ class Question(anywidget.AnyWidget):
     """One or several questions in one output.
 
     Args:
-        items: list of dicts: ``key``, ``question``, ``options`` (none for a free answer), ``labels`` (what is
-            shown of the options, where that is something else), ``above`` (the question
-            already stands above the cell: only a screen reader hears it here) and ``button``.
+        items: list of dicts: ``key``, ``question``, ``options`` (empty for a free answer), ``labels`` (the texts shown
+            for the options, if they differ from these), ``above`` (the question is already in the text above the
+            cell: here only screen readers get it) and ``button``.
         on_commit: ``on_commit(key, value)`` → the new state; it runs when a learner commits an answer.
-        states: key → state, for what was answered earlier. A state is a dict: ``choice``, ``tone`` (``kept``,
+        states: key → state, for earlier answers. A state is a dict: ``choice``, ``tone`` (``kept``,
             ``right``, ``wrong`` or ``problem``), ``message``, ``why``, ``others`` (pairs of choice and reason),
             ``locked`` and ``button``.
-        name: what a screen reader calls the whole.
-        below: function that returns HTML for a line under the control. Links stand there: JupyterLab takes one in an
-            HTML output to a cell of the notebook, and one in a widget out of the page.
+        name: the accessible name of the whole control.
+        below: function that returns HTML for a line with links under the control. In an HTML output, JupyterLab
+            follows a link to a cell of the notebook; in a widget, the link would leave the page.
     """
 
     _esm = _SCRIPT
@@ -51,8 +51,8 @@ class Question(anywidget.AnyWidget):
     token = t.Unicode().tag(sync=True)  # finds the plain question that belongs to this control
     items = t.List().tag(sync=True)
     states = t.Dict().tag(sync=True)
-    words = t.Dict().tag(sync=True)  # English → what the script says in its place; empty in English
-    commit = t.Dict().tag(sync=True)  # from the page: key, value and a number, so that the same answer counts anew
+    words = t.Dict().tag(sync=True)  # English → what the script says instead; empty in English
+    commit = t.Dict().tag(sync=True)  # from the page: key, value and a number, so that the same answer counts again
 
     def __init__(
         self,
@@ -87,11 +87,11 @@ class Question(anywidget.AnyWidget):
         self.show(answer["key"], {**state, "n": answer.get("n", 0)})
 
     def show(self, key: str, state: State) -> None:
-        """Puts one question into another state."""
+        """Changes the state of one question."""
         # The number tells the page that its commit has arrived, even where nothing else has changed.
         number = state.get("n", self.states.get(key, {}).get("n", 0))
         self.states = {**self.states, key: {**state, "n": number}}
-        if self._kept is not None:  # for the next day
+        if self._kept is not None:  # for when the notebook is opened again
             self._kept.update(self._without_control(), raw=True)
 
     def __repr__(self):
@@ -100,7 +100,7 @@ class Question(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs):
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        # For a page without a kernel, where no control can live: the plain question.
+        # For a page without a kernel, where controls do not work: the plain question.
         parts = "".join(_page(i) for i in self.items)
         return {**data, "text/plain": repr(self), "text/html": f"<div>{parts}</div>"}, metadata
 
@@ -109,9 +109,9 @@ class Question(anywidget.AnyWidget):
 
         data, metadata = self._repr_mimebundle_()
         view = {kind: content for kind, content in data.items() if "widget" in kind}
-        # A notebook opened again the next day has no control: JupyterLab would put "Error displaying widget" there,
-        # and nothing else of the same output. So the plain question is an output of its own, hidden while a control
-        # stands below it.
+        # A notebook opened again the next day has no control: JupyterLab would show "Error displaying widget" there,
+        # and nothing else of the same output. So the plain question is a separate output, hidden while there is a
+        # control below it.
         self._kept = display(self._without_control(), raw=True, display_id=True)
         if view:
             display({**view, "text/plain": ""}, raw=True, metadata=metadata)
@@ -119,7 +119,7 @@ class Question(anywidget.AnyWidget):
             self._place = display(self._line(), raw=True, display_id=True)
 
     def _without_control(self):
-        """The questions, and what was answered."""
+        """The questions without the control, and the answers to them."""
         parts = []
         for item in self.items:
             state = self.states.get(item["key"], {})
@@ -130,7 +130,7 @@ class Question(anywidget.AnyWidget):
         return {"text/plain": repr(self), "text/html": plain}
 
     def draw_below(self) -> None:
-        """Draws the line under the control again, where it is on show."""
+        """Draws the line under the control again, if it is shown."""
         if self._place is not None:
             self._place.update(self._line(), raw=True)
 

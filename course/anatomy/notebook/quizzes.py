@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def quiz(question: str, choices: Mapping[str, tuple[bool, str]] | None = None) -> "Question":
-    """The recap questions of a unit, e.g. ``quiz("06-rope")``, or one question with choices of its own.
+    """The recap questions of a unit, e.g. ``quiz("06-rope")``, or one question with its own choices.
 
     Args:
         question: a unit's name; or the question, in one sentence.
         choices: dict choice → (is it right, why), exactly one of them right. None for a unit's questions.
 
     Raises:
-        ValueError: a question has not exactly one right choice.
+        ValueError: a question does not have exactly one right choice.
         MissingRecording: there is no such unit; the message names the known ones.
     """
     if choices is None:
@@ -67,7 +67,7 @@ def _asked(quizzes, name, unit=""):
 
 
 def _note(question, value):
-    """Records an answer; (entry, saved)."""
+    """Records an answer; returns (entry, saved)."""
     right = next(c["right"] for c in question["choices"] if c["text"] == value)
 
     def change(data):
@@ -75,7 +75,7 @@ def _note(question, value):
             question["id"], {"first": value, "right_on_first": right, "tries": 0, "last": None, "right": False}
         )
         if entry["right"]:
-            return  # answered in another notebook meanwhile
+            return  # already answered in another notebook
         entry["tries"] += entry["last"] != value
         entry |= {"last": value, "right": right}
 
@@ -84,7 +84,7 @@ def _note(question, value):
 
 
 def _state(question, entry, unit=""):
-    """What the page shows for an answer; None where the question's choices have changed since."""
+    """What the page shows for an answer; None if the question's choices have changed since."""
     chosen = next((c for c in question["choices"] if c["text"] == entry["last"]), None)
     if chosen is None:
         return None

@@ -1,7 +1,7 @@
-"""What ran in this kernel, and what did not: is the code in memory the code on the screen?
+"""Tracks what ran in this kernel, and what did not: is the code in memory the code on the screen?
 
-A cell that fails leaves the definitions of an earlier run behind, and a check would judge those. IPython tells of each
-cell that ran; the saved notebook, where the kernel can know its path, tells of cells that were changed since.
+A cell that fails leaves the definitions of an earlier run in memory, and a check would judge those. IPython reports
+each cell that ran; the saved notebook, if the kernel can know its path, shows which cells were changed since.
 """
 
 import ast
@@ -20,18 +20,18 @@ from typing import Any
 
 from ..system import files
 
-# Definitions at the left edge. A cell that is no valid Python (yet) has no syntax tree to ask.
+# Definitions at the left edge. A cell that is not valid Python (yet) has no syntax tree.
 _DEFINES = re.compile(r"^(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)|^([^\W\d]\w*)\s*(?::[^=\n]*)?=(?!=)", re.M)
-# What may define any name.
+# Code that may define any name.
 _ANYTHING = re.compile(r"\bexec\s*\(|\bglobals\s*\(|\bimport\s*\*|^\s*%run\b|\bget_ipython\b", re.M)
 ANY = "*"
-MAX_NAMES = 500  # of the learner's functions that one function uses, at whatever distance
+MAX_NAMES = 500  # of the learner's functions that one function uses, directly or indirectly
 MAX_NOTEBOOK = 50 << 20  # bytes; a larger one is not searched for edits
 
 
 @dataclass
 class Run:
-    """One cell's last run. at: time when it began. error: None where it ran to its end. line: where it stopped."""
+    """One cell's last run. at: time when it began. error: None if it ran to its end. line: where it stopped."""
 
     source: str
     at: float
@@ -41,7 +41,7 @@ class Run:
 
 @dataclass
 class Stale:
-    """Why a name does not stand for what is on the screen. kind: ``failed``, ``edited`` or ``gone``."""
+    """Why the object behind a name is not the one on the screen. kind: ``failed``, ``edited`` or ``gone``."""
 
     name: str
     kind: str
@@ -50,9 +50,9 @@ class Stale:
 
 @dataclass
 class Session:
-    """The cells that ran in this kernel (by cell id), and the names that a failed cell left as they were.
+    """The cells that ran in this kernel (by cell id), and the names that a failed cell did not define anew.
 
-    homes: name → id of the cell that defined it last. gone: names that their cell defines no more, with that run.
+    homes: name → id of the cell that defined it last. gone: name that its cell no longer defines → that cell's run.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
@@ -64,11 +64,11 @@ class Session:
     listeners: list[Callable[[str], None]] = field(default_factory=list)
 
     def started(self, info: Any) -> None:
-        """IPython's ``pre_run_cell``."""
+        """Handles IPython's ``pre_run_cell``."""
         self.running, self.began = info.raw_cell or "", time.time()
 
     def ended(self, result: Any) -> None:
-        """IPython's ``post_run_cell``: remembers what the cell defined, or failed to define."""
+        """Handles IPython's ``post_run_cell``: records what the cell defined, or failed to define."""
         info = result.info
         if info is None or not info.raw_cell:
             return
@@ -77,7 +77,7 @@ class Session:
         if getattr(info, "cell_id", None):
             self.runs[info.cell_id] = run
         for name, line in defined(run.source):
-            # What stands above the line that failed did run.
+            # The lines above the one that failed did run.
             if error is not None and line >= run.line:
                 self.left_behind[name] = run
             else:
@@ -88,7 +88,7 @@ class Session:
                 listener(run.source)
 
     def _moved(self, cell, run):
-        """A cell ran to its end: which names live in it now, and which are defined in no cell any more?"""
+        """After a cell ran to its end, records which names it defines now, and which names no cell defines any more."""
         here = bound(run.source)
         for name in here:
             self.gone.pop(name, None)
@@ -115,12 +115,12 @@ class Session:
         return self._edited(names, *saved) or next((s for s in self._gone(functions, *saved)), None)
 
     def helpers_gone(self, functions: Mapping[str, object], namespace: Mapping[str, object]) -> list[str]:
-        """Names of the learner's own functions that the functions use and that no cell defines any more."""
+        """Names of the learner's own functions that the functions use but no cell defines any more."""
         helpers = [n for n in used_names(functions, namespace) if n not in functions]
         return [s.name for s in self._gone(helpers, *self._saved(namespace))] if helpers else []
 
     def _gone(self, names, at, saved):
-        """Names that are in memory alone: their cell ran without them, or is no code cell of the saved notebook."""
+        """Names that exist only in memory: their cell ran without them, or is not a code cell of the saved notebook."""
         anywhere = {ANY} if saved is None else set().union(*map(bound, saved.values()))
         for name in names:
             run = self.gone.get(name)
@@ -131,7 +131,7 @@ class Session:
                 yield Stale(name, "gone", run)
 
     def _saved(self, namespace):
-        """(time, id → source of the code cells) of the notebook as it was saved last; (0, None) where nobody knows."""
+        """(time, id → source of the code cells) of the notebook as it was last saved; (0, None) if that is unknown."""
         path = notebook_path(namespace)
         try:
             at, raw = path.stat().st_mtime, files.read(path, MAX_NOTEBOOK)
@@ -142,7 +142,7 @@ class Session:
         return at, saved
 
     def _edited(self, names, at, saved):
-        """A cell that was run, then changed and saved, and not run again."""
+        """Stale for a cell that was run, then changed and saved, and not run again; or None."""
         for cell, run in self.runs.items():
             source = (saved or {}).get(cell, run.source)
             if at > run.at and source.strip() != run.source.strip():
@@ -159,11 +159,11 @@ def defined(source: str) -> list[tuple[str, int]]:
 
 @lru_cache(maxsize=1_000)
 def bound(source: str) -> frozenset[str]:
-    """Names that a cell defines, imports or assigns outside of functions; with ANY, where it may define any name."""
+    """Names that a cell defines, imports or assigns outside of functions; includes ANY if it may define any name."""
     names = {name for name, _line in defined(source)} | ({ANY} if _ANYTHING.search(source) else set())
     try:
         todo: list[ast.AST] = [ast.parse(source)]
-    except (SyntaxError, ValueError):  # magics, or no Python yet
+    except (SyntaxError, ValueError):  # magics, or not Python yet
         return frozenset(names | {ANY})
     while todo:
         node = todo.pop()
@@ -179,7 +179,7 @@ def bound(source: str) -> frozenset[str]:
 
 
 def used_names(functions: Mapping[str, object], namespace: Mapping[str, object]) -> list[str]:
-    """The names of ``functions`` and of the learner's own functions that they call, at whatever distance."""
+    """The names of ``functions`` and of the learner's own functions that they call, directly or indirectly."""
     found, todo = list(functions), list(functions.values())
     while todo and len(found) < MAX_NAMES:
         for name in _names_in(todo.pop()):
@@ -211,7 +211,7 @@ def _names_in(thing):
 
 
 def _stopped_at(error):
-    """Line of the cell at which it stopped; 1 where nothing of it ran."""
+    """Line of the cell at which an error stopped it; 1 if nothing of the cell ran."""
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.name == "<module>":
             return frame.lineno or 1
@@ -219,7 +219,7 @@ def _stopped_at(error):
 
 
 def notebook_path(namespace: Mapping[str, object] | Iterable[tuple[str, object]] = ()) -> Path:
-    """The notebook that this kernel belongs to, as Jupyter or VS Code says it; a path that is no file otherwise."""
+    """The notebook of this kernel, according to Jupyter or VS Code; else a path that is not a file."""
     known = dict(namespace).get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
     return Path(str(known))
 
@@ -228,7 +228,7 @@ current = Session()
 
 
 def install(shell: Any, on_name_error: Callable[[str | None, str], list[str] | None]) -> None:
-    """Listens to a shell's cells. on_name_error(name, source): lines to show in place of a traceback, or None."""
+    """Listens to a shell's cells. on_name_error(name, source): lines to show instead of a traceback, or None."""
 
     def handler(self, kind, error, tb, tb_offset=None):
         lines = on_name_error(getattr(error, "name", None), current.running)

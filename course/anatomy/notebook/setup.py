@@ -1,4 +1,4 @@
-"""Is this environment the one that the course was tested with?"""
+"""Checks whether this environment is one that the course can run in."""
 
 import importlib.metadata
 import platform
@@ -11,7 +11,7 @@ NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensor
 
 
 def environment_report() -> None:
-    """One line for each package the course needs, with what to do where one is missing. Nothing is sent anywhere."""
+    """Prints one line for each package the course needs, and what to do if it is missing. Nothing is sent anywhere."""
     lines = [
         _("Python {version} on {system}").format(version=platform.python_version(), system=platform.system())
         + ("" if sys.version_info >= (3, 11) else f"  ← {_('the course needs 3.11 or newer')}")

@@ -1,4 +1,4 @@
-"""The learner's other notebooks: where they lie, and which of their cells may define an answer."""
+"""The learner's other notebooks: where they are, and which of their cells may define an answer."""
 
 import os
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ from ..system.translation import _
 from . import statements
 from .statements import Code
 
-MAX_BYTES = 50 << 20  # a notebook with more than that in it is not read
+MAX_BYTES = 50 << 20  # a larger notebook is not read
 
 
 class Unreadable(Exception):
-    """There is no notebook, or none that can be read; the message is the end of a sentence that names it."""
+    """The notebook is missing or cannot be read; the message is the end of a sentence that starts with its name."""
 
 
 @dataclass
 class Book:
-    """One notebook as it was saved. codes: of the cells that may define an answer, in order.
+    """One notebook as it was saved. codes: the cells that may define an answer, in order.
 
-    place: exercise → where its check stands among them. answers: numbers of the cells that are answers. released:
-    exercises whose answer cell is as the course gave it out.
+    place: exercise → number of the cell above its check. answers: exercise → number of its answer cell. own: numbers of
+    the learner's own cells. released: exercises whose answer cell is unchanged since the course handed it out.
     """
 
     codes: list[Code] = field(default_factory=list)
@@ -33,14 +33,14 @@ class Book:
     answers: dict[str, int] = field(default_factory=dict)
     own: set[int] = field(default_factory=set)
     released: set[str] = field(default_factory=set)
-    found: dict[str, Any] = field(default_factory=dict)  # exercise → what ``judged`` found out about it
+    found: dict[str, Any] = field(default_factory=dict)  # exercise → the result from ``judged``
 
 
 _kept: dict[Path, tuple[tuple[int, int], Book]] = {}
 
 
 def here() -> Path:
-    """The folder of the notebook that is running."""
+    """Folder of the running notebook."""
     from ..notebook.checks import _shell
 
     shell = _shell()
@@ -49,9 +49,9 @@ def here() -> Path:
 
 
 def find(unit: str) -> Path:
-    """The notebook of a unit: beside this one's folder, in this folder, or in the learner's usual one.
+    """Finds the notebook of a unit: next to this notebook's folder, in this folder, or in the learner's usual one.
 
-    ANATOMY_NOTEBOOKS, where it is set, is the one folder that is looked into. Where there is none, the place where it
+    If ANATOMY_NOTEBOOKS is set, only that folder is searched. If the notebook is missing, returns the path where it
     should be.
     """
     given = os.environ.get("ANATOMY_NOTEBOOKS")
@@ -61,7 +61,7 @@ def find(unit: str) -> Path:
 
 
 def link(path: Path, exercise_id: str) -> str:
-    """Relative address of an exercise in a notebook, as JupyterLab follows it; "" where no such link leads anywhere."""
+    """Relative link to an exercise in a notebook, as JupyterLab follows it; "" where such links do not work."""
     if not hosted.has_links():
         return ""
     cell = units.cell_id("say", exercise_id)
@@ -69,7 +69,7 @@ def link(path: Path, exercise_id: str) -> str:
 
 
 def shown(path: Path) -> str:
-    """A notebook's path as a learner knows it, from the folder of the one that is running."""
+    """A notebook's path as a learner knows it, relative to the folder of the running notebook."""
     try:
         short = Path(os.path.relpath(path, here())).as_posix()
     except ValueError:  # another drive
@@ -78,7 +78,7 @@ def shown(path: Path) -> str:
 
 
 def read(path: Path, unit: str) -> Book:
-    """The notebook of a unit at a path, from memory where it was not saved since. Raises Unreadable."""
+    """Reads a unit's notebook, from memory unless it was saved since the last time. Raises Unreadable."""
     try:
         about = path.stat()
         stamp = about.st_mtime_ns, about.st_size
@@ -109,7 +109,7 @@ def _book(notebook: build_stamp.Notebook, ids: list[str]) -> Book:
         if name.startswith("solve-"):
             exercise = exercises.get(name, "")
         is_setup = "setup" in (cell["metadata"].get("tags") or [])
-        # The course's other cells show something; grading does not run them either.
+        # The course's other cells only show something; grading does not run them either.
         if cell["cell_type"] != "code" or not (exercise or is_setup or cell.get("id") not in marks):
             continue
         if exercise:
@@ -127,14 +127,14 @@ def _book(notebook: build_stamp.Notebook, ids: list[str]) -> Book:
 
 
 def _name(cell: build_stamp.Cell) -> str:
-    """What the course calls a cell: by nbgrader's mark, which survives more programs, or by its id."""
+    """The course's name of a cell: nbgrader's mark, which more programs keep, or else its id."""
     marked = cell["metadata"].get("nbgrader")
     name = marked.get("grade_id") if isinstance(marked, dict) else None
     return name if isinstance(name, str) else cell.get("id", "")
 
 
 def _place(book: Book, asked: dict[str, str]) -> None:
-    """Answers in cells of the learner's own: a copy below the answer cell, or where all marks were lost.
+    """Finds answers in the learner's own cells: a copy below the answer cell, or any cell if all marks were lost.
 
     asked: name of a function or class → the unit's exercise that asks for it.
     """

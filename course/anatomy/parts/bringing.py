@@ -1,8 +1,8 @@
-"""``parts.bring``: the learner's code into the cell that asks for it, in place of the call.
+"""``parts.bring``: puts the learner's code into the cell that asks for it, replacing the call.
 
-A kernel cannot write into a notebook, but it can ask the program that shows it to replace the cell that just ran (what
-``%load`` does): JupyterLab, Notebook and VS Code do so, Colab does not. Nobody answers, so a call that runs a second
-time from the same cell is the sign that nothing was replaced; then the code is shown, to be copied.
+A kernel cannot write into a notebook, but it can ask the front end to replace the cell that just ran (as ``%load``
+does): JupyterLab, Notebook and VS Code do so, Colab does not. The front end sends no reply, so a call that runs a
+second time from the same cell is the sign that nothing was replaced; then the code is shown for copying.
 """
 
 import ast
@@ -23,18 +23,18 @@ from .table import Table
 from .together import Piece, together
 from .torchs_own import OWN
 
-_asked: set[str] = set()  # sources of cells whose replacement was asked for
+_asked: set[str] = set()  # sources of cells whose replacement was requested
 
 
 def bring(*exercise_ids: str) -> None:
-    """Replaces this call, in its cell, by your code of these exercises and all that it needs.
+    """Replaces this call, in its cell, with your code of these exercises and everything that it needs.
 
-    What you have not passed yet comes as torch's own function where there is one, else as a stub that names the
+    For an exercise that you have not passed yet, you get torch's own function if it exists, else a stub that names the
     exercise; a call for such stubs stays in the cell, and brings your code as soon as it passes. Run the cell again
-    after it was replaced. Everything else in the cell stays.
+    after it was replaced. Everything else in the cell is kept.
 
     Raises:
-        MissingRecording: there is no such exercise.
+        MissingRecording: an exercise is unknown.
         Stopped: you interrupted your own code.
     """
     shell = _shell()
@@ -48,7 +48,7 @@ def bring(*exercise_ids: str) -> None:
         return
     if not exercise_ids:
         raise TypeError(_('parts.bring needs the names of exercises, as in parts.bring("norm.rms_norm")'))
-    # What is still to do comes last: then nothing moves when it is asked for again.
+    # Parts still to do come last, so that nothing moves when they are requested again.
     found = sorted(map(look, dict.fromkeys(exercise_ids)), key=lambda p: bool(p.why and not p.own))
     table, cell = Table(found), _source(shell)
     code = code_of(found, _around_here(shell.user_ns))
@@ -72,7 +72,7 @@ def _is_graded() -> bool:
 
 
 def code_of(parts: Iterable[Part], around: Mapping[str, frozenset[str]] | None = None) -> str:
-    """Source that defines all parts and runs by itself. around: as for ``together``."""
+    """Source code that defines all parts and runs by itself. around: as for ``together``."""
     return together([_piece(p) for p in parts], around)
 
 
@@ -94,7 +94,7 @@ def _to_do(part: Part) -> str:
 
 
 def _stubs(part: Part) -> str:
-    """A definition for each target, which says when it is called what is missing."""
+    """A definition for each target; calling it raises an error that says what is missing."""
     error = f'raise NotImplementedError("{part.id}: still to do, in {part.where}")'
     signature = records.load(part.id, with_mistakes=False).signature
     made = []
@@ -108,7 +108,7 @@ def _stubs(part: Part) -> str:
 
 
 def _around_here(names: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Names that this notebook defines elsewhere → what is behind them: no helper may take one for something else.
+    """Names that this notebook defines elsewhere → their meaning: no helper may give them a different one.
 
     names: of the running kernel.
     """
@@ -121,17 +121,17 @@ def _around_here(names: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 
 
 def _source(shell: Any) -> str:
-    """The cell that is running, as it stands in the notebook."""
+    """Source of the running cell, as the notebook shows it."""
     history = getattr(shell.history_manager, "input_hist_raw", None) or [""]
     running = session.current.running
     return running if "bring" in running else history[-1]
 
 
 def replaced(cell: str, exercise_ids: Iterable[str], code: str, parts: Iterable[Part]) -> str | None:
-    """The cell with the code in place of the call for these exercises; None where no statement of it is that call.
+    """Returns the cell with the call for these exercises replaced by the code; None if no statement of it is that call.
 
-    Stubs and wrappers that an earlier call brought give way, where nobody changed them. What differs in layout alone
-    is left as it is.
+    Unchanged stubs and wrappers from an earlier call are removed. If only the layout differs, the cell is returned
+    unchanged.
     """
     parts = list(parts)
     call = _call(cell, tuple(exercise_ids))
@@ -145,7 +145,7 @@ def replaced(cell: str, exercise_ids: Iterable[str], code: str, parts: Iterable[
 
 
 def _call_for(missing: list[str], bring: str) -> str:
-    """A call that stays in the cell, to bring what is still missing when the cell is run again."""
+    """A call that stays in the cell, to bring the missing parts when the cell is run again."""
     ids = [f'"{i}"' for i in missing]
     short = f"{bring}({', '.join(ids)})" if ids else ""
     return short if len(short) < 100 else f"{bring}(\n" + "".join(f"    {i},\n" for i in ids) + ")"
@@ -176,7 +176,7 @@ def _meaning(source: str) -> str:
 
 
 def _around(cell: str, node: ast.Expr) -> tuple[str, str]:
-    """What stands before and behind a statement; a comment behind it on its line goes below."""
+    """Text before and after a statement; a comment after it on the same line counts as after."""
     lines = cell.encode().splitlines(True)  # columns count bytes
     start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
     end = sum(map(len, lines[: (node.end_lineno or node.lineno) - 1])) + (node.end_col_offset or 0)
@@ -185,7 +185,7 @@ def _around(cell: str, node: ast.Expr) -> tuple[str, str]:
 
 
 def _without_stand_ins(text: str, parts: Iterable[Part]) -> str:
-    """The text without stubs and wrappers that stood in for these parts, if they are as they were brought."""
+    """Removes the stubs and wrappers for these parts from the text, if they are unchanged."""
     lines = text.split("\n")
     for part in parts:
         wrapper = {ast.dump(n) for n in ast.parse(OWN[part.id].code).body} if part.id in OWN else set()
@@ -203,7 +203,7 @@ def _without_stand_ins(text: str, parts: Iterable[Part]) -> str:
 
 
 def _raises(node: ast.stmt, message: str) -> bool:
-    """Does a function, or a class's only method, nothing but raise an error that begins so?"""
+    """True if all that a function, or a class's only method, does is raise an error that starts with ``message``."""
     body = getattr(node, "body", [])
     if isinstance(node, ast.ClassDef) and len(body) == 1 and isinstance(body[0], ast.FunctionDef):
         body = body[0].body
@@ -212,7 +212,7 @@ def _raises(node: ast.stmt, message: str) -> bool:
 
 
 def _say(table: Table, sentence: str, code: str = "") -> None:
-    """A sentence, the parts, and code to copy where there is any."""
+    """Shows a sentence, the parts, and code to copy, if any."""
     from IPython.display import display
 
     shown = f'<pre style="user-select:all"><code>{html.escape(code)}</code></pre>' if code else ""

@@ -1,4 +1,4 @@
-"""What a learner's answer in another notebook is worth right now: run from the file, judged by its public check."""
+"""Judges a learner's answer in another notebook as it is now: runs it from the file, with its public check."""
 
 import contextlib
 import io
@@ -25,8 +25,8 @@ from . import books
 from .statements import Needed, needed
 from .torchs_own import OWN, Own
 
-PATIENCE = 10.0  # seconds before a learner is told what takes so long
-_TOO_LONG = 320  # characters of a verdict's sentence
+PATIENCE = 10.0  # seconds before a message says what takes so long
+_TOO_LONG = 320  # maximal number of characters of a verdict's sentence
 STUB = "still to do."
 _NOT_SAVED = (
     "you passed it, but the file holds no answer to it; save that notebook (File, Save Notebook), then run this cell "
@@ -35,14 +35,14 @@ _NOT_SAVED = (
 
 
 class NotYet(Exception):
-    """A part that is not there yet; the message is one sentence that says which, why, and where to go."""
+    """A part is not ready yet; the message is one sentence that says which, why, and where to go."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
 
 class Stopped(KeyboardInterrupt):
-    """Interrupted while an answer ran; the message says which."""
+    """The learner interrupted an answer; the message says which."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -50,9 +50,9 @@ class Stopped(KeyboardInterrupt):
 
 @dataclass
 class Part:
-    """One exercise's answer. why: what keeps it from counting as the learner's, as the end of a sentence, else "".
+    """One exercise's answer. why: the reason why it does not count as the learner's, as the end of a sentence, else "".
 
-    values: its functions and classes, in the order of targets. needed: its code, with what it rests on.
+    values: its functions and classes, in the order of targets. needed: its code, with everything that it uses.
     """
 
     id: str
@@ -66,30 +66,30 @@ class Part:
 
     @property
     def problem(self) -> str:
-        """One sentence where the answer is not there yet, else ""."""
+        """One sentence if the answer is not ready yet, else ""."""
         return f"{self.id} in {self.where}: {self.why}" if self.why else ""
 
     @property
     def own(self) -> Own | None:
-        """What torch has in its place, where the learner's does not pass."""
+        """Torch's own version, to use if the learner's does not pass."""
         return OWN.get(self.id) if self.why else None
 
     @property
     def where(self) -> str:
-        """The notebook, as a learner finds it."""
+        """The notebook's path, as a learner finds it."""
         return books.shown(self.path)
 
 
 def look(exercise_id: str) -> Part:
-    """The Part of an exercise, judged anew where its notebook was saved since.
+    """Returns the Part of an exercise, judged again if its notebook was saved since.
 
-    Raises MissingRecording for an unknown exercise, Stopped where the learner interrupts their own code.
+    Raises MissingRecording for an unknown exercise, and Stopped if the learner interrupts their own code.
     """
     try:
         unit, about = units.exercise(exercise_id)
         targets = tuple(records.calls_of(exercise_id)[0])
     except KeyError:
-        records.load(exercise_id)  # says what is missing, and which names are near
+        records.load(exercise_id)  # raises MissingRecording, which suggests similar names
         raise
     part = Part(exercise_id, unit, about["title"], targets, books.find(unit))
     try:
@@ -106,14 +106,15 @@ def look(exercise_id: str) -> Part:
 
 
 def _judged(part: Part, book: books.Book) -> tuple[str, tuple[Any, ...], Needed]:
-    """(why, values, needed) of a part of a notebook that can be read."""
+    """Returns (why, values, needed) of a part whose notebook can be read."""
     answer = book.answers.get(part.id)
     if answer is None or part.id in book.released:
         return STUB, (), Needed([])
     if book.codes[answer].error:
         return _("its cell cannot run: {error}.").format(error=book.codes[answer].error), (), Needed([])
     at, said = max(answer, book.place.get(part.id, 0)), ""
-    # First what the functions need, then their whole cells: a few answers work by what a cell does beside defining.
+    # First only what the functions need, then their whole cells: a few answers rely on what a cell does besides
+    # defining names.
     for whole in ((), [*book.answers.values(), *book.own]):
         code = needed(book.codes, part.targets, at, whole)
         why, values = _tried(part, code)
@@ -126,7 +127,7 @@ def _judged(part: Part, book: books.Book) -> tuple[str, tuple[Any, ...], Needed]
 
 
 def _tried(part: Part, code: Needed) -> tuple[str, tuple[Any, ...]]:
-    """(why it is not right or "", values): the code is run in a module of its own, and what it defines is checked."""
+    """Runs the code in its own module and checks what it defines; returns (why it is wrong or "", values)."""
     missing = [t for t in part.targets if t in code.unknown]
     if missing:
         return _("it defines no {names}.").format(names=none_of(missing)), ()
@@ -148,7 +149,7 @@ def _tried(part: Part, code: Needed) -> tuple[str, tuple[Any, ...]]:
 
 
 def _passed_before(exercise_id: str) -> bool:
-    """Whether progress says so; read without any of the care that may write."""
+    """True if the progress file says so. Reads it directly, because the usual reader may write."""
     try:
         entries = json.loads((store.home() / "progress.json").read_text(encoding="utf-8-sig"))
         return entries[exercise_id]["passed_on_try"] is not None
@@ -157,7 +158,7 @@ def _passed_before(exercise_id: str) -> bool:
 
 
 def _run(part: Part, source: str) -> dict[str, Any]:
-    """Global names of a module made from the source; errors show its lines, and its classes can be pickled."""
+    """Runs the source as a module; returns its global names. Errors show its lines, and its classes can be pickled."""
     name, place = f"{part.unit}.{part.id}", f"<{part.id} in {part.path.name}>"
     module = types.ModuleType(name)
     linecache.cache[place] = len(source), None, source.splitlines(True), place
@@ -168,7 +169,7 @@ def _run(part: Part, source: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Nothing that an answer prints or draws is shown, and the notebook's own random numbers stay as they are."""
+    """Hides what an answer prints or draws, and keeps the notebook's own random state."""
     with contextlib.ExitStack() as held:
         held.enter_context(torch.random.fork_rng(devices=()))
         held.callback(torch.set_grad_enabled, torch.is_grad_enabled())
@@ -187,7 +188,7 @@ def _quietly() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _watched(part: Part) -> Iterator[None]:
-    """Says after some seconds whose code it is that still runs; an interrupt ends it with a sentence."""
+    """Says after some seconds which answer is still running; turns an interrupt into Stopped, with a sentence."""
     began, out = time.monotonic(), sys.stdout
 
     def say() -> None:

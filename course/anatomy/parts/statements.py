@@ -1,7 +1,7 @@
-"""A notebook's cells, statement by statement: what each one defines and needs, and which of them a function needs.
+"""Splits a notebook's cells into statements: what each defines and needs, and which statements a function needs.
 
-A function of one notebook is used in another, so it has to be taken out with everything that it rests on (imports,
-helpers, earlier answers) and with nothing else: what the learner tried out around it must not run.
+A function of one notebook is used in another, so it has to be extracted with everything that it uses (imports, helpers,
+earlier answers) and with nothing else: the learner's experiments around it must not run.
 """
 
 import ast
@@ -15,18 +15,18 @@ from functools import cached_property
 _MARK = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION[ \t]*\n?", re.M)
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.M)
 _PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
-# Calls of the course's own that stand in cells and define nothing.
+# The course's own calls in cells, which define nothing.
 _OURS = frozenset({"case", "check", "parts", "predict", "progress", "quiz", "reveal"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement at the left edge of a cell; each name of an import is a statement of its own.
+    """One top-level statement of a cell; each name of an import is a separate statement.
 
-    text: its source, with the comment right above it. imported: what an import binds its name to, as ``torch.nn``, else
-    "". binds: names that it defines. uses: global names that it reads, now or when its functions are called. changes:
-    names whose value it changes (``table["a"] = 1``).
+    text: its source, with the comment right above it. imported: what an import binds its name to, such as ``torch.nn``,
+    else "". binds: names that it defines. uses: global names that it reads, now or when its functions are called.
+    changes: names whose value it changes (``table["a"] = 1``).
     """
 
     text: str
@@ -37,24 +37,24 @@ class Statement:
 
     @cached_property
     def meaning(self) -> str:
-        """Equal for statements that differ in comments and layout alone."""
+        """Equal for statements that differ only in comments and layout."""
         return f"import {self.imported} as {set(self.binds)}" if self.imported else ast.dump(ast.parse(self.text))
 
 
 @dataclass
 class Code:
-    """One cell's code. error: why it cannot be read, as Python says it, else ""."""
+    """One cell's code. error: Python's reason why it cannot be read, else ""."""
 
     statements: list[Statement] = field(default_factory=list)
     error: str = ""
 
     def binds(self, name: str) -> bool:
-        """Is the name defined here?"""
+        """True if this cell defines the name."""
         return any(name in s.binds for s in self.statements)
 
 
 def read(source: str) -> Code:
-    """Code of a cell's source; lines for IPython alone (``%time``, ``!ls``) are passed over."""
+    """Reads a cell's source into Code; skips IPython-only lines (``%time``, ``!ls``)."""
     try:
         source = python(source)
         return Code(list(_statements(source)))
@@ -65,7 +65,7 @@ def read(source: str) -> Code:
 
 
 def python(source: str) -> str:
-    """The source without what only IPython understands, line for line. Raises SyntaxError."""
+    """The source with IPython-only lines blanked, so that line numbers stay the same. Raises SyntaxError."""
     source = source.replace("\r\n", "\n")
     try:
         ast.parse(source)
@@ -103,25 +103,25 @@ def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Statement]:
 
 
 def _is_ours(node: ast.stmt) -> bool:
-    """A check, a question or the like."""
+    """True for a check, a question or the like."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return False
     return _root(node.value.func) in _OURS
 
 
 def _text(source: str, node: ast.stmt, before: ast.stmt | None, after: Sequence[ast.stmt]) -> str:
-    """Source of one statement, with comments right above it and behind it, without the course's marks."""
+    """Source of one statement, with comments right above it and after it, without the course's marks."""
     lines = source.split("\n")
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
     last = node.end_lineno or node.lineno
     end = before.end_lineno or 0 if before else 0
-    if end >= first or after and after[0].lineno <= last:  # several on one line, with semicolons
+    if end >= first or after and after[0].lineno <= last:  # several statements on one line, with semicolons
         return ast.get_source_segment(source, node) or ast.unparse(node)
     while first - 1 > end and lines[first - 2].startswith("#"):
         first -= 1
     text = "\n".join(lines[first - 1 : last])
     without = _MARK.sub("", text + "\n").rstrip("\n")
-    # The same words may stand in a string.
+    # A string may contain the same words.
     return without if ast.dump(ast.parse(without)) == ast.dump(ast.parse(text)) else text
 
 
@@ -153,7 +153,7 @@ def _changed(node: ast.stmt) -> set[str]:
 
 
 def _root(node: ast.AST) -> str:
-    """``a`` of ``a.b[0].c(…)``; "" where it begins with something else."""
+    """``a`` of ``a.b[0].c(…)``; "" if it does not begin with a name."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -161,13 +161,13 @@ def _root(node: ast.AST) -> str:
 
 @dataclass
 class Needed:
-    """What some names need, in the order of the notebook. unknown: names that are defined nowhere."""
+    """Statements that some names need, in the order of the notebook. unknown: names that are not defined anywhere."""
 
     statements: list[Statement]
     unknown: set[str] = field(default_factory=set)
 
     def behind(self, name: str) -> frozenset[str]:
-        """Meanings of all statements that a name rests on: equal for two that can stand for each other."""
+        """Meanings of all statements that a name depends on: equal for two names that are interchangeable."""
         found: set[str] = set()
         todo, seen = [name], set()
         while todo:
@@ -179,10 +179,11 @@ class Needed:
 
 
 def needed(cells: Sequence[Code], names: Iterable[str], at: int, whole: Iterable[int] = ()) -> Needed:
-    """What the names need of a notebook's cells, for a check that stands in cell number ``at``.
+    """Finds the statements that the names need in a notebook's cells, for a check in cell number ``at``.
 
-    Where several cells define a name, the last one above the check counts, then the first below. whole: numbers of the
-    cells of which all statements are taken where any is: some work by what they do, not by what they define.
+    If several cells define a name, the last one above the check counts, then the first below. whole: numbers of cells
+    that are taken completely if any of their statements is needed, because some answers work by what a cell does, not
+    by what it defines.
     """
     order = [*range(min(at, len(cells) - 1), -1, -1), *range(at + 1, len(cells))]
     whole, taken, unknown = set(whole), set(), set()
@@ -198,7 +199,7 @@ def needed(cells: Sequence[Code], names: Iterable[str], at: int, whole: Iterable
                 unknown.add(name)
             continue
         is_import = all(s.imported for s in cells[cell].statements if name in s.binds)
-        for i in range(cell, max(cell, at) + 1):  # what has been changed until the check
+        for i in range(cell, max(cell, at) + 1):  # changes up to the check
             for k, s in enumerate(cells[i].statements):
                 is_part = i == cell and (name in s.binds or cell in whole and not s.imported)
                 if (i, k) not in taken and (is_part or name in s.changes and not is_import):

@@ -1,4 +1,4 @@
-"""What ``parts.show`` displays: for each part whether it is the learner's, torch's own, or still to do."""
+"""The table that ``parts.show`` displays: each part is the learner's, torch's own, or still to do."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from ..system.texts import escaped
 from . import books
 from .judged import STUB, Part
 
-# What a Transformer of unit 11 is made of, in the order of the units.
+# The parts of a Transformer in unit 11, in the order of the units.
 ASSEMBLY = (
     "attention.softmax",
     "attention.scaled_dot_product",
@@ -40,7 +40,7 @@ class Table:
         self.parts = list(parts)
 
     def counts(self) -> str:
-        """As ``9 yours, 2 torch's own, 1 still to do``."""
+        """Counts in words, such as ``9 yours, 2 torch's own, 1 still to do``."""
         whose = [_whose(p) for p in self.parts]
         return ", ".join(f"{whose.count(w)} {w}" for w in (YOURS, TORCHS, OPEN) if w in whose)
 

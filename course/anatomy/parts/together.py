@@ -1,4 +1,4 @@
-"""Code of several parts in one cell: each import and each helper once, and none in the way of another."""
+"""Joins the code of several parts in one cell: each import and each helper once, without name conflicts."""
 
 import ast
 import re
@@ -10,9 +10,9 @@ from .statements import Needed, Statement
 
 @dataclass(frozen=True)
 class Piece:
-    """One part's code. heading: comment lines above it. unit: number of its unit, for names that need one more word.
+    """One part's code. heading: comment lines above it. unit: number of its unit, to make names distinct.
 
-    targets: names that it is there for, which it keeps.
+    targets: names that it provides, which are never changed.
     """
 
     heading: str
@@ -22,9 +22,9 @@ class Piece:
 
 
 def together(pieces: Sequence[Piece], around: Mapping[str, frozenset[str]] | None = None) -> str:
-    """Source of all pieces, to run as one. around: names of the notebook where it will stand → what is behind them.
+    """Joins all pieces into one source. around: names of the notebook that will contain it → their meaning.
 
-    A helper whose name means something else there or in another piece gets its unit's number: ``pairs_06``.
+    If a helper's name has a different meaning there or in another piece, it gets its unit's number: ``pairs_06``.
     """
     means = {**(around or {})} | {t: p.needed.behind(t) for p in pieces for t in p.targets}
     known = set(means) | {n for p in pieces for s in p.needed.statements for n in s.binds | s.uses}
@@ -62,7 +62,7 @@ def _free(name: str, known: set[str]) -> str:
 
 
 def renamed(statement: Statement, names: Mapping[str, str]) -> Statement:
-    """The statement with other global names; local ones, attributes and keywords of the same name stay."""
+    """Renames global names in a statement; local names, attributes and keywords of the same name are kept."""
     if not names.keys() & (statement.binds | statement.uses):
         return statement
     binds, uses, changes = (
@@ -90,11 +90,11 @@ def _with_names(source: str, names: Mapping[str, str]) -> str:
             return edited
     except SyntaxError:
         pass
-    return ast.unparse(tree)  # a name stands where no column tells: comments are lost, not the meaning
+    return ast.unparse(tree)  # a name is where the tree has no column: comments are lost, not the meaning
 
 
 class _Renamer(ast.NodeVisitor):
-    """Renames in a tree. places: (line, column in bytes, old name) of what was renamed, as far as a tree knows them."""
+    """Renames in a tree. places: (line, column in bytes, old name) of each renamed name, if the tree knows it."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
@@ -102,7 +102,7 @@ class _Renamer(ast.NodeVisitor):
         self.scopes: list[tuple[bool, set[str]]] = []  # (is it a class, its local names), innermost last
 
     def _new(self, name: str) -> str | None:
-        """What a name becomes at this place, or None where it means something else or stays."""
+        """New name for a name at this place, or None if it is local or keeps its name."""
         inner = len(self.scopes) - 1
         is_local = any(name in local for i, (is_class, local) in enumerate(self.scopes) if i == inner or not is_class)
         return None if is_local else self.names.get(name)
@@ -114,11 +114,11 @@ class _Renamer(ast.NodeVisitor):
             node.id = new
 
     def visit_Global(self, node: ast.Global) -> None:  # noqa: N802
-        """``global`` means what its names mean outside."""
+        """Names in a ``global`` statement are the global ones."""
         node.names = [self.names.get(n, n) for n in node.names]
 
     def visit_alias(self, node: ast.alias) -> None:
-        """An import inside of a larger statement."""
+        """An import inside a larger statement."""
         if new := self._new((node.asname or node.name).partition(".")[0]):
             node.asname = new
 
@@ -141,7 +141,7 @@ class _Renamer(ast.NodeVisitor):
         self._enter(node, [node.body])
 
     def _enter(self, node: ast.AST, body: Sequence[ast.AST]) -> None:
-        """Visits what a function or class evaluates outside of itself (defaults, decorators), then its body."""
+        """Visits what a function or class evaluates outside its body (defaults, decorators), then its body."""
         for field, value in ast.iter_fields(node):
             for part in value if isinstance(value, list) else [value]:
                 if field != "body" and isinstance(part, ast.AST):
@@ -157,7 +157,7 @@ class _Renamer(ast.NodeVisitor):
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         first = node.generators[0].iter
-        self.visit(first)  # outside of the comprehension's own scope
+        self.visit(first)  # outside the comprehension's own scope
         node.generators[0].iter = ast.Constant(None)
         self.scopes.append((False, {n for g in node.generators for n in _stored(g.target)}))
         self.generic_visit(node)
@@ -168,7 +168,7 @@ class _Renamer(ast.NodeVisitor):
 
 
 def _stored(node: ast.AST) -> Iterator[str]:
-    """Names that a piece of a function's body makes local."""
+    """Yields the names that a piece of a function's body makes local."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
         return

@@ -1,6 +1,6 @@
-"""What torch has of the course's parts: the exercise, torch's name for it, and a wrapper with the exercise's signature.
+"""Torch's own versions of the course's parts: exercise → torch's name and a wrapper with the exercise's signature.
 
-The wrappers are text, because they go into a learner's cell; each does nothing but call torch's own function.
+The wrappers are text, because they go into a learner's cell; each only calls torch's own function.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Own:
-    """name: torch's functions, as their documentation is found. code: the functions that the exercise asks for."""
+    """name: torch's functions, as they are documented. code: the functions that the exercise asks for."""
 
     name: str
     code: str

@@ -1,1 +1,1 @@
-"""What is run and recorded: cases as programs, values as JSON and tensors, cost, distributions, recordings."""
+"""Runs and records: cases as programs, values as JSON and tensors, cost, distributions, recordings."""

@@ -1,4 +1,4 @@
-"""The folder of what is recorded, and the error where something of it is missing."""
+"""The folder of recorded data, and the error for recordings that are missing."""
 
 from pathlib import Path
 

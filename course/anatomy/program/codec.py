@@ -1,4 +1,4 @@
-"""Values on their way between a learner's process and the judge: a JSON tree plus named plain tensors.
+"""Encodes values for the way between a learner's process and the judge: a JSON tree plus named plain tensors.
 
 Nothing here can run code on arrival. Tensors travel beside the tree (as safetensors), never inside it, and no
 object is ever unpickled, because one of the two ends may be hostile.
@@ -23,19 +23,19 @@ from torch import Tensor
 from ..system import texts
 from . import symbolic
 
-Tree = Any  # JSON that follows the grammar above, where this side made it; any JSON at all where the other side did
-Tensors = dict[str, Tensor]  # the tensors beside a tree, by the names that stand in it
+Tree = Any  # JSON: follows the grammar above if this side made it, and may be anything if the other side did
+Tensors = dict[str, Tensor]  # the tensors beside a tree, by their names in it
 
 MAX_DEPTH = 12
 MAX_NODES = 20_000
-MAX_KEYS = 500  # of all dictionaries in a tree: unlucky ones are compared with one another, all with all
+MAX_KEYS = 500  # of all dictionaries in a tree together: keys of equal hash are compared, all with all
 MAX_TEXT = 10_000  # characters of a string
 MAX_DIGITS = 400  # of an integer
-MAX_BITS = 1_328  # of an integer of no more than so many digits
+MAX_BITS = 1_328  # of an integer with at most that many digits
 MAX_NAME = 80  # characters of a type's name
 _DENSE = 1 << 26  # entries that a sparse tensor may have once it is dense
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
-_EXACT = 2**53  # from here on JSON's numbers, which many read as float64, are not every integer
+_EXACT = 2**53  # from here on float64, as which many programs read JSON's numbers, does not hold every integer
 _DTYPES = {
     str(d).split(".")[1]: d
     for d in (
@@ -55,10 +55,10 @@ _DTYPES = {
 }
 
 
-_PARTS = (torch.float16, torch.float32, torch.float64)  # that complex numbers have
+_PARTS = (torch.float16, torch.float32, torch.float64)  # dtypes of the parts of complex numbers
 _SCALARS = (str, int, float, bool, type(None))
 _KEYS = (*_SCALARS, tuple)
-# What else travels: no exercise asks for it, and a learner who returns it is told its name.
+# Other dtypes that travel: no exercise asks for them; a learner who returns one is told its name.
 _OTHERS = {torch.complex32, torch.uint16, torch.uint32, torch.uint64, torch.float8_e4m3fn, torch.float8_e5m2}
 
 
@@ -88,7 +88,7 @@ class _TooLarge(Exception):
 
 
 def encode(value: Any, tensors: Tensors, prefix: str = "t") -> Tree:
-    """Tree of ``value``; its tensors are added to ``tensors`` under fresh names, the prefix and a number.
+    """Tree of ``value``; adds its tensors to ``tensors`` under new names, made of the prefix and a number.
 
     Values outside the grammar, and those that are too large for it, become ``{"opaque": what it is}``: the judge then
     says what came back instead of what was asked for. Never raises.
@@ -103,7 +103,7 @@ def encode(value: Any, tensors: Tensors, prefix: str = "t") -> Tree:
 
 
 class _Encoder:
-    """Makes trees. count: of the tensors that there are already."""
+    """Makes trees. count: number of the tensors that exist already."""
 
     def __init__(self, count: int, prefix: str) -> None:
         self.count, self.prefix, self.left = count, prefix, MAX_NODES
@@ -119,15 +119,15 @@ class _Encoder:
             return self._tree(value, depth)
         except _TooLarge:
             raise
-        except Exception:  # a class of the learner's own, whose methods may do anything
+        except Exception:  # a class of the learner's, whose methods may do anything
             return {"opaque": type(value).__name__[:MAX_NAME]}
 
     def _tree(self, value: Any, depth: int) -> Tree:
         if isinstance(value, Tensor):
             return self._tensor(value)
         if _is_of_numpy(value):
-            # A number is a number; an array is not the tensor that was asked for, and the next exercise would trip
-            # over it.
+            # A number of numpy counts as a number; an array is not the tensor that was asked for, and would break the
+            # next exercise.
             return {"opaque": "numpy array"} if value.ndim else self.tree(value.item(), depth)
         if isinstance(value, list | tuple | dict | set | frozenset):
             return _collection(value, lambda part: self.tree(part, depth + 1))
@@ -143,7 +143,7 @@ class _Encoder:
 
 
 def _cannot_travel(tensor: Tensor) -> str | None:
-    """What kind of tensor it is, where that kind has no plain values to send."""
+    """Description of a tensor whose kind has no plain values to send; None for all others."""
     if tensor.is_meta:
         return "tensor without values (device meta)"
     if tensor.is_nested or tensor.is_quantized:
@@ -161,13 +161,13 @@ def _is_of_numpy(value: Any) -> bool:
 
 
 def _collection(value: Any, inside: Callable[[Any], Tree]) -> Tree:
-    """Tree of a value that holds others. inside: makes the tree of one of those."""
+    """Tree of a value that holds others. inside: makes the tree of each of those."""
     if isinstance(value, dict):
         return {"dict": [[inside(k), inside(v)] for k, v in value.items()]}
     if isinstance(value, set | frozenset):
         if len(value) > MAX_NODES:
             raise _TooLarge
-        return inside(sorted(value, key=repr))  # a set's own order is another one in each process
+        return inside(sorted(value, key=repr))  # a set's own order differs between processes
     kind = "list" if isinstance(value, list) else "tuple"
     return {kind: [inside(v) for v in value]}
 
@@ -179,7 +179,7 @@ def _single(value: Any) -> Tree:
     if isinstance(value, str):
         return value[:MAX_TEXT]
     if isinstance(value, int):
-        if value.bit_length() > MAX_BITS:  # cut off it would be another number
+        if value.bit_length() > MAX_BITS:  # truncated, it would be a different number
             return {"opaque": f"number of more than {MAX_DIGITS} digits"}
         return value if abs(value) < _EXACT else {"int": str(value)}
     if isinstance(value, float):
@@ -227,7 +227,7 @@ def decode(tree: Tree, tensors: Mapping[str, Tensor], lookup: Callable[[str, Any
             t = tensors.get(body)
             if t is None or not (t.is_complex() or t.dtype in _PARTS and t.ndim and t.shape[-1] == 2):
                 raise MalformedTree("not a complex tensor")
-            # A copy: in a file, pairs of float64 may start where torch's complex128 arithmetic crashes.
+            # A copy: in a file, pairs of float64 may start at an address where torch's complex128 arithmetic crashes.
             return t if t.is_complex() else torch.view_as_complex(t.contiguous().clone())
         if kind == "int" and isinstance(body, str) and _INTEGER.fullmatch(body):
             return int(body)
@@ -266,18 +266,18 @@ def decode(tree: Tree, tensors: Mapping[str, Tensor], lookup: Callable[[str, Any
 
 
 def _is_short(key: tuple[Any, ...]) -> bool:
-    """Is a tuple as it may be a key: a few plain values?"""
+    """True if a tuple may be a key: a few plain values."""
     return len(key) <= 8 and all(isinstance(part, _SCALARS) for part in key)
 
 
 class Memory:
-    """Values of trees, each worked out once, however often it is asked for; what is malformed fails each time."""
+    """Cache of the values of trees: each is decoded only once; a malformed tree raises its error each time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[Any, Exception | None, Tree, Mapping[str, Tensor]]] = {}
 
     def value(self, tree: Tree, tensors: Mapping[str, Tensor]) -> Any:
-        """What ``decode`` gives for a tree without ``ref`` and ``fn``. Not to be changed by who asks for it."""
+        """The value that ``decode`` gives for a tree without ``ref`` and ``fn``. Callers must not change it."""
         key = id(tree), id(tensors)
         if key not in self._known:
             value, failed = None, None
@@ -285,7 +285,7 @@ class Memory:
                 value = decode(tree, tensors)
             except Exception as error:
                 failed = error
-            self._known[key] = value, failed, tree, tensors  # kept, so that their ids remain theirs
+            self._known[key] = value, failed, tree, tensors  # kept alive, so that their ids remain unique
         value, failed, *_ = self._known[key]
         if failed is not None:
             raise failed.with_traceback(None)

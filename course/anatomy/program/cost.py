@@ -1,7 +1,7 @@
-"""What a call costs, as counts that are the same on every machine: no clock is read.
+"""Counts what a call costs, the same on every machine: no clock is read.
 
 A step of a program that states limits (``"cost"``, see ``runner``) runs under a ``Meter``. A learner's process
-can forge what it reports, so a count explains; grading asks for a size besides that the dear way cannot afford.
+can forge what it reports, so a count only explains; grading also asks for a size that the expensive way cannot handle.
 """
 
 import math
@@ -21,10 +21,10 @@ from ..system.translation import said as unit_said
 
 Counts = dict[str, int]  # measure → what a call costs
 
-REASON = "cost"  # the context of why a limit is enough, in the catalogues
-MAX_COUNT = 1 << 63  # an honest count lies far below
-ALIKE = 1.25  # between two ways to write the same mistake; between two mistakes it is more
-# Each measure: the sentence for too much of it, and its count, for one and for several.
+REASON = "cost"  # translation context of the reasons why a limit is enough
+MAX_COUNT = 1 << 63  # an honest count is far below
+ALIKE = 1.25  # largest ratio between two ways to write the same mistake; between two mistakes it is larger
+# Each measure: the sentence for exceeding it, and its count in singular and plural.
 _DOES = N_("your code does {count}{where}, the limit here is {limit}: {because}")
 MEASURES = {
     "work": (_DOES, *one_or_many("{n} operation", "{n} operations")),
@@ -74,7 +74,7 @@ class Meter(_Mode):
         result = func(*args, **kwargs)
         try:
             self._count(func, args, kwargs, result)
-        except Exception:  # a kind of tensor without storage or shape; whatever it is, it must not disturb the call
+        except Exception:  # a kind of tensor without storage or shape; counting must never disturb the call
             pass
         return result
 
@@ -98,10 +98,11 @@ class Meter(_Mode):
 
 
 class Ledger(_Mode):
-    """Knows the storages that were made inside its ``with`` blocks, and the given ones, and which of them still live.
+    """Knows the storages made inside its ``with`` blocks, and the given ones, and which of them are still alive.
 
-    It holds weak references only, so it finds what is kept anywhere: in an object, a closure, a global list. A slice
-    keeps all of the tensor that it was cut from, and counts so. Copies that numpy or Python keep are not found.
+    It holds weak references only, so it finds everything that is kept, wherever: in an object, a closure, a global
+    list. A slice keeps the whole tensor that it was cut from, and counts as that. Copies that numpy or Python keep are
+    not found.
     """
 
     def __init__(self, given: Iterable[Tensor] = ()) -> None:
@@ -130,22 +131,22 @@ class Ledger(_Mode):
 
 
 class Account:
-    """Counts what the steps of one program cost, of those that state limits.
+    """Counts the cost of those steps of one program that state limits.
 
-    steps: the program's. inputs: its tensors by name; made: what its steps made so far. Both are read, and emptied by
-    ``close``.
+    steps: the program's. inputs: its tensors by name; made: the results of its steps so far. Both are read; ``close``
+    drops their values if a limit is on ``kept``.
     """
 
     def __init__(self, steps: Sequence[Mapping[str, Any]], inputs: dict[str, Tensor], made: list[Any]) -> None:
         self.inputs, self.made = inputs, made
         self.step_counts: dict[int, Counts] = {}
         asking = [i for i, s in enumerate(steps) if "cost" in s and "kept" in s["cost"]["limits"]]
-        self.keeping = asking[-1] if asking else None  # the step whose limit it is; the whole program is looked at
+        self.keeping = asking[-1] if asking else None  # the step with the limit; the whole program is watched
         self.ledger = Ledger(inputs.values()) if asking else None
 
     @contextmanager
     def step(self, step: Mapping[str, Any]) -> Iterator[None]:
-        """Runs one step; its counts are in ``step_counts`` afterwards, by the step's number, if it states limits."""
+        """Runs one step; if it states limits, its counts are in ``step_counts`` afterwards, by the step's number."""
         with ExitStack() as modes:
             if self.ledger:
                 modes.enter_context(self.ledger)
@@ -153,7 +154,7 @@ class Account:
             yield
         if meter:
             limits = step["cost"]["limits"]
-            # The largest tensor tells ways apart that cost as much, as all pairs from all pairs up to the diagonal.
+            # The largest tensor tells ways of equal cost apart, such as all pairs from all pairs up to the diagonal.
             self.step_counts[len(self.made)] = {m: n for m, n in meter.counts.items() if m in (*limits, "largest")}
 
     def _watched(self, step):
@@ -162,9 +163,10 @@ class Account:
         return [module.get_parameter(o) if isinstance(o, str) else self.inputs[o["tensor"]] for o in of]
 
     def close(self) -> dict[int, Counts]:
-        """The counts of each step by its number, when the program has ended and nobody needs its values any more."""
+        """The counts of each step by its number; to be called after the program, when its values are no longer
+        needed."""
         if self.ledger and self.keeping in self.step_counts:
-            # Objects that were made stay; what calls returned is theirs only where they keep it.
+            # Objects that were made stay; results of calls only count if these objects keep them.
             self.made[:] = [m for m in self.made if not isinstance(m, Tensor | tuple | list | dict)]
             self.inputs.clear()
             self.step_counts[self.keeping]["kept"] = self.ledger.kept()
@@ -182,7 +184,7 @@ def _flops(func, args, kwargs, result):
 
 @cache
 def _formulas() -> Mapping[Any, Callable[..., int]]:
-    """Operator → its FLOPs: torch's own table, and what it lacks on a CPU."""
+    """Operator → its FLOPs: torch's own table, and the CPU operators that it lacks."""
     from torch.utils.flop_counter import flop_registry  # slow to import, and seldom needed
 
     aten = torch.ops.aten
@@ -210,12 +212,12 @@ def _attention(query, key, value, *_, **__):
 
 
 def is_count(value: Any) -> bool:
-    """Is it a whole number that something may have cost?"""
+    """Is it a whole number that can be a cost?"""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_COUNT
 
 
 def said(count: int) -> str:
-    """A count as a sentence says it: "950", "12,300", "2.56 million"."""
+    """A count in the words of a sentence: "950", "12,300", "2.56 million"."""
     for size, word in ((10**12, N_("{n} trillion")), (10**9, N_("{n} billion")), (10**6, N_("{n} million"))):
         if count >= size:
             return _(word).format(n=f"{float(f'{count / size:.3g}'):,g}")
@@ -229,7 +231,7 @@ def counted(measure: str, count: int) -> str:
 
 
 def excess(limits: Mapping[str, int], counts: Any) -> str | None:
-    """The measure whose limit is passed by most, or "" where a count is missing or malformed; None within all.
+    """The measure that exceeds its limit by most; "" if a count is missing or malformed; None if all are within limits.
 
     limits: measure → limit. counts: what a process reports, which may be anything.
     """
@@ -240,9 +242,9 @@ def excess(limits: Mapping[str, int], counts: Any) -> str | None:
 
 
 def sentence(limits: Mapping[str, int], counts: Any, because: str, call: int | None) -> tuple[str, str, str] | None:
-    """What to say of a call that cost too much: (sentence, expected, got); None where it keeps within its limits.
+    """The message on a call that cost too much: (sentence, expected, got); None if it keeps within its limits.
 
-    limits, counts: as for ``excess``. because: why the limit is enough. call: its number, where there are several.
+    limits, counts: as for ``excess``. because: why the limit is enough. call: its number, if there are several.
     """
     over = excess(limits, counts)
     if over is None:
@@ -261,10 +263,10 @@ def sentence(limits: Mapping[str, int], counts: Any, because: str, call: int | N
 
 
 def alike(limits: Mapping[str, int], a: Any, b: Any) -> bool:
-    """Are two reports the same kind of dear: both within all limits, or over the same one, with about as many
-    operations and as large a tensor?
+    """True if two reports show the same excess: both within all limits, or both over the same one, with about as many
+    operations and as large a tensor.
 
-    How many tensors a dense way writes beside its scores is a matter of style.
+    How many tensors an expensive way writes besides its scores is a matter of style.
     """
     first, second = excess(limits, a), excess(limits, b)
     if first != second or first == "":

@@ -1,4 +1,4 @@
-"""Gradients of a result that is no single number: each entry gets a weight, and the weighted sum is one number."""
+"""Gradients of a result that is not a single number: each entry gets a weight, and the weighted sum is one number."""
 
 from collections.abc import Sequence
 
@@ -7,15 +7,15 @@ from torch import Tensor
 
 
 def cotangent_of(t: Tensor) -> Tensor:
-    """Weights for the entries of a result, all different, the same on every machine."""
+    """Weights for the entries of a result, all different, and the same on every machine."""
     return torch.cos(torch.arange(1.0, t.numel() + 1, dtype=torch.float64)).reshape(t.shape).to(t.device)
 
 
 def weighted_sum(tensors: Sequence[Tensor], weights: Sequence[Tensor]) -> Tensor:
-    """The number whose gradients are the tensors' with these cotangents. Given these, ``backward`` would import SymPy
-    and 485 modules more, to look at their shapes: a second of a learner's first check.
+    """The weighted sum, whose gradients are those of the tensors with these cotangents. Given the cotangents,
+    ``backward`` would import SymPy and 485 other modules to look at their shapes: a second of a learner's first check.
 
-    Raises RuntimeError where a tensor has another shape than its weights, as ``backward`` would.
+    Raises RuntimeError if a tensor and its weights differ in shape, as ``backward`` would.
     """
     for i, (t, w) in enumerate(zip(tensors, weights, strict=True)):
         if t.shape != w.shape:

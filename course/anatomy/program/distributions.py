@@ -1,8 +1,8 @@
-"""Random numbers judged by the law that they are drawn from: no two right answers draw the same ones.
+"""Judges random numbers by the law that they are drawn from, since no two right answers draw the same ones.
 
 Mean, spread and shape are judged at once, by the largest distance between the share of numbers below a value and the
-share that the law puts there (Kolmogorov and Smirnov). The inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's
-constant (Annals of Probability 18, 1990) bounds how often a right answer misses by chance, for every number of draws.
+share that the law predicts (Kolmogorov and Smirnov). The inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's
+constant (Annals of Probability 18, 1990) bounds how often a right answer fails by chance, for every number of draws.
 """
 
 import math
@@ -20,16 +20,17 @@ Law = dict[str, Any]  # {"law": "normal", "mean": float, "std": float}
 
 
 def normal(mean: float, std: float) -> Law:
-    """The law N(mean, std²) in the form that a program keeps. Raises ValueError for a std that is not positive."""
+    """The law N(mean, std²) in the form that programs use. Raises ValueError for a std that is not positive."""
     if std <= 0:
         raise ValueError("a standard deviation is positive")
     return {"law": "normal", "mean": float(mean), "std": float(std)}
 
 
 def problem(law: Law, t: Tensor) -> str | None:
-    """What is wrong with numbers that should be independent draws from a law, in words; None where nothing is.
+    """Describes what is wrong with numbers that should be independent draws from a law; None if nothing is.
 
-    law: as ``normal`` gives it. t: float tensor of any shape; 10,000 entries tell a standard deviation to about 10 %.
+    law: as ``normal`` returns it. t: float tensor of any shape; 10,000 entries determine a standard deviation to about
+    10 %.
     """
     x = t.detach().double().flatten()
     if not x.numel():

@@ -1,7 +1,7 @@
 """A formula's tree as text, laid out as SymPy would print it.
 
-Nothing of SymPy runs here: its printers work out what they print, and a few nodes from outside can keep them busy for
-ever. Only trees that ``symbolic.Expression`` has checked come here; the text, and the time it takes, are bounded.
+SymPy does not run here: its printers compute what they print, and a few nodes from outside can keep them busy forever.
+Only trees that ``symbolic.Expression`` has checked come here; the text, and the time it takes, are bounded.
 """
 
 import math
@@ -13,7 +13,7 @@ from ..system.texts import Writer, written
 Node = list[Any]  # [name, part, …], see anatomy.program.symbolic
 
 CHARACTERS = 400
-_ORDERED = 250  # nodes; in a larger formula nobody looks for the usual order of terms
+_ORDERED = 250  # nodes; the terms of a larger formula are not put into their usual order
 _NAMES = {"Pi": "pi", "ImaginaryUnit": "I", "Exp1": "E"}
 _ADD, _MUL, _POW, _CALL = 40, 50, 60, 70  # how strongly an operator binds
 # The order in which SymPy lists factors of several kinds.
@@ -24,7 +24,7 @@ _ONE: Node = ["Rational", "1", "1"]
 
 
 def text_of(tree: Node) -> str:
-    """At most CHARACTERS of a checked tree's text, and an ellipsis where that is not all."""
+    """The text of a checked tree: at most CHARACTERS, and an ellipsis if it is longer."""
     small = sum(1 for _, _ in zip(_nodes(tree), range(_ORDERED + 1), strict=False)) <= _ORDERED
     return written(lambda out: _Printer(out, _Order() if small else None).expression(tree), CHARACTERS)
 
@@ -70,7 +70,7 @@ def _strength(node):
 
 
 class _Printer:
-    """Writes nodes. order: an _Order, or None for that of the tree."""
+    """Writes nodes. order: an _Order, or None to keep the order of the tree."""
 
     def __init__(self, out: Writer, order: "_Order | None") -> None:
         self.out, self.order = out, order
@@ -116,7 +116,7 @@ class _Printer:
         self.out.put("])")
 
     def _within(self, node, strength):
-        """A part, in parentheses unless it binds more strongly than what it stands in."""
+        """Writes a part, in parentheses unless it binds more strongly than the expression around it."""
         self.out.step()
         enclosed = _strength(node) <= strength
         if enclosed:
@@ -180,7 +180,7 @@ class _Order:
     def factors(self, node: Node) -> list[Node]:
         """The factors of a product."""
         first, *others = node[1:]
-        if first == _ONE or any(_is_number(f) for f in others):  # as it was put together, not as it would come out
+        if first == _ONE or any(_is_number(f) for f in others):  # SymPy keeps the order of such a product
             return node[1:]
         return sorted(node[1:], key=self._key)
 
@@ -216,7 +216,7 @@ class _Order:
     def _key(self, node):
         if _is_number(node):
             return (1, 0, ""), (0, ()), (), _number(node)
-        if id(node) not in self._keys:  # each once: there are as many ways to a node as it has ancestors
+        if id(node) not in self._keys:  # each only once: a node can be reached from all its ancestors
             self._keys[id(node)] = self._made(node)
         return self._keys[id(node)]
 

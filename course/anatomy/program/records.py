@@ -24,12 +24,12 @@ from .runner import Outcome, Program
 
 @dataclass
 class CaseRecord:
-    """One case: a program with its input tensors, what the reference gave, and how far that may be missed.
+    """One case: a program with its input tensors, the outcome of the reference, and the tolerances for it.
 
     outcomes: name → (outcome, tensors) with ``expected`` and one entry for each known mistake.
     atol: output tensor name → absolute tolerance. rtol: relative tolerance, None for 64 rounding steps.
-    is_large: drawn for grading, at a size that known mistakes cannot afford: they are not run on it.
-    tolerances: what ``likeness`` has worked out for the known mistakes' tensors, by the id of their dict.
+    is_large: drawn for grading, at a size that known mistakes cannot handle: they are not run on it.
+    tolerances: results of ``judge.fingerprint_match`` for the known mistakes' tensors, by the id of their dict.
     """
 
     name: str
@@ -48,7 +48,7 @@ class CaseRecord:
 
 @dataclass
 class ExerciseRecord:
-    """Everything that is needed to judge an exercise's public cases.
+    """Everything needed to judge an exercise's public cases.
 
     extension: its points count extra. edits: the file with what single changes of a right answer give (``edits``).
     idle: arguments whose values change no result of the right answer.
@@ -71,7 +71,7 @@ class ExerciseRecord:
 
 @cache
 def _index(folder: str) -> dict[str, tuple[Path, dict[str, Any]]]:
-    """Exercise id → the file that holds its recording, and what that file says of it."""
+    """Exercise id → the file that holds its recording, and the exercise's entry in it."""
     index = {}
     for path in sorted(Path(folder).glob("*.json")):
         if not path.name.startswith(("manifest", "precision")):
@@ -111,7 +111,7 @@ def exercise_of(target: str) -> str | None:
 
 
 def calls_of(exercise_id: str) -> tuple[list[str], list[set[str]]]:
-    """(names that the exercise asks for, in order; for each case in order the set of those that it calls)."""
+    """(names that the exercise asks for, in order; for each case, in order, the set of those that it calls)."""
     entry = _index(str(assets_dir() / "recordings"))[exercise_id][1]
     calls = [{step.get("call") or step.get("new") for step in case["program"]["steps"]} for case in entry["cases"]]
     return entry["targets"], [names & set(entry["targets"]) for names in calls]
@@ -120,8 +120,8 @@ def calls_of(exercise_id: str) -> tuple[list[str], list[set[str]]]:
 def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     """ExerciseRecord from ``assets/recordings``.
 
-    with_mistakes: also the outcomes of the known mistakes, most of what there is to read; a right answer needs none.
-    Raises MissingRecording for an unknown id (with the nearest known ones), for one that a unit has but no recording,
+    with_mistakes: also load the outcomes of the known mistakes, most of the data; a right answer needs none of them.
+    Raises MissingRecording for an unknown id (with the nearest known ones), for an exercise that has no recording yet,
     or when the tensor file is missing.
     """
     known = known_exercises()
@@ -170,10 +170,10 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
 
 
 def recent(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
-    """The same as ``load``, for who only reads: what was asked for last is kept, until its file changes."""
+    """As ``load``, for callers that only read: the last records are cached until their files change."""
     known = _index(str(assets_dir() / "recordings")).get(exercise_id)
     if known is None:
-        return load(exercise_id, with_mistakes)  # raises what it raises
+        return load(exercise_id, with_mistakes)  # raises the error
     tensor_file = known[0].with_suffix(".safetensors")
     changed = tensor_file.stat().st_mtime_ns if tensor_file.exists() else 0
     return _kept(exercise_id, with_mistakes, tensor_file, changed)

@@ -1,24 +1,24 @@
 """Runs a program (a list of steps) on a learner's functions and reports what came back.
 
-The same code serves the instant check, the grader's sandbox and, with the references in place of the learner's
+The same code serves the instant check, the grader's sandbox and, with the references instead of the learner's
 functions, the recorder. It compares nothing and holds no expected values.
 
 A program is JSON: ``{"steps": [step]}`` with::
 
     step := {"new": fn, "args": tree, "kwargs": tree, "state": {name: tensor name} | null, "train": bool,
-             "methods": left out, or {name: function that a class derived from fn has in its place}}
+             "methods": left out, or {name: function that overrides it in a class derived from fn}}
           | {"call": fn | null, "on": step | null, "method": name | null, "args": tree, "kwargs": tree,
              "grad": null | {"wrt": {label: tensor name}, "params": bool, "cotangent": tensor name | null},
-             "law": left out, or what the numbers are drawn from (``anatomy.program.distributions``),
+             "law": left out, or the distribution of the numbers (``anatomy.program.distributions``),
              "tells": left out, or [what the text of its error has to contain],
              "cost": left out, or {"limits": {measure: int}, "of": [parameter or tensor], "because": text}}
 
-``"strides": {tensor name: [stride of each axis]}`` stands beside the steps where inputs do not lie in order.
+``"strides": {tensor name: [stride of each axis]}`` beside the steps gives the layout of inputs that are not contiguous.
 
 A cotangent is the gradient of the first output; null weighs the entries of all floating outputs. The outcome of each
 step is ``{"value": tree}``, ``{"value": tree, "grads": tree, "carries": [bool for each floating output]}`` or
-``{"raises": [type name, message, line]}``; after a raise the later steps are ``{"skipped": true}``. With limits on its
-cost (``anatomy.program.cost``) a step's outcome has ``"cost": {measure: count}`` besides.
+``{"raises": [type name, message, line]}``; after a raise the later steps are ``{"skipped": true}``. The outcome of a
+step with limits on its cost (``anatomy.program.cost``) also has ``"cost": {measure: count}``.
 """
 
 import contextlib
@@ -41,14 +41,14 @@ from .tracebacks import learners_line
 
 Step = dict[str, Any]  # one step of a program, in the form above
 Program = dict[str, Any]  # {"steps": [step], "strides": …}
-Outcome = dict[str, Any]  # what a program gave: "results" of its steps, "used", "mutated"; see run_program and serve
-Outcomes = Sequence[tuple[Outcome, Tensors]]  # for each case of an exercise the outcome, and the tensors named in it
+Outcome = dict[str, Any]  # of a program: "results" of its steps, "used", "mutated"; see run_program and serve
+Outcomes = Sequence[tuple[Outcome, Tensors]]  # for each case of an exercise its outcome, and the tensors named in it
 Functions = Mapping[str, Callable[..., Any]]  # a learner's functions and classes, by the names that were asked for
 
 _OURS = (__file__, toys.__file__)
 
-# Functions that a program may pass as arguments, as Python text: run from it, and printed for a learner from it, whose
-# notebook has imported torch, and ``toys`` where an exercise gets one.
+# Functions that a program may pass as arguments, as Python text that is both run and shown to a learner, whose notebook
+# has imported torch, and ``toys`` where an exercise needs it.
 FUNCTION_TEXTS = {
     "relu": "torch.relu",
     "sigmoid": "torch.sigmoid",
@@ -75,11 +75,11 @@ FUNCTION_TEXTS = {
     "toy_rounding_decoder": "toys.rounding_decoder",
     "toy_stack": "toys.Stack",
 }
-# Compiled as lines of this file: an error inside one is not where the learner should look.
+# Compiled as lines of this file, so that an error inside one is not attributed to the learner's code.
 FUNCTION_ARGUMENTS = {
     name: eval(compile(text, __file__, "eval"), {"torch": torch, "toys": toys}) for name, text in FUNCTION_TEXTS.items()
 }
-# What computes the same, or all but a constant of it, under another name: forbidden along with it.
+# Functions that compute the same, up to a constant, under another name: forbidden along with it.
 RELATIVES = {
     "autograd": ("backward", "grad", "_make_dual"),
     "softmax": ("_sparse_softmax",),
@@ -98,7 +98,7 @@ def forbidden_names(forbidden: Iterable[str]) -> frozenset[str]:
 
 
 class _Watch(TorchFunctionMode):
-    """Names of the torch functions that ran: an exercise may forbid a built-in that would do it."""
+    """Notes which forbidden torch functions ran: an exercise may forbid a built-in that would solve it."""
 
     def __init__(self, forbidden: Iterable[str]) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class _Watch(TorchFunctionMode):
 
 
 def laid_out(program: Program, tensors: Mapping[str, Tensor]) -> Tensors:
-    """Copies of a program's input tensors, with the strides that it asks for (a file keeps none)."""
+    """Copies of a program's input tensors, with the strides that it asks for (files do not store strides)."""
     strides = program.get("strides", {})
     return {name: _strided(t.detach(), strides.get(name)) for name, t in tensors.items()}
 
@@ -121,7 +121,7 @@ def laid_out(program: Program, tensors: Mapping[str, Tensor]) -> Tensors:
 def _strided(t: Tensor, strides: Sequence[int] | None) -> Tensor:
     if strides is None:
         return t.clone()
-    # Along an axis of stride 0 all entries are one.
+    # Along an axis of stride 0 all entries are one and the same.
     base = t[tuple(slice(None) if s else slice(0, 1) for s in strides)]
     memory = base.new_zeros(1 + sum((n - 1) * s for n, s in zip(base.shape, strides, strict=True)))
     laid = memory.as_strided(base.shape, list(strides))
@@ -130,7 +130,7 @@ def _strided(t: Tensor, strides: Sequence[int] | None) -> Tensor:
 
 
 class Execution:
-    """A program under way on somebody's functions: copies of its input tensors, and what its steps made so far.
+    """A running program with its functions: copies of its input tensors, and the results of its steps so far.
 
     program, tensors, functions: as for ``run_program``. ``step`` raises whatever the functions raise.
     """
@@ -139,7 +139,7 @@ class Execution:
         self.steps, self.functions = program["steps"], functions
         self.made: list[Any] = []
         self.carries: list[bool] = []  # of the last step with gradients: which floating outputs take part in them
-        self.rewritten: set[str] = set()  # kinds of given containers that a function wrote into
+        self.rewritten: set[str] = set()  # kinds of containers passed as arguments that a function wrote into
         self.inputs = laid_out(program, tensors)
         self.account = Account(self.steps, self.inputs, self.made)
 
@@ -188,7 +188,7 @@ class Execution:
             target = getattr(target, step["method"])
         grad = step.get("grad")
         if not grad:
-            # As in a notebook: autograd works inside, whether or not anybody asks for a gradient afterwards.
+            # As in a notebook: autograd works inside, even if no gradient is asked for afterwards.
             with torch.enable_grad():
                 return target(*args, **kwargs), None
         for name in grad["wrt"].values():
@@ -202,7 +202,7 @@ class Execution:
             carrying = [t for t in outputs if t.requires_grad]
             cotangent = grad["cotangent"]
             weights = [cotangent_of(t) if cotangent is None else self.inputs[cotangent] for t in carrying]
-            if carrying:  # a result that is cut off has its numbers all the same
+            if carrying:  # a result that is cut off from its inputs still has its numbers
                 with torch._C.DisableTorchFunction():  # this backward is not the learner's
                     torch.autograd.backward(weighted_sum(carrying, weights))
         self.carries = [t.requires_grad for t in outputs]
@@ -213,7 +213,7 @@ class Execution:
 
 
 def _rewritten(now: Any, before: Any) -> set[str]:
-    """ "the list" and "the dict" where one among arguments is not what it was. before: the same, made afresh."""
+    """Kinds of containers that differ from before, such as "the list". before: the same arguments, decoded again."""
     if isinstance(now, dict):
         is_changed, pairs = list(now) != list(before), zip(now.values(), before.values(), strict=False)
     elif isinstance(now, list | tuple):
@@ -230,7 +230,7 @@ def _rewritten(now: Any, before: Any) -> set[str]:
 
 
 def _is_still(now: Any, before: Any) -> bool:
-    if isinstance(before, torch.Tensor) and not before.is_complex():  # complex ones are made at each decoding
+    if isinstance(before, torch.Tensor) and not before.is_complex():  # complex tensors are made anew at each decoding
         return now is before
     is_plain = before is None or isinstance(before, bool | int | float | str)
     return type(now) is type(before) and (not is_plain or now == before or before != before)
@@ -257,8 +257,8 @@ def run_program(
 
     Returns:
         ``(outcome, out_tensors)``; outcome has ``results``, ``used`` (forbidden names that ran) and ``mutated``
-        (labels of input tensors that the learner's code changed in place, kinds of containers, as "the dict", and of
-        settings, as "the default device").
+        (what the learner's code changed in place: labels of input tensors, kinds of containers, such as "the dict",
+        and of settings, such as "the default device").
     """
     with _seeded(program), torch_settings.kept() as changed:
         outcome, out = _outcome(program, tensors, functions, forbidden)
@@ -267,7 +267,7 @@ def run_program(
 
 @contextlib.contextmanager
 def _seeded(program: Program) -> Iterator[None]:
-    """Where a step is judged by the law of its numbers, the same ones are drawn at every run, and nobody else's."""
+    """Seeds torch for steps that are judged by a law, so that each run draws the same numbers; restores its state."""
     if not any("law" in s for s in program["steps"]):
         yield
         return
@@ -285,7 +285,7 @@ def _outcome(
     done: set[str] = set()
     results: list[dict[str, Any]] = []
     watch, failed, several = _Watch(forbidden), False, len(program["steps"]) > 1
-    watched = watch if watch.forbidden else contextlib.nullcontext()  # a watch makes each operator a call of Python
+    watched = watch if watch.forbidden else contextlib.nullcontext()  # a watch turns each operator into a Python call
     for step in program["steps"]:
         if failed:
             results.append({"skipped": True})
@@ -304,7 +304,7 @@ def _outcome(
             result["grads"] = codec.encode(grads, out, prefix="o")
             result["carries"] = execution.carries
         results.append(result)
-        if several:  # what a later call writes into an earlier result was not there when that call returned
+        if several:  # copied now, since a later call may write into an earlier result
             out = {name: plain(t) if name not in done else t for name, t in out.items()}
             done = set(out)
         del value, grads
@@ -318,11 +318,11 @@ def _outcome(
 
 
 def described(error: BaseException) -> list[str]:
-    """[type name, message, the learner's line] of an error, as outcomes have it."""
+    """[type name, message, the learner's line] of an error, in the form that outcomes have."""
     line = learners_line(error, _OURS)
     try:
         message = str(error)[:600]
-    except Exception:  # a class of the learner's own whose __str__ fails
+    except Exception:  # a class of the learner's whose __str__ fails
         message = ""
     return [type(error).__name__, message, line[:160]]
 
@@ -333,16 +333,16 @@ def _same(a, b):
 
 
 def plain(t: Tensor) -> Tensor:
-    """A tensor as it travels: on the CPU, dense, contiguous, complex as pairs of reals, and no part of a graph."""
+    """A tensor as it travels: on the CPU, dense, contiguous, complex as pairs of reals, and detached."""
     t = t.detach().to("cpu")
     t = t.to_dense() if t.layout is not torch.strided else t
     return torch.view_as_real(t).contiguous().clone() if t.is_complex() else t.contiguous().clone()
 
 
 def calling_problem(functions: Mapping[str, Any], signature: str) -> str | None:
-    """One sentence if what was handed to a check cannot be called as its exercise says, else None.
+    """One sentence if an object handed to a check cannot be called as its exercise says, else None.
 
-    functions: dict target → what the learner gave for it, in the exercise's order. signature: of the first target.
+    functions: dict target → the learner's object for it, in the exercise's order. signature: of the first target.
     """
     first, *others = functions.items()
     problems = [signature_problem(first[1], signature), *(_not_callable(f, target) for target, f in others)]
@@ -394,7 +394,7 @@ def _not_callable(function, name):
 
 
 def serve(payload: bytes, namespace: Mapping[str, Any]) -> bytes:
-    """Bytes in, bytes out: what the grader's side asks a sandboxed process to evaluate.
+    """Bytes in, bytes out: evaluates in a sandboxed process what the grader asks for.
 
     payload: safetensors bytes whose metadata holds ``request``: a JSON list of programs, each with ``targets``
     (names looked up in ``namespace``), ``forbidden`` and a tensor name prefix. The reply has the same form, and

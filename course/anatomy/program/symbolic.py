@@ -1,7 +1,7 @@
 """SymPy expressions as plain trees, and equality of two of them.
 
 ``sympify`` and ``srepr`` evaluate text as Python, so they are never used on anything that came from outside.
-An expression travels as nested lists with a short list of node names, and is compared by its value at random
+An expression travels as nested lists with a short list of allowed node names, and is compared by its value at random
 points (a counterexample is then something a learner can check by hand).
 """
 
@@ -33,13 +33,13 @@ class NotAnExpression(ValueError):
 
 
 def is_sympy(value: Any) -> bool:
-    """True for a SymPy expression or matrix. SymPy is not imported for anybody who does not use it."""
+    """True for a SymPy expression or matrix. Does not import SymPy: without it there are none."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic | sympy.MatrixBase)
 
 
 def to_tree(value: Any) -> Node:
-    """Nested lists for a SymPy expression or matrix; what they cannot hold becomes ``["?", what it is]``."""
+    """Nested lists for a SymPy expression or matrix; parts that they cannot hold become ``["?", what it is]``."""
     import sympy
 
     left = MAX_NODES
@@ -47,18 +47,18 @@ def to_tree(value: Any) -> Node:
     def tree(value, depth):
         nonlocal left
         left -= 1
-        if left < 0 or depth > MAX_DEPTH:  # parts can be shared: written out they may be far more than they seem
+        if left < 0 or depth > MAX_DEPTH:  # parts can be shared: written out they may be many more than they seem
             return ["?", _("a formula of too many parts")]
         if isinstance(value, sympy.MatrixBase):
             return ["Matrix", *value.shape, *[tree(v, depth + 1) for v in value]]
         if isinstance(value, sympy.Symbol):
-            # To SymPy a θ that is not declared real is another symbol than a notebook's.
+            # To SymPy, a θ that is not declared real is a different symbol from the notebook's.
             return [
                 "Symbol",
                 (value.name if value.is_real else _("{name} (not real)").format(name=value.name))[:MAX_NAME],
             ]
         if isinstance(value, sympy.Rational):
-            # Cut off it would be another number, and Python refuses to print the longest ones at all.
+            # Truncated, it would be a different number, and Python refuses to print the longest ones at all.
             if max(abs(value.p), value.q) >= 10**30:
                 return ["?", _("a number of more than 30 digits")]
             return ["Rational", str(value.p), str(value.q)]
@@ -77,7 +77,7 @@ def to_tree(value: Any) -> Node:
 class Expression:
     """A received tree: can be evaluated at a point and shown; never evaluated as code.
 
-    Raises NotAnExpression when the tree is not one.
+    Raises NotAnExpression when the tree is malformed.
     """
 
     def __init__(self, tree: Any) -> None:
@@ -138,7 +138,7 @@ class Expression:
         return build(self.tree)
 
     def __str__(self) -> str:
-        """As SymPy would print it, by other means and never longer than a line or two (``formula.text_of``)."""
+        """As SymPy would print it, but without SymPy, and never longer than a line or two (``formula.text_of``)."""
         return text_of(self.tree)
 
 
@@ -200,6 +200,6 @@ def counterexample(
             pairs = zip(_entries(have), _entries(want), strict=True)
             if any(not abs(h - w) <= 1e-9 * (1 + abs(w)) for h, w in pairs):
                 return point, have, want
-        except (ArithmeticError, ValueError):  # divided by zero, or beyond all floats
+        except (ArithmeticError, ValueError):  # a division by zero, or a number too large for a float
             return point, _("not defined here"), want
     return None

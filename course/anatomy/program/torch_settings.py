@@ -1,4 +1,4 @@
-"""Settings of torch that outlive a call: whoever uses them inside leaves them as they were."""
+"""Settings of torch that outlive a call: notes which of them an answer changes, and restores them."""
 
 import contextlib
 import functools
@@ -12,7 +12,7 @@ from ..system.translation import N_, _
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Kind → (reads it, sets it, what an answer does instead).
+# Kind → (getter, setter, what an answer should do instead).
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
     N_("the default device"): (torch.get_default_device, torch.set_default_device, N_("a block under torch.device(…)")),
     N_("the default dtype"): (torch.get_default_dtype, torch.set_default_dtype, N_("dtype=… where a tensor is made")),
@@ -21,7 +21,7 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
 
 @contextlib.contextmanager
 def kept() -> Iterator[Callable[[], set[str]]]:
-    """Gives a function that says which kinds were changed inside; afterwards all are as before."""
+    """Yields a function that says which kinds were changed inside; restores all of them afterwards."""
     before = {kind: read() for kind, (read, *__) in _SETTINGS.items()}
 
     def changed() -> set[str]:
@@ -35,7 +35,7 @@ def kept() -> Iterator[Callable[[], set[str]]]:
 
 
 def advice(kinds: list[str]) -> str | None:
-    """One sentence to a learner whose answer changed one of these kinds; None where none is a setting."""
+    """One sentence for a learner whose answer changed one of these kinds; None if none of them is a setting."""
     for kind, (*__, instead) in _SETTINGS.items():
         if kind in kinds:
             said = _("your code changes {setting} for all that comes after it; use {instead}")
@@ -47,7 +47,7 @@ def one_thread(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator: ``function`` computes with one thread.
 
     The course's models are so small that two threads mostly wait for each other (18 to 37 times the time of one at 96
-    columns), and they add up in another order.
+    columns), and they sum in a different order.
     """
 
     @functools.wraps(function)

@@ -17,10 +17,10 @@ VOCABULARY, WIDTH = 16, 8
 
 
 def decoder(ids: Tensor, real: Tensor | None = None, past: Past | None = None) -> tuple[Tensor, Past]:
-    """A decoder of 16 tokens: its logits depend on all real tokens so far, and on where they stand.
+    """A decoder of 16 tokens: its logits depend on all real tokens so far, and on their positions.
 
-    Returns: logits (B, T, 16) float32, and the past with the new tokens. Raises: ValueError where ``real`` is not
-    boolean, or has not exactly one column for each token of the past and of ``ids``.
+    Returns: logits (B, T, 16) float32, and the past with the new tokens. Raises: ValueError if ``real`` is not
+    boolean, or does not have exactly one column for each token of the past and of ``ids``.
     """
     old = 0 if past is None else past[0][0].shape[2]
     seen = torch.ones(len(ids), old + ids.shape[1], dtype=torch.bool) if real is None else real
@@ -45,16 +45,16 @@ def decoder(ids: Tensor, real: Tensor | None = None, past: Past | None = None) -
 
 
 def rounding_decoder(ids: Tensor, real: Tensor | None = None, past: Past | None = None) -> tuple[Tensor, Past]:
-    """The same, but what it stores is rounded to whole numbers, as an extreme of a quantized cache.
+    """As ``decoder``, but what it stores is rounded to whole numbers, as an extreme of a quantized cache.
 
-    So it is known from its logits whether a token was read from the past or computed anew.
+    Its logits therefore show whether a token was read from the past or computed anew.
     """
     logits, ((keys, values),) = decoder(ids, real, past)
     return logits, [(keys.round(), values.round())]
 
 
 class Stack(nn.Module):
-    """A model to be counted, not to be run: an embedding, linear layers, a norm and a head.
+    """A model whose parameters are counted but that is never run: an embedding, linear layers, a norm and a head.
 
     c: a dict with ``vocab``, ``d_model``, ``n_layers``, ``tied`` (the head's weight is the embedding's) and ``frozen``
     (the embedding is not trained). Besides its parameters it has a buffer of ``d_model`` numbers.
@@ -63,7 +63,7 @@ class Stack(nn.Module):
     def __init__(self, c: dict[str, Any]) -> None:
         super().__init__()
         d = c["d_model"]
-        # First what is largest: where there is no room, nothing smaller is filled before that is found out.
+        # The largest parts first: if memory is short, this fails before anything smaller is filled.
         self.layers = nn.ModuleList(nn.Linear(d, d) for _ in range(c["n_layers"]))
         self.tokens = nn.Embedding(c["vocab"], d)
         self.norm = nn.LayerNorm(d)
@@ -75,7 +75,7 @@ class Stack(nn.Module):
 
 
 class Attention(nn.Module):
-    """Stands for an attention layer that takes a configuration: no weights, but mask, positions and past all count."""
+    """Stand-in for an attention layer made from a configuration: no weights, but mask, positions and past all count."""
 
     def __init__(self, c: dict[str, Any]) -> None:
         super().__init__()
@@ -102,15 +102,15 @@ class Attention(nn.Module):
 
 
 def prepare(layer: nn.Module, q: Tensor, k: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """Stands for a family's own way with queries and keys (B, H, T, D), as the method of an attention layer."""
+    """Stand-in for a family's own treatment of queries and keys (B, H, T, D), as the method of an attention layer."""
     return 0.5 * q + positions[..., None], k.sin()
 
 
 def attend(layer: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-    """Stands for a family's own attention, as the method of a layer: (B, H, T, D), to which one head's values add."""
+    """Stand-in for a family's own attention, as the method of a layer: (B, H, T, D), to which one head's values add."""
     return q + k[:, :1, -1:] * v[:, :1].mean(2, keepdim=True)
 
 
 def ffn(c: dict[str, Any]) -> nn.Module:
-    """Stands for a feed-forward layer made from a configuration: tanh, and no weights."""
+    """Stand-in for a feed-forward layer made from a configuration: tanh, and no weights."""
     return nn.Tanh()

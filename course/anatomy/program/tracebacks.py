@@ -1,4 +1,4 @@
-"""Whose line of a traceback is it: the learner's, or one of Python, of a package, or of the course?"""
+"""Finds the learner's own line in a traceback, skipping Python, packages and the course."""
 
 import sysconfig
 import traceback
@@ -7,10 +7,10 @@ from pathlib import PurePath
 
 import torch
 
-# Where Python and its packages lie: what is raised there is raised by nobody's answer.
+# The folders of Python and its packages: an error raised there does not come from an answer's own line.
 _INSTALLED = (
     *(PurePath(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")),
-    PurePath(torch.__file__).parents[1],  # elsewhere in an environment that sees the packages of another one
+    PurePath(torch.__file__).parents[1],  # may be elsewhere, if this environment sees another one's packages
 )
 
 
@@ -21,7 +21,7 @@ def is_installed(filename: str, folders: Iterable[PurePath] = _INSTALLED) -> boo
 
 
 def learners_line(error: BaseException, ours: Collection[str]) -> str:
-    """The innermost line of the learner's that an error passed through, or "". ours: files of the course's own."""
+    """The innermost of the learner's lines that an error passed through, or "". ours: the course's own files."""
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [f for f in frames if f.filename not in ours and not is_installed(f.filename)]
     return (theirs[-1].line or "").strip() if theirs else ""

@@ -1,4 +1,4 @@
-"""What the student's package knows of a unit's text: titles, minutes, questions, what is worth knowing.
+"""Reads the data on units in the student's package: titles, minutes, questions, facts worth knowing.
 
 Written by the build into ``assets/units/NN-name.json``, from the same source as the notebook.
 """
@@ -16,7 +16,7 @@ from ..system.installation import how_to_repair
 from ..system.translation import _, listed
 from .assets import MissingRecording, assets_dir
 
-Known = dict[str, Any]  # of one exercise, prediction or question; ``load`` says what it holds
+Known = dict[str, Any]  # of one exercise, prediction or question; see ``load`` for its keys
 
 
 @cache
@@ -30,12 +30,12 @@ def names() -> list[str]:
 
 
 def _folder():
-    # A preview of changed units brings their texts along.
+    # A preview of changed units brings its own texts.
     return Path(os.environ.get("ANATOMY_UNITS") or assets_dir() / "units")
 
 
 def load(unit: str) -> dict[str, Any]:
-    """What ``assets/units`` says of one unit.
+    """The description of one unit in ``assets/units``.
 
     Returns:
         dict with ``unit``, ``title``, ``minutes`` and the lists ``exercises`` (id, title, points, minutes, difficulty,
@@ -58,12 +58,12 @@ def load(unit: str) -> dict[str, Any]:
 
 
 def exercise(exercise_id: str) -> tuple[str, Known]:
-    """(unit name, what is known of the exercise). Raises KeyError for an unknown id."""
+    """(unit name, description of the exercise). Raises KeyError for an unknown id."""
     return _find("exercises", exercise_id)
 
 
 def prediction(prediction_id: str) -> tuple[str, Known]:
-    """(unit name, what is known of the prediction). Raises KeyError for an unknown id."""
+    """(unit name, description of the prediction). Raises KeyError for an unknown id."""
     return _find("predictions", prediction_id)
 
 
@@ -72,7 +72,7 @@ def _find(kind, wanted):
         try:
             items = load(unit)[kind]
         except MissingRecording:
-            continue  # one damaged file hides no other unit
+            continue  # one damaged file must not hide other units
         for item in items:
             if item["id"] == wanted:
                 return unit, item
@@ -90,11 +90,11 @@ def grade_id(exercise_id: str, kind: str = "check") -> str:
 
 
 def link(unit: str, cell: str | None = None, here: str | None = None) -> str:
-    """Relative address of a unit's notebook, or of a cell in it, as JupyterLab follows it; to be put into ``anchor``.
+    """Relative address of a unit's notebook, or of a cell in it, as JupyterLab follows it; to be passed to ``anchor``.
 
-    here: unit of the notebook that holds the link; None for any other unit's folder (they lie side by side). Where a
-    notebook stands alone (Colab, Kaggle) this is the public address of another unit, and "" for all else: a cell
-    lies in the learner's own copy, whose address nobody knows.
+    here: unit of the notebook that holds the link; None for any other unit's folder (all are side by side). Where a
+    notebook is shown alone (Colab, Kaggle), this is the public address of another unit, and "" for everything else:
+    cells are in the learner's own copy, whose address is unknown.
     """
     if not hosted.has_links():
         return "" if cell or here == unit else hosted.unit_address(unit)
@@ -103,9 +103,9 @@ def link(unit: str, cell: str | None = None, here: str | None = None) -> str:
 
 
 def anchor(address: str, words: str) -> str:
-    """HTML of a link around ``words``, which are HTML; without an address the words alone."""
+    """HTML of a link around ``words``, which are HTML; without an address only the words."""
     if not address:
         return words
-    # Outputs on Colab and Kaggle are pages within the page: a link that stays in there shows nothing.
+    # Outputs on Colab and Kaggle are frames within the page: a link that opens in there shows nothing.
     tab = "" if hosted.has_links() else ' target="_blank" rel="noopener"'
     return f'<a href="{html.escape(address)}"{tab}>{words}</a>'

@@ -1,8 +1,8 @@
-"""One page to print, of what a learner built: ``anatomy certificate --name "Ada Lovelace"``.
+"""Makes one page to print, of what a learner built: ``anatomy certificate --name "Ada Lovelace"``.
 
-Made on the learner's computer from what is kept there, and it says so: exercises that passed their checks with their
-dates, points, extensions, claims that were decided. What was not done is not on it. Where nothing was passed, nothing
-is written; and no file ever takes another one's place.
+It is made on the learner's computer from the data there, and says so. It lists only what was done: exercises that
+passed their checks with their dates, points, extensions, and claims that were decided. If nothing was passed, nothing
+is written; and no existing file is ever replaced.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from .certificate_page import Built, Sheet, Work, page, plain
 from .standing import UnitView, is_extension, passed, views
 
 LONGEST_NAME = 80  # characters
-EARLIEST, LATEST = 946_684_800, 4_102_444_800  # 2000 to 2100: a time beyond that is damage, not a date
+EARLIEST, LATEST = 946_684_800, 4_102_444_800  # 2000 to 2100: a time outside is damaged data, not a date
 NOT_KEPT = ""
 MONTHS = (
     *(N_("Jan"), N_("Feb"), N_("Mar"), N_("Apr"), N_("May"), N_("Jun")),
@@ -35,7 +35,7 @@ class NothingToShow(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asked for."""
+    """The options of the command line."""
 
     name: str
     to: Path | None
@@ -72,9 +72,9 @@ def _asked(argv: Sequence[str] | None) -> Asked:
 
 
 def collect(name: str) -> tuple[Sheet, str]:
-    """(what stands on the page, a sentence on what is kept and could not be understood, or "").
+    """(content of the page, a sentence on stored entries that could not be understood, or "").
 
-    Raises NothingToShow: nothing was passed, or what is kept cannot be read.
+    Raises NothingToShow: nothing was passed, or the stored data cannot be read.
     """
     entries = _kept()
     units = views()
@@ -102,7 +102,7 @@ def collect(name: str) -> tuple[Sheet, str]:
 
 
 def _kept() -> dict[str, object]:
-    """The entries as they stand on disk. Raises NothingToShow, and leaves a file that it cannot understand alone."""
+    """The entries as they are on disk. Raises NothingToShow, and leaves a file that it cannot parse alone."""
     path = store.home() / "progress.json"
     try:
         data = json.loads(files.patiently(path.read_bytes).decode("utf-8-sig"))
@@ -139,7 +139,7 @@ def _work(view: UnitView) -> Work:
 
 
 def passed_on(entry: Entry) -> str:
-    """The day of the first pass, or NOT_KEPT: early versions kept none, and a damaged one is none."""
+    """The day of the first pass, or NOT_KEPT: early versions stored none, and a damaged one does not count."""
     at = entry.get("passed_at")
     if isinstance(at, int) and not isinstance(at, bool) and EARLIEST <= at <= LATEST:
         return date(at)
@@ -154,7 +154,7 @@ def date(at: int) -> str:
 
 
 def version() -> str:
-    """The version of the course, or "" where it was never installed."""
+    """The version of the course, or "" if it was never installed."""
     try:
         return metadata.version("transformer-anatomy")
     except metadata.PackageNotFoundError:
@@ -162,7 +162,7 @@ def version() -> str:
 
 
 def write(text: str, to: Path | None = None) -> Path:
-    """Writes the page into a new file, and returns its path. Raises NothingToShow where that is impossible."""
+    """Writes the page into a new file, and returns its path. Raises NothingToShow if that is impossible."""
     stem = time.strftime("anatomy-certificate-%Y-%m-%d")
     numbered = (Path(f"{stem}{f'-{n}' if n > 1 else ''}.html") for n in range(1, 1000))
     try:

@@ -1,4 +1,4 @@
-"""How the page of what was built looks: HTML that prints on A4 and Letter and needs no script, and plain text."""
+"""Lays out the page of what was built: HTML that prints on A4 and Letter and needs no script, and plain text."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ NO_DATE = N_("date not kept")
 
 @dataclass(frozen=True)
 class Built:
-    """An exercise that was passed; on: the day, "" where it was not kept."""
+    """An exercise that was passed; on: the day, "" if it was not stored."""
 
     title: str
     points: float
@@ -46,7 +46,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Work:
-    """A unit: what was built in it, of how many exercises and points on the core path; claims: (decided, there)."""
+    """A unit: what was built in it, out of how many exercises and points on the core path; claims: (decided, all)."""
 
     number: str
     title: str
@@ -92,7 +92,7 @@ class Sheet:
 
 
 def summary(sheet: Sheet) -> str:
-    """The whole in a sentence or two."""
+    """All units in a sentence or two."""
     works = sheet.works
     done, core = sum(w.done for w in works), sum(w.core for w in works)
     complete = sum(w.done == w.core for w in works if w.core)
@@ -122,7 +122,7 @@ def summary(sheet: Sheet) -> str:
 
 
 def honest(sheet: Sheet) -> str:
-    """How this page came about, and what it is not."""
+    """Says how this page was made, and what it is not."""
     course = "Transformer Anatomy"
     if sheet.version:
         course = _("Transformer Anatomy, version {version}").format(version=sheet.version)
@@ -147,7 +147,7 @@ def _extensions(n: int) -> str:
 
 
 def of_unit(work: Work) -> str:
-    """A unit in a line."""
+    """One unit in a line."""
     done = _("{done} of {exercises} of the core path")
     parts = [done.format(done=work.done, exercises=_exercises(work.core))]
     if work.possible:
@@ -179,7 +179,7 @@ def _title(built: Built) -> str:
 
 
 def page(sheet: Sheet) -> str:
-    """The page as HTML. Nothing that was given or kept can be more than text on it."""
+    """The page as HTML. Names and stored data appear on it as text only."""
     name = escaped(sheet.name) if sheet.name else '<span class="line">&nbsp;</span>'
     title = _("Transformer Anatomy: what I built")
     if sheet.name:
@@ -217,7 +217,7 @@ def page(sheet: Sheet) -> str:
 
 
 def escaped_plain(text: str) -> str:
-    """Text for a place that takes no elements, such as a title."""
+    """Text for a place that allows no elements, such as a title."""
     return escaped(text).replace("<span>", "").replace("</span>", "")
 
 
@@ -235,7 +235,7 @@ def _unit(work: Work) -> str:
 
 
 def _strip(sheet: Sheet) -> str:
-    """A column for each unit, filled as far as its core path is done; the same in words for who cannot see it."""
+    """A column for each unit, filled as far as its core path is done; the same in words for screen readers."""
     wide, high = 24, 60
     each = _("{unit}: {done} of {core}")
     said = listed(each.format(unit=w.number, done=w.done, core=w.core) for w in sheet.works)

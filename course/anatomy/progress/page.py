@@ -1,4 +1,4 @@
-"""How progress looks: a page for the notebook, and the same in plain text (``anatomy progress`` in a terminal)."""
+"""Shows progress: a page for the notebook, and the same in plain text (``anatomy progress`` in a terminal)."""
 
 import argparse
 import html
@@ -12,7 +12,7 @@ from ..system.store import Entry
 from ..system.translation import _, listed, ngettext, said
 from .standing import UnitView, is_extension, next_in, passed, view_in, views
 
-# Colors are the page's own, so that light and dark themes fit by themselves.
+# Text colors are the page's own, so that they fit light and dark themes.
 STYLE = """<style>
 .ta-way { max-width: 760px; line-height: 1.45; }
 .ta-way p { margin: .2em 0; }
@@ -34,7 +34,7 @@ STYLE = """<style>
 
 
 class Progress:
-    """What ``progress()`` displays."""
+    """The object that ``progress()`` displays."""
 
     def __init__(self, unit: str | None = None):
         every = views()
@@ -83,12 +83,12 @@ def points(reached: float, possible: float, extra: float) -> str:
 
 
 def extensions(done: int, there: int) -> list[str]:
-    """``["extensions 1 of 4"]``, and nothing where there are none: a list of phrases."""
+    """``["extensions 1 of 4"]``: a list of phrases, empty if there are no extensions."""
     return [_("extensions {done} of {total}").format(done=done, total=there)] if there else []
 
 
 def name(exercise: Known) -> str:
-    """An exercise's title, with a word that tells an extension."""
+    """An exercise's title, marked if it is an extension."""
     title = said(exercise["id"], exercise["title"])
     return _("{exercise} (extension)").format(exercise=title) if is_extension(exercise) else title
 
@@ -104,7 +104,7 @@ def left(minutes: float) -> str:
 
 
 def asides(view: UnitView) -> list[str]:
-    """What there is to say of a unit's predictions, questions and claims: a list of phrases."""
+    """Phrases about a unit's predictions, questions and claims."""
     (held, judged), (right, answered, asked), (decided, claims) = view.predictions, view.quiz, view.claims
     out = []
     if judged:
@@ -120,7 +120,7 @@ def asides(view: UnitView) -> list[str]:
 
 
 def total(shown: Progress) -> str:
-    """The whole in one line."""
+    """All units in one line."""
     every = shown.units
     aside = extensions(sum(u.extensions_done for u in every), sum(len(u.extensions) for u in every))
     reached, possible = (sum(u.points[i] for u in every) for i in (0, 1))

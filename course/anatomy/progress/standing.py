@@ -1,6 +1,6 @@
 """Progress: what is done, what is next, and how predictions and questions came out, over the whole course.
 
-A unit is done when the exercises of its core path are passed. Its extensions count extra and are never in the way.
+A unit is done when the exercises of its core path are passed. Its extensions count extra and are never required.
 """
 
 import time
@@ -18,9 +18,9 @@ from ..system.translation import _, listed, said
 
 
 def note(verdict: Verdict) -> Entry:
-    """Adds one try of an exercise; returns the exercise's entry.
+    """Records one try of an exercise; returns the exercise's entry.
 
-    Its ``tries`` are those up to the first pass: later checks neither add to them nor take the pass back.
+    ``tries`` counts only up to the first pass: later checks neither add to it nor take the pass back.
     """
     now = int(time.time())
 
@@ -37,14 +37,14 @@ def note(verdict: Verdict) -> Entry:
 
 @dataclass
 class UnitView:
-    """One unit as ``progress()`` shows it. problem: why nothing is known of it, else ""."""
+    """One unit as ``progress()`` shows it. problem: why its data cannot be read, else ""."""
 
     name: str
     title: str
     exercises: list[tuple[Known, Entry]] = field(default_factory=list)  # the learner's entry, or {}
     predictions: tuple[int, int] = (0, 0)  # held, judged so far
     quiz: tuple[int, int, int] = (0, 0, 0)  # right on first try, answered, asked
-    claims: tuple[int, int] = (0, 0)  # decided, there
+    claims: tuple[int, int] = (0, 0)  # decided, all
     problem: str = ""
 
     @property
@@ -54,7 +54,7 @@ class UnitView:
 
     @property
     def extensions(self) -> list[tuple[Known, Entry]]:
-        """The other ones."""
+        """The extensions, in the form of ``exercises``."""
         return [(e, entry) for e, entry in self.exercises if is_extension(e)]
 
     @property
@@ -92,17 +92,17 @@ def _reached(exercises):
 
 
 def is_extension(exercise: Known) -> bool:
-    """Whether what a unit says of an exercise calls it an extension."""
+    """Whether an exercise is an extension, according to its unit."""
     return bool(exercise.get("extension"))
 
 
 def passed(entry: Entry) -> bool:
-    """Whether an exercise's entry says that it was passed."""
+    """Whether an exercise was passed, according to its entry."""
     return entry.get("passed_on_try") is not None
 
 
 def views() -> list[UnitView]:
-    """A UnitView for each unit, in course order. A unit that cannot be read says so and hides no other."""
+    """A UnitView for each unit, in course order. A unit that cannot be read has a ``problem`` and hides no other."""
     tries, predictions, quizzes, claims = map(store.read, ("progress", "predictions", "quizzes", "claims"))
     out = []
     for name in units.names():
@@ -137,33 +137,33 @@ def unit_view(unit: str) -> UnitView:
 def whats_next(after: str | None = None) -> dict[str, Any] | None:
     """The next exercise to do, or None when all are passed.
 
-    Core exercises come first: the next open one after the given one in its unit, then an earlier one that was left
-    open there, then those of the units that follow, and at last those of the units before. Only when the core path of
-    the whole course is done come the extensions, in the same order. After an extension, however, what is open below
-    it in its unit comes first, of either kind: a learner who does extensions goes on with them.
+    Core exercises come first: the next open one after the given one in its unit, then earlier ones still open there,
+    then those of the following units, and finally those of the units before. Extensions come only when the core path of
+    the whole course is done, in the same order. After an extension, however, whatever is open below it in its unit
+    comes first, core or extension: a learner who does extensions continues with them.
 
     Args:
-        after: an exercise that was just passed; None for the one that was passed last, whatever its kind.
+        after: an exercise that was just passed; None for the one that was passed last, of either kind.
 
     Returns:
-        dict with ``unit``, ``title`` (the unit's), ``exercise`` (what the unit says of it), ``begun`` (was anything in
-        that unit tried yet) and ``href``, a relative link: to the exercise's cell, or to the page of a new unit, whose
-        first cells an exercise needs.
+        dict with ``unit``, ``title`` (the unit's), ``exercise`` (its description in the unit), ``begun`` (was anything
+        in that unit tried yet) and ``href``, a relative link: to the exercise's cell, or to the page of a new unit,
+        whose first cells an exercise needs.
     """
     return next_in(views(), after)
 
 
 def next_in(all_units: Sequence[UnitView], after: str | None = None) -> dict[str, Any] | None:
-    """As ``whats_next``, in views that are at hand."""
+    """As ``whats_next``, for given views."""
     order = [(u, e, entry) for u in all_units for e, entry in u.exercises]
     if after is None:
-        # Older entries have no time; then the place in the course decides.
+        # Older entries have no time; for them the order of the course decides.
         done = [(entry.get("passed_at", 0), i) for i, (*__, entry) in enumerate(order) if passed(entry)]
         at = max(done)[1] if done else -1
     else:
         at = next((i for i, (_, e, _) in enumerate(order) if e["id"] == after), -1)
     here = order[at][0] if at >= 0 else None
-    # Stable sorts: what is open here, below or above, before the other units; then the core before extensions.
+    # Stable sorts: open exercises of this unit, below or above, come before other units; then core before extensions.
     coming = sorted(order[at + 1 :] + order[: at + 1], key=lambda item: item[0] is not here)
     goes_on = after is not None and here is not None and is_extension(order[at][1])
     below = {e["id"] for u, e, _ in order[at + 1 :] if u is here} if goes_on else set()
@@ -183,7 +183,7 @@ def next_in(all_units: Sequence[UnitView], after: str | None = None) -> dict[str
 
 
 def view_in(all_units: Sequence[UnitView], unit: str) -> UnitView:
-    """The one of a unit. Raises ValueError for an unknown one."""
+    """The view of one unit. Raises ValueError for an unknown one."""
     for view in all_units:
         if view.name == unit:
             return view

@@ -1,1 +1,1 @@
-"""Where the course is installed, how it reads and writes files, and how it words and prints things. No torch here."""
+"""Installation, files, and how the course translates and prints what it says. No torch here."""

@@ -1,7 +1,7 @@
 """Writing files so that a crash, a full disk or a power cut leaves the old file or the new one, never half of one.
 
-Every file of this project that takes the place of another one is written here, and what a learner's folder holds is
-read here; ``store`` decides what a learner's files hold, and this module how they reach the disk.
+Every file of this project that replaces another one is written here, and files in a learner's folder are read here;
+``store`` decides what a learner's files hold, and this module how they reach the disk.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TypeVar
 
 LEFTOVER = ".anatomy-tmp"
-LARGEST = 200 << 20  # bytes of a file; the largest notebook of the course has a two-hundredth of it
+LARGEST = 200 << 20  # bytes of a file; 200 times the largest notebook of the course
 PAUSES = (0.01, 0.03, 0.1, 0.3)  # seconds
 T = TypeVar("T")
 
 
 def read(path: Path, most: int = LARGEST) -> bytes:
-    """What a file holds, in bytes. Raises OSError, also for what is no ordinary file (a pipe, or a link to one, never
-    ends) and for one of more than ``most`` bytes."""
+    """The bytes of a file. Raises OSError, also if it is no ordinary file (a pipe, or a link to one, never ends) or has
+    more than ``most`` bytes."""
     about = os.stat(path)
     if not stat.S_ISREG(about.st_mode):
         raise OSError(errno.EINVAL, "not an ordinary file", str(path))
@@ -33,14 +33,14 @@ def read(path: Path, most: int = LARGEST) -> bytes:
 
 
 def write_new(path: Path, data: bytes) -> bool:
-    """Writes a file that is not there yet, whole or not at all; makes its folder. Returns False where something is
-    there already: that stays as it is. Raises OSError."""
+    """Writes a file that does not exist yet, whole or not at all; makes its folder. Returns False if something is there
+    already: that stays as it is. Raises OSError."""
     if os.path.lexists(path):
         return False
     temporary = _temporary(path, data)
     try:
         try:
-            os.link(temporary, path)  # unlike a rename, this never takes another file's place
+            os.link(temporary, path)  # unlike a rename, this never replaces another file
         except FileExistsError:
             return False
         except (OSError, NotImplementedError, AttributeError):  # a file system without hard links
@@ -55,10 +55,10 @@ def write_new(path: Path, data: bytes) -> bool:
 
 
 def replace(path: Path, data: bytes, alone: bool = False) -> None:
-    """Writes a file, in place of what is there, whole or not at all; makes its folder. Raises OSError.
+    """Writes or replaces a file, whole or not at all; makes its folder. Raises OSError.
 
-    The permissions of what is there stay. alone: a lock keeps every other writer of this file away; then all of them
-    use one temporary file, so that those of killed processes never pile up.
+    An existing file's permissions are kept. alone: a lock keeps every other writer of this file away; then all of them
+    use one temporary file, so that leftovers of killed processes never pile up.
     """
     temporary = _temporary(path, data, alone)
     try:
@@ -72,8 +72,8 @@ def replace(path: Path, data: bytes, alone: bool = False) -> None:
 
 
 def patiently(action: Callable[..., T], *arguments: object) -> T:
-    """``action(*arguments)``. On Windows a file that somebody has open can't be replaced, nor read while it is: there
-    it is tried again for half a second. Raises what the last try raises."""
+    """``action(*arguments)``. On Windows an open file cannot be replaced, nor read while it is being replaced: there
+    the action is retried for half a second. Raises what the last try raises."""
     for pause in PAUSES:
         try:
             return action(*arguments)
@@ -85,17 +85,17 @@ def patiently(action: Callable[..., T], *arguments: object) -> T:
 
 
 def _temporary(path: Path, data: bytes, alone: bool = False) -> Path:
-    """Path of a new file beside ``path``, whole and on the disk."""
+    """Path of a new file beside ``path``, complete and on the disk."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name[:60]}{'' if alone else f'.{os.getpid()}'}{LEFTOVER}")
     with contextlib.suppress(OSError):
-        os.unlink(temporary)  # of a killed process, and perhaps not ours to write
+        os.unlink(temporary)  # left by a killed process, and perhaps not ours to write
     try:
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # or a power cut may leave the new name with nothing in it
+            os.fsync(file.fileno())  # otherwise a power cut may leave an empty file under the new name
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -104,7 +104,7 @@ def _temporary(path: Path, data: bytes, alone: bool = False) -> Path:
 
 
 def _settle(path: Path) -> None:
-    """The new name on the disk as well, where folders can be synced."""
+    """Puts the new name on the disk as well, where folders can be synced."""
     with contextlib.suppress(OSError, AttributeError):
         folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -114,7 +114,7 @@ def _settle(path: Path) -> None:
 
 
 def sweep(folder: Path, below: bool = True) -> None:
-    """Removes what a killed run left half written in a folder, and below it."""
+    """Removes the temporary files that a killed run left in a folder, and below it."""
     for path in (Path(folder).rglob if below else Path(folder).glob)(f".*{LEFTOVER}"):
         with contextlib.suppress(OSError):
             path.unlink()

@@ -1,7 +1,7 @@
-"""The course away from home: which place a notebook runs at, and what that place needs and loses.
+"""The course on other machines: on which platform a notebook runs, and what that platform needs and loses.
 
 The first cell of each notebook (``autograder/notebooks/first_cell.py``) calls ``settle`` on Colab and on Kaggle, where
-a machine is lent for some hours. Everywhere else nothing here does anything but answer questions.
+a machine is lent for some hours. Everywhere else this module only answers questions.
 """
 
 import importlib.util
@@ -20,9 +20,9 @@ Place = Literal["colab", "kaggle", "binder", "codespaces", "vscode", "jupyterhub
 PLACES: tuple[Place, ...] = get_args(Place)
 LENT: tuple[Place, ...] = ("colab", "kaggle", "binder")  # what is written there vanishes with the machine
 
-# Modules that the course imports → what pip calls them. torch is not among them: these places have their own, built
-# for their hardware, and everything else there depends on it. --no-deps for the same reason, so what these need in
-# turn stands here too.
+# Modules that the course imports → their names for pip. torch is not among them: these places have their own, built
+# for their hardware, and everything else there depends on it. --no-deps for the same reason, so the dependencies of
+# these packages are listed here too.
 NEEDED = {
     "anywidget": "anywidget",
     "psygnal": "psygnal",
@@ -51,7 +51,7 @@ class CannotRun(SystemExit):
 def place() -> Place:
     """Where this notebook runs, by what each place is known to set in its kernels.
 
-    Kaggle comes before Colab, whose image it builds on, and Binder before JupyterHub, which it is made of.
+    Kaggle is tested before Colab, on whose image it builds, and Binder before JupyterHub, on which it is based.
     """
     env = os.environ
     if "KAGGLE_KERNEL_RUN_TYPE" in env:  # kagglehub/env.py; Interactive or Batch
@@ -76,7 +76,7 @@ def read_address() -> dict[str, str]:
 
 @cache
 def _loaded() -> dict[str, str]:
-    """The address of the package that this kernel has loaded; on the disk a newer one may have taken its place."""
+    """The address of the package that this kernel has loaded; a newer one may have replaced it on disk."""
     return read_address()
 
 
@@ -84,12 +84,12 @@ _loaded()
 
 
 def has_links() -> bool:
-    """Whether a relative link in an output leads to a notebook: not on Colab and Kaggle, which show one at a time."""
+    """Whether a relative link in an output leads to a notebook; Colab and Kaggle show one notebook at a time."""
     return place() not in ("colab", "kaggle")
 
 
 def unit_address(unit: str) -> str:
-    """Address that opens a unit's notebook in this place, in a new tab; "" where there is none."""
+    """Address that opens a unit's notebook in this place, in a new tab; "" if there is none."""
     known = _loaded()
     if not known["repository"]:
         return ""
@@ -102,9 +102,9 @@ def unit_address(unit: str) -> str:
 
 
 def settle(unit: str, version: str, keep_in_drive: bool = True) -> None:
-    """Makes a lent machine ready for a unit, and says where the learner's work is kept.
+    """Prepares a lent machine for a unit, and says where the learner's work is kept.
 
-    version: the release that the notebook is of. keep_in_drive: on Colab, whether progress goes to the learner's Drive.
+    version: the release of the notebook. keep_in_drive: on Colab, whether progress goes to the learner's Drive.
 
     Raises CannotRun with one sentence that says what to do.
     """
@@ -138,7 +138,7 @@ def _same_version(wanted: str) -> None:
 
 
 def missing() -> list[str]:
-    """What pip has to install for the course to run, torch aside."""
+    """The packages that pip has to install for the course to run, torch aside."""
     return [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
 
 
@@ -148,7 +148,7 @@ def _bring_what_is_missing() -> None:
     wanted = missing()
     if not wanted:
         return
-    # --no-deps: a resolver would be free to exchange torch for a build that the machine's driver cannot run.
+    # --no-deps: a resolver might replace torch with a build that the machine's driver cannot run.
     line = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--retries", "1", *wanted]
     done = subprocess.run(line, capture_output=True, text=True)
     importlib.invalidate_caches()
@@ -166,14 +166,14 @@ def _no_network() -> str:
 
 
 def _progress_in_drive() -> bool:
-    """Has progress kept in the learner's Drive; False where they would not have it."""
+    """Keeps progress in the learner's Drive; returns False if the Drive cannot be connected."""
     from google.colab import drive
 
     if os.environ.get("ANATOMY_HOME"):
         return True  # the learner chose a place
     try:
         drive.mount(str(DRIVE))
-    except Exception as error:  # Google's own classes; closing its window is one of the reasons
+    except Exception as error:  # Google's own classes; a learner who closes its window is one cause
         print(_("Your Drive was not connected ({error}).").format(error=type(error).__name__))
         return False
     mine = DRIVE / "MyDrive"
@@ -184,14 +184,14 @@ def _progress_in_drive() -> bool:
 
 
 def _progress_in_working_folder() -> bool:
-    """Has progress kept in Kaggle's working folder, the one that a session can hand on to the next."""
+    """Keeps progress in Kaggle's working folder, the one that a session can hand on to the next."""
     if not os.environ.get("ANATOMY_HOME"):
         _keep_progress_in(Path(os.environ.get("KAGGLE_WORKING_DIR") or "/kaggle/working") / FOLDER)
     return True
 
 
 def _keep_progress_in(folder: Path) -> None:
-    """What was recorded on this machine so far goes along; what lies in the folder already stays as it is."""
+    """Moves progress to a folder: adds what this machine has recorded; entries in the folder stay as they are."""
     from . import store
 
     recorded = {name: store.read(name) for name in _KEPT}
@@ -202,10 +202,10 @@ def _keep_progress_in(folder: Path) -> None:
 
 
 def where_work_is(unit: str = "", kept: bool | None = None) -> str:
-    """Where the learner's work lies in this place, what is lost and how to hand in; "" at home.
+    """Where the learner's work is kept in this place, what is lost and how to hand in; "" at home.
 
-    unit: to name its file; without one the sentence names one for an example. kept: whether progress outlives the
-    machine; None to find out.
+    unit: names its file; without one the sentence gives an example. kept: whether progress outlives the machine; None
+    to find out.
     """
     here, name = place(), f"{unit}.ipynb" if unit else _("06-rope.ipynb, for example")
     if here == "colab":

@@ -1,7 +1,8 @@
-"""How this copy of the course was installed: where its data and notebooks lie, and what its commands are called.
+"""How this copy of the course was installed: where its data and notebooks are, and what its commands are called.
 
 There are three kinds. A *project* is a checkout with everything in it, a *package* the zip that instructors hand out,
-a *wheel* what pip, pipx or uv installed. Whatever a learner reads about commands or about missing files is worded here.
+a *wheel* what pip, pipx or uv installed. This module words everything that learners read about commands and missing
+files.
 """
 
 import importlib.metadata
@@ -19,9 +20,9 @@ from .translation import ENGLISH, _, listed, sentences
 
 FIRST = "00-start-here"
 WORK = "work"  # the learner's folder within a course folder
-NAME = "transformer-anatomy"  # of the distribution, and of the folder that a wheel puts notebooks into
+NAME = "transformer-anatomy"  # of the distribution, and of the folder for the notebooks of a wheel
 _HERE = Path(__file__).resolve().parents[1]
-DATA = _HERE / "_data"  # in a wheel alone: assets/, notebooks/ and languages/
+DATA = _HERE / "_data"  # only in a wheel: assets/, notebooks/ and languages/
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Place:
     """A learner's folder and the release that belongs to it.
 
     released: folder of the notebooks as they were released. own: the learner's folder. root: the course folder that a
-    newer release is written into; None where whatever installed the package brings releases. language: of the release.
+    newer release is written into; None if new releases come with the installed package. language: of the release.
     """
 
     released: Path
@@ -47,7 +48,7 @@ class Place:
         return f"{self._folder()}/{inner}" if self.root else _("the installed {file}").format(file=inner)
 
     def released_name(self, unit: str) -> str:
-        """What the released notebook of a unit is called in sentences."""
+        """The name of a unit's released notebook in sentences."""
         return f"{self._folder()}/{unit}" if self.root else _("the installed notebook of {unit}").format(unit=unit)
 
     def _folder(self):
@@ -58,7 +59,7 @@ class Place:
 def place_in(root: Path, own: Path | None = None, language: str = "") -> Place:
     """The Place of a course folder, a checkout or an unpacked zip. own: the learner's folder, if not ``work/``.
 
-    language: of the notebooks; "" for that of the learner's own, English where there are none.
+    language: of the notebooks; "" for that of the learner's own, or English if there are none.
     """
     if own is None:
         usual = [root / named(WORK, name) for name in ([language] if language else translation.languages())]
@@ -83,7 +84,7 @@ def languages() -> list[str]:
 
 
 def unknown(language: str) -> str:
-    """One sentence where there are no notebooks in a language, else ""."""
+    """One sentence if there are no notebooks in a language, else ""."""
     if language in languages():
         return ""
     return _("There are no notebooks in {language!r}. Languages: {names}.").format(
@@ -98,9 +99,9 @@ def kind() -> str:
 
 
 def course_root() -> Path | None:
-    """The course folder: the current one if it is one, else the one that this package lies in; None for a wheel.
+    """The course folder: the current one if it is one, else the one that contains this package; None for a wheel.
 
-    A wheel uses none that it happens to stand in: notebooks and recordings have to be of one release.
+    A wheel does not use a course folder that it is started in: notebooks and recordings have to be of one release.
     """
     around = _HERE.parents[1]
     if not (around / "course" / FIRST).is_dir():
@@ -110,9 +111,9 @@ def course_root() -> Path | None:
 
 
 def place(own: Path | None = None, language: str = "") -> Place:
-    """Where this installation's notebooks lie. own: the learner's folder, where they name one.
+    """The folders of this installation. own: the learner's folder, if they name one.
 
-    language: of the notebooks, where they name one; else it is that of the notebooks in the folder.
+    language: of the notebooks, if they name one; otherwise that of the notebooks in the folder.
     """
     root = course_root()
     if own is not None:
@@ -129,7 +130,7 @@ def place(own: Path | None = None, language: str = "") -> Place:
 def assets() -> Path:
     """The folder ``assets/``: where ANATOMY_ASSETS says, beside ``course/``, or in the wheel.
 
-    The checkout comes first, so that whoever works on the course never reads an older copy.
+    The checkout comes first, so that developers of the course never read an older copy.
     """
     given = os.environ.get("ANATOMY_ASSETS")
     if given:
@@ -147,12 +148,12 @@ def is_learners(folder: Path) -> bool:
 
 
 def language_of(own: Path) -> str:
-    """The language of a learner's notebooks, as the first one that can be read says itself; English where none says."""
+    """The language of a learner's notebooks, according to the first one that can be read; English if it names none."""
     for path in sorted(own.glob("[0-9]*/*.ipynb")):
         try:
             return next(filter(None, map(translation.spoken_by, _code(path))), ENGLISH)
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            continue  # damaged: the next one knows it too
+            continue  # damaged: try the next one
     return ENGLISH
 
 
@@ -163,7 +164,7 @@ def _code(path: Path) -> Iterator[str]:
 
 
 def _usual_folder(language: str) -> Path:
-    """The current folder or one below it, where notebooks are there; else the one that was used last.
+    """The first that holds notebooks: the current folder, one below it, the last one used; else a new one below.
 
     language: that of the notebooks, "" for any.
     """
@@ -177,7 +178,7 @@ def _usual_folder(language: str) -> Path:
 
 
 def _note() -> Path:
-    from .store import home  # here, so that `anatomy doctor` runs where the lock's package is missing
+    from .store import home  # here, so that `anatomy doctor` runs even if filelock is missing
 
     return home() / "folder.txt"
 
@@ -191,7 +192,7 @@ def _last_used():
 
 
 def remember(own: Path) -> None:
-    """Keeps in mind which folder was used, so that later commands find it from anywhere."""
+    """Remembers which folder was used, so that later commands find it from anywhere."""
     try:
         files.replace(_note(), f"{own}\n".encode())
     except (OSError, UnicodeEncodeError):
@@ -199,7 +200,7 @@ def remember(own: Path) -> None:
 
 
 def foreign(place: Place) -> str:
-    """One sentence where the learner's folder cannot be one: a file, the release itself, or full of other things."""
+    """One sentence if a folder cannot be the learner's: a file, the release itself, or full of other things."""
     own = place.own
     if not (place.released / FIRST).is_dir() if place.language != ENGLISH else not place.released.is_dir():
         if kind() == "project" and place.language in translation.languages():
@@ -210,7 +211,7 @@ def foreign(place: Place) -> str:
         return sentences(_("This installation holds no notebooks."), how_to_repair())
     if own.exists() and not own.is_dir():
         return _("{folder} is a file, and your notebooks need a folder.").format(folder=own)
-    if Path(os.path.realpath(own)).is_relative_to(os.path.realpath(place.released)):  # also of a link to itself
+    if Path(os.path.realpath(own)).is_relative_to(os.path.realpath(place.released)):  # works for a link to itself, too
         said = _("{folder} holds the notebooks as they were released. Your own need another folder.")
         return said.format(folder=own)
     entries = [path.name for path in own.iterdir() if not path.name.startswith(".")] if own.is_dir() else []
@@ -224,7 +225,7 @@ def foreign(place: Place) -> str:
 
 
 def of_another_language(place: Place) -> str:
-    """One sentence where a learner's notebooks are in another language than the one they asked for."""
+    """One sentence if a learner's notebooks are in a different language from the one they asked for, else ""."""
     if not is_learners(place.own) or language_of(place.own) == place.language:
         return ""
     by = "anatomy" if place.root is None else f"{_python()} -m anatomy"
@@ -252,7 +253,7 @@ def command(name: str) -> str:
 
 
 def installer() -> str:
-    """What manages the environment of this Python: ``"pipx"``, ``"uv"`` or ``"pip"``."""
+    """The program that manages the environment of this Python: ``"pipx"``, ``"uv"`` or ``"pip"``."""
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").exists():
         return "pipx"
@@ -260,7 +261,7 @@ def installer() -> str:
 
 
 def given_to_pip() -> str:
-    """What this wheel was installed from: the name of the distribution, or the path of a file that lay on the disk."""
+    """The source of this wheel for pip: the name of the distribution, or the path of a local file."""
     try:
         noted = importlib.metadata.distribution(NAME).read_text("direct_url.json")
         url = urllib.parse.urlsplit(json.loads(noted or "{}").get("url", ""))
@@ -273,7 +274,7 @@ def given_to_pip() -> str:
 
 
 def pip_install(words: str) -> str:
-    """The command that has pip install something into this very environment, ready to be typed."""
+    """The command with which pip installs something into this very environment, ready to be typed."""
     by = installer()
     if by == "pipx":
         return f"`pipx runpip {NAME} install {words}`"
@@ -283,16 +284,16 @@ def pip_install(words: str) -> str:
 
 
 def how_to_install(package: str) -> str:
-    """What to do about a Python package that is missing, as the end of a line."""
+    """Advice on a missing Python package, as the end of a line."""
     if kind() == "wheel":
         return _("run {command}").format(command=pip_install(package))
     return _("run `make lab` in the course folder")
 
 
 def how_to_repair(made_by: str = "") -> str:
-    """One sentence: what brings back a file of the course that is missing or damaged.
+    """One sentence on how to restore a file of the course that is missing or damaged.
 
-    made_by: the command that makes it where the whole project is, if one does.
+    made_by: the command that makes the file in a checkout of the whole project, if there is one.
     """
     what = kind()
     if what == "project":
@@ -312,10 +313,10 @@ def how_to_repair(made_by: str = "") -> str:
 
 
 def how_to_get_newer() -> str:
-    """One sentence: how a newer release comes to a learner who has this one."""
+    """One sentence on how a learner gets a newer release than this one."""
     if kind() != "wheel":
         return _("To take a newer one: make update FROM=path-to-the-zip")
-    by_name = given_to_pip() == NAME  # else whoever handed out a file hands out the next one
+    by_name = given_to_pip() == NAME  # else the next file comes from where this one came from
     newer = {
         "pipx": f"`pipx upgrade {NAME}`" if by_name else "`pipx install --force path-to-the-newer.whl`",
         "uv": f"`uv tool upgrade {NAME}`" if by_name else "`uv tool install path-to-the-newer.whl`",
@@ -326,7 +327,7 @@ def how_to_get_newer() -> str:
 
 
 def how_to_restore(where: Place, unit: str) -> str:
-    """One sentence: how a learner gets a released notebook back."""
+    """One sentence on how a learner gets a released notebook back."""
     if where.root is None:
         return how_to_repair()
     if where.language != ENGLISH:

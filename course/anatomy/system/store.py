@@ -1,7 +1,7 @@
-"""What the course remembers of a learner: a few small JSON files in one folder, shared by all open notebooks.
+"""Stores what the course remembers of a learner: a few small JSON files in one folder, shared by all open notebooks.
 
-Reading, changing and writing happen under a lock, and a file is replaced in one step: two notebooks lose nothing of
-one another, and a kernel killed at any moment leaves a whole file. A file that cannot be understood is kept under
+Reading, changing and writing happen under a lock, and a file is replaced in one step: two notebooks never lose each
+other's changes, and a kernel killed at any moment leaves a whole file. A file that cannot be parsed is kept under
 another name before anything is written; one that cannot be read is left alone. Nothing here ever stops a check: a
 full disk costs a line of text, and what was not saved is kept in memory for the session.
 """
@@ -24,8 +24,8 @@ from .translation import _
 
 Entry = dict[str, Any]
 Entries = dict[str, Any]  # of a file: id → Entry
-LARGEST, DEEPEST, MOST_BYTES = 1e15, 40, 50_000_000  # of a number, of what is nested, of a file
-PATIENCE = 3.0  # seconds; a save takes a few milliseconds, so whoever holds a lock for longer is stuck
+LARGEST, DEEPEST, MOST_BYTES = 1e15, 40, 50_000_000  # of a number, of nesting levels, of bytes in a file
+PATIENCE = 3.0  # seconds; a save takes a few milliseconds, so a process that holds a lock for longer is stuck
 _unsaved: dict[Path, list[Callable[[Entries], object]]] = {}  # path → changes that could not be saved yet
 
 
@@ -43,9 +43,9 @@ def home() -> Path:
 
 
 def read(name: str) -> Entries:
-    """Entries of ``<home>/<name>.json``; {} where there are none. What is no valid entry is left out.
+    """Entries of ``<home>/<name>.json``; {} if there are none. Invalid entries are left out.
 
-    A file that is not JSON is set aside under another name, with one line that says so.
+    A file that is not JSON is moved aside under another name, and one line says so.
     """
     path = home() / f"{name}.json"
     try:
@@ -66,9 +66,9 @@ def read(name: str) -> Entries:
 def update(name: str, change: Callable[[Entries], object]) -> tuple[Entries, bool]:
     """Lets ``change(entries)`` alter the entries of ``<home>/<name>.json`` in place, safe from other notebooks.
 
-    Returns ``(entries, saved)``. Where saving is impossible, one line is printed, and the change is kept in memory
-    to be made again at the next call: ``change`` must depend on nothing but the entries it is given. What it
-    raises is raised here, and then nothing is written.
+    Returns ``(entries, saved)``. If saving is impossible, one line is printed, and the change is kept in memory and
+    made again at the next call: ``change`` must depend only on the entries it is given. Its errors are raised here, and
+    then nothing is written.
     """
     path = home() / f"{name}.json"
     problem, before, sound = None, {}, True
@@ -110,12 +110,12 @@ def _apply(path, data):
 
 
 def _lock(path, held):
-    """Takes the lock, to be given back with ``held``. False on a file system that knows no locks."""
+    """Takes the lock, which ``held`` gives back. Returns False on a file system without locks."""
     lock = filelock.FileLock(path.with_name(f".{path.stem}.lock"), timeout=PATIENCE, poll_interval=0.01)
     try:
         held.enter_context(lock)
     except NotImplementedError:
-        return False  # some network folders; going on is better than never saving
+        return False  # some network folders; writing without a lock is better than never saving
     return True
 
 
@@ -127,9 +127,9 @@ def _why(error):
 
 
 def _parse(name, path):
-    """(entries, were all of them sound). Raises OSError, or ValueError for what is no JSON object."""
+    """(entries, whether all of them were valid). Raises OSError, or ValueError if the file holds no JSON object."""
     try:
-        text = files.read(path, MOST_BYTES).decode("utf-8-sig")  # an editor may have put a mark at the front
+        text = files.read(path, MOST_BYTES).decode("utf-8-sig")  # an editor may have put a byte order mark at the front
     except FileNotFoundError:
         return {}, True
     try:
@@ -144,13 +144,13 @@ def _parse(name, path):
 
 
 def _is_deep(value, left=DEEPEST):
-    """Is something nested deeper than anything of ours? Copying it would end in a RecursionError."""
+    """True if a value is nested deeper than any of ours; copying it would end in a RecursionError."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return not left or any(_is_deep(v, left - 1) for v in inner)
 
 
 def _open(name, path):
-    """``_parse`` under the lock: what cannot be understood is set aside. Raises OSError where that is impossible."""
+    """``_parse`` under the lock: moves a file aside if it cannot be parsed. Raises OSError if that is impossible."""
     try:
         return _parse(name, path)
     except ValueError:
@@ -173,7 +173,7 @@ def _keep_aside(name, path, how):
     )
 
 
-# What an entry of each file looks like: (the entry in today's form or None, was it sound as it stood).
+# Tidies an entry of each file: (the entry in today's form or None, whether it was valid as it was).
 
 
 def _number(value, kind=(int, float)):
@@ -198,12 +198,12 @@ def _tidy_try(value):
         },
     )
     if entry and entry["passed_on_try"] is not None:
-        entry["tries"] = entry["passed_on_try"]  # older versions went on counting after the pass
+        entry["tries"] = entry["passed_on_try"]  # older versions kept counting after the pass
     return entry, sound
 
 
 def _tidy_prediction(value):
-    if isinstance(value, str):  # the first version kept the text alone
+    if isinstance(value, str):  # the first version stored only the text
         return {"choice": value, "held": None, "shown": False}, True
     entry, sound = _tidy(
         value,

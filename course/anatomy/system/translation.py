@@ -1,7 +1,7 @@
-"""The language that the package speaks: English, or what ``speak`` or ANATOMY_LANGUAGE says.
+"""The language of the package: English, or the one that ``speak`` or ANATOMY_LANGUAGE sets.
 
-English sentences are the keys of gettext catalogues in ``locale/``, and stand in for what is not translated. What is
-kept (progress, predictions, answers) is kept in English, whatever language it was shown in.
+English sentences are the keys of the gettext catalogues in ``locale/``, and are shown where a translation is missing.
+Data (progress, predictions, answers) is stored in English, whatever language it was shown in.
 """
 
 import gettext as _gettext
@@ -16,11 +16,11 @@ from pathlib import Path
 LOCALE = Path(__file__).resolve().parents[1] / "locale"
 ENGLISH = "en"
 DOMAIN = "anatomy"
-PICTURE = "picture"  # the context of what ``plots.described`` says: it does not know its unit
+PICTURE = "picture"  # translation context of the texts of ``plots.described``, which does not know its unit
 _NAME = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})*")
 
-_spoken: list[str] = []  # what ``speak`` was told last
-_forced: ContextVar[str] = ContextVar("language", default="")  # what ``speaking`` says at the moment
+_spoken: list[str] = []  # the last argument of ``speak``
+_forced: ContextVar[str] = ContextVar("language", default="")  # the language that ``speaking`` has set for the moment
 
 
 def languages() -> list[str]:
@@ -29,9 +29,9 @@ def languages() -> list[str]:
 
 
 def speak(name: str) -> None:
-    """Sets the language of this kernel, e.g. ``speak("zh_CN")``. ANATOMY_LANGUAGE comes first, where it is set.
+    """Sets the language of this kernel, e.g. ``speak("zh_CN")``. ANATOMY_LANGUAGE takes precedence if it is set.
 
-    Raises ValueError for a language that there is not; the message names those that there are.
+    Raises ValueError for an unknown language; the message names the known ones.
     """
     if name not in languages():
         raise ValueError(f"The course does not speak {name!r}. Languages: {', '.join(languages())}")
@@ -52,7 +52,7 @@ def tag() -> str:
 @cache
 def _path(name: str) -> Path | None:
     path = LOCALE / name / "LC_MESSAGES" / f"{DOMAIN}.mo"
-    # A name from the environment is no path into another folder.
+    # A name from the environment must not lead into another folder.
     return path if _NAME.fullmatch(name) and path.is_file() else None
 
 
@@ -64,23 +64,23 @@ def _catalogue(name: str) -> _gettext.NullTranslations:
     try:
         with path.open("rb") as file:
             return _gettext.GNUTranslations(file)
-    except Exception:  # gettext raises whatever its parts do
-        return _gettext.NullTranslations()  # a damaged catalogue costs the language and no lesson
+    except Exception:  # gettext raises all kinds of errors
+        return _gettext.NullTranslations()  # a damaged catalogue costs the translation, not the lesson
 
 
 def spoken_by(source: str) -> str:
-    """The language that a cell says (a notebook in another language begins with one); "" for any other cell."""
+    """The language that a cell sets (a notebook in another language begins with such a cell); "" for any other cell."""
     found = re.fullmatch(r'from anatomy import speak\s+speak\("(\w+)"\)', source.strip())
     return found[1] if found and found[1] in languages() else ""
 
 
 def _(english: str) -> str:
-    """The sentence in the language in use. Values come afterwards: ``_("{n} of {all} pass").format(n=3, all=5)``."""
+    """The sentence in the language in use. Fill in values later: ``_("{n} of {all} pass").format(n=3, all=5)``."""
     return _catalogue(language()).gettext(english) if english else ""
 
 
 def N_(english: str) -> str:
-    """Marks a sentence for the catalogues, where it stands as a constant; ``_`` translates it when it is shown."""
+    """Marks a constant sentence for the catalogues; ``_`` translates it when it is shown."""
     return english
 
 
@@ -91,13 +91,13 @@ def one_or_many(one: str, many: str) -> tuple[str, str]:
 
 def ngettext(one: str, many: str, n: float, context: str = "") -> str:
     """The sentence for a count: ``ngettext("{n} point", "{n} points", 3).format(n=3)``."""
-    # Catalogues have rules for whole numbers; half a point is no single one.
+    # Catalogues have rules for whole numbers only; half a point takes the plural.
     catalogue, n = _catalogue(language()), int(n) if n == int(n) else 2
     return catalogue.npgettext(context, one, many, n) if context else catalogue.ngettext(one, many, n)
 
 
 def said(context: str, english: str) -> str:
-    """A unit's or an exercise's own words: what is known of them in the language in use, or their English."""
+    """A text of a unit or an exercise, in the language in use or, if it is not translated, in English."""
     return _catalogue(language()).pgettext(context, english) if english else ""
 
 
@@ -105,12 +105,12 @@ pgettext = said
 
 
 def listed(names: Iterable[object]) -> str:
-    """Names in a row, as the language sets them: ``"q, k, v"``."""
+    """Names in a row, separated as the language does it: ``"q, k, v"``."""
     return _("{a}, {b}").format(a="", b="").join(map(str, names))
 
 
 def listed_and(names: Iterable[object]) -> str:
-    """Names in a row, all of which are meant: ``"q, k and v"``."""
+    """Names in a row with an "and" before the last: ``"q, k and v"``."""
     *first, last = map(str, names)
     return _("{names} and {last}").format(names=listed(first), last=last) if first else last
 
@@ -121,7 +121,7 @@ def none_of(names: Iterable[object]) -> str:
 
 
 def sentences(*several: str) -> str:
-    """Whole sentences one after the other, without those that are ""; some languages put no blank between them."""
+    """Joins whole sentences and skips empty ones; some languages put no space between sentences."""
     return _("{sentence} {next}").format(sentence="", next="").join(filter(None, several))
 
 
@@ -130,9 +130,9 @@ _CALL = re.compile(rf"\b(?:tr|N_)\(\s*({_STRING}(?:\s*\+?\s*{_STRING})*)")
 
 
 def words(javascript: str, context: str = "") -> dict[str, str]:
-    """dict English → translation of what a script asks for with ``tr("…")``; empty in English, which the script has.
+    """dict English → translation of the texts that a script requests with ``tr("…")``; empty in English.
 
-    JavaScript has no catalogue: whoever hands it a script hands these over, too.
+    JavaScript has no catalogue: code that passes a script to a page has to pass these along, too.
     """
     if language() == ENGLISH:
         return {}
@@ -146,14 +146,14 @@ def words(javascript: str, context: str = "") -> dict[str, str]:
 
 @cache
 def asked_for(javascript: str) -> list[str]:
-    """The English that a script asks for, each once, in order."""
+    """The English texts that a script requests, each once, in order."""
     literals = _CALL.findall(javascript)
     said = ("".join(_unescaped(part[1:-1]) for part in re.findall(_STRING, found)) for found in literals)
     return list(dict.fromkeys(said))
 
 
 def _unescaped(literal: str) -> str:
-    """What a JavaScript string says, where it holds no more than quotes, breaks and characters by their number."""
+    """The text of a JavaScript string whose only escapes are quotes, line breaks and characters by number."""
     return re.sub(
         r"\\(u[0-9a-fA-F]{4}|.)",
         lambda m: chr(int(m[1][1:], 16)) if len(m[1]) == 5 else {"n": "\n"}.get(m[1], m[1]),
@@ -163,9 +163,9 @@ def _unescaped(literal: str) -> str:
 
 @contextmanager
 def speaking(name: str) -> Iterator[None]:
-    """Speaks that language for a while, whatever else was said: ``with speaking("zh_CN"): verdict.html()``.
+    """Sets the language for a while, overriding all other settings: ``with speaking("zh_CN"): verdict.html()``.
 
-    A language that there is not is English.
+    An unknown language means English.
     """
     before = _forced.set(name)
     try:
@@ -176,6 +176,6 @@ def speaking(name: str) -> Iterator[None]:
 
 @contextmanager
 def usually(name: str) -> Iterator[None]:
-    """Speaks that language for a while; ANATOMY_LANGUAGE comes first, where it is set."""
+    """Sets the language for a while; ANATOMY_LANGUAGE takes precedence if it is set."""
     with speaking(os.environ.get("ANATOMY_LANGUAGE") or name):
         yield

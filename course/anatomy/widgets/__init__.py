@@ -1,6 +1,6 @@
 """Widgets that draw a learner's own function: ``from anatomy.widgets import RopeExplorer``.
 
-A widget has a folder of its own, and one line here that registers it; ``tools`` holds what they share.
+Each widget has its own folder and one line here that registers it; ``tools`` holds the shared code.
 """
 
 from pathlib import Path

@@ -1,5 +1,5 @@
 """The recording holds the recall of single words from a last state and through attention, by size of the state, words
-and steps, three seeds each; counted are means over the seeds and the lowest run with attention."""
+and steps, three seeds each; computes means over the seeds and the lowest run with attention."""
 
 from statistics import mean
 

@@ -1,4 +1,4 @@
-"""Losses of trained models with a part broken, and of small ones that learned with one broken; means over seeds."""
+"""Losses of trained models with a part broken, and of small ones trained with a part broken; means over seeds."""
 
 import math
 from statistics import fmean

@@ -1,4 +1,4 @@
-"""Milliseconds of a decoding step with keys copied first and read in place; counts where copying took longer."""
+"""Milliseconds of a decoding step with keys copied first and read in place; counts settings where copying is slower."""
 
 
 def numbers(data):

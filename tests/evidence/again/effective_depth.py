@@ -1,4 +1,4 @@
-"""Trainings of Post-LN and Pre-LN stopped at two losses, with the loss without each layer; pairs of alike trainings."""
+"""Trainings of Post-LN and Pre-LN stopped at two losses, with the loss without each layer; compares equal settings."""
 
 from statistics import median
 

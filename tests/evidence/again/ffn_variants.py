@@ -27,7 +27,7 @@ def beyond(t, freedom):
 
 
 def bound(chance, freedom):
-    """The t that is passed with that chance."""
+    """The t that is exceeded with that chance."""
     low, high = 0.0, 100.0
     while high - low > 1e-9:
         middle = (low + high) / 2

@@ -9,7 +9,7 @@ def numbers(data):
     two = runs["two layers"]
     heads = lambda way: sum(max(run["curve"][-1]["score"]) > data["found"] for run in runs[way])
     switched_off = lambda layer: fmean(run["off"][layer]["accuracy"] for run in two)
-    # The interval that holds the whole jump of every run.
+    # The interval that contains the whole jump of every run.
     still_low = [max(at["step"] for at in run["curve"] if at["accuracy"] < 0.2) for run in two]
     high = [min(at["step"] for at in run["curve"] if at["accuracy"] > 0.9) for run in two]
     return {

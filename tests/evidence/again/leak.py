@@ -1,11 +1,11 @@
 """The recording holds losses of next-token training with a causal and with a full mask at two learning rates, five
-seeds each, by place with the text in sight and without a future, and the shares of right sentences written."""
+seeds each: by place, with the whole text visible and with the future cut off; and shares of right sentences written."""
 
 from math import log
 from statistics import mean, median
 
-ENTROPY = log(2 * 4 * 3 * 2 * 3) / 6  # the dice of a sentence of six words
-BLIND = log(17)  # an even guess among all words
+ENTROPY = log(2 * 4 * 3 * 2 * 3) / 6  # nats per word: the random choices in a sentence of six words
+BLIND = log(17)  # loss of a uniform guess among all words
 
 
 def numbers(data):

@@ -1,5 +1,5 @@
-"""The recording holds, for each scheme and seed, the share of right answers in stretches of 16 places; counted are
-ends, extremes, runs with 95 % or more, and differences between two readings of the same seeds."""
+"""The recording holds, for each scheme and seed, the share of right answers in stretches of 16 places; computes ends,
+extremes, runs with 95 % or more, and differences between two readings of the same seeds."""
 
 from math import sqrt
 from statistics import mean, stdev
@@ -35,12 +35,12 @@ def numbers(data):
         "steps": data["steps"],
         "longer_steps": data["steps"] * data["longer"],
         "tuning_steps": data["tuning_steps"],
-        # The window is as wide as the training was long, and stands in the name.
+        # The window is as wide as the trained length, and part of the name.
         "shorter.trained": next(int(name.split()[-1]) for name in half if "window of" in name),
         "shorter.tested": len(half["RoPE"][0]["back"]) * data["width"],
     }
 
-    # The quarter turn.
+    # RoPE with the wrong half.
     wrong = "RoPE, wrong half"
     found |= {
         "rope_wrong_half.back.trained.min": min(inside(full, wrong, "back")),
@@ -57,7 +57,7 @@ def numbers(data):
             f"{part}wrong_half_minus_right.back.error": error,
         }
 
-    # Past the trained length: the text says it of both schemes and of both questions.
+    # Past the trained length. The text counts runs that are right up to it in both schemes and both questions.
     found |= {
         "rope.back.trained.right": right(
             *(inside(full, name, question) for name in ("RoPE", "sinusoidal") for question in ("back", "twin"))
@@ -91,7 +91,7 @@ def numbers(data):
         "shorter.rope_yarn.back.end.max": max(end(half, "RoPE + YaRN", "back")),
     }
 
-    # Schemes that read on.
+    # Schemes that still work beyond the trained length.
     found |= {
         "no_positions.twin.anywhere.min": lowest_anywhere(full, "no positions", "twin"),
         "alibi.twin.anywhere.min": lowest_anywhere(full, "ALiBi", "twin"),

@@ -1,4 +1,4 @@
-"""Three models' loss along texts of four times the trained length, by cure; what long texts cost beyond short ones."""
+"""Three models' loss along texts of four times the trained length, by cure; extra loss of long texts."""
 
 from statistics import fmean
 
@@ -9,10 +9,10 @@ def numbers(data):
     trained = shipped["trained"]
     tested = trained * data["stretch"]
     along = shipped["along"]
-    places = tested // len(along["as trained"])  # that one value of a curve is the mean of
+    places = tested // len(along["as trained"])  # per value of a curve, which is their mean
 
     def dearer(cure):
-        """Models to which a whole long text, read with this cure, costs over 0.1 more than in trained lengths."""
+        """Number of models whose loss on long texts with this cure is over 0.1 above that on trained lengths."""
         return sum(fmean(row["along"][cure]) - row["by_length"][str(trained)] > 0.1 for row in data["rows"])
 
     models = len(data["rows"])

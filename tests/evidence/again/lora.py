@@ -1,9 +1,9 @@
-"""Accuracy by task, base, rank, rate and seed; of each task, base and rank the rate with the better mean is taken."""
+"""Accuracy by task, base, rank, rate and seed; each task, base and rank uses the rate with the better mean."""
 
 from collections import defaultdict
 from statistics import fmean
 
-FULL = 0  # is written where every weight is trained
+FULL = 0  # the rank recorded if every weight is trained
 
 
 def numbers(data):

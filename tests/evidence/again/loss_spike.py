@@ -1,4 +1,4 @@
-"""Nine remedies, eight seeds each, with the loss at every step: how the runs end and which alarms they ever sound."""
+"""Nine remedies, eight seeds each, with the loss at every step; how the runs end and which alarms they raise."""
 
 from statistics import fmean, median
 
@@ -32,7 +32,7 @@ def loss_sounds(row):
 
 
 def alarm_steps(row, healthy):
-    """(score, gradient) → first step above twice the healthy run's largest, None if there is none."""
+    """Yields, for score and gradient, the first step above twice the healthy run's maximum, or None."""
     for name in ("score", "gradient"):
         limit = 2 * largest(healthy, name)
         yield next((i for i, value in enumerate(curve(row, name)) if value > limit), None)

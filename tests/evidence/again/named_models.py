@@ -1,4 +1,4 @@
-"""Published configurations with their parameters counted; those of the small T5 are multiplied out from its sizes."""
+"""Published configurations with their parameters counted; computes the small T5's parameters from its sizes."""
 
 
 def numbers(data):
@@ -9,7 +9,7 @@ def numbers(data):
     feed_forward = 2 * width * c["d_ff"]
     encoder_layer = attention + feed_forward + 2 * norm
     decoder_layer = 2 * attention + feed_forward + 3 * norm
-    # Each stack ends in a norm, and keeps one table of distances for all its layers.
+    # Each stack ends in a norm, and has one table of distances for all its layers.
     stacks = c["num_layers"] * (encoder_layer + decoder_layer)
     stacks += 2 * (norm + c["relative_attention_num_buckets"] * c["num_heads"])
     return {"t5_small.counted": c["vocab_size"] * width + stacks}  # embedding and head are one matrix

@@ -1,5 +1,5 @@
-"""The recording holds nanoseconds per entry of norms, a copy and a matrix product at five sizes; counted is how much of
-the norms' time at 1,024 tokens two models explain, operations at the matrix product's rate and passes at the copy's."""
+"""The recording holds nanoseconds per entry of norms, a copy and a matrix product at five sizes; computes the share of
+the norms' time at 1,024 tokens that operations at the matrix product's rate, or passes at the copy's rate, explain."""
 
 
 def numbers(data):

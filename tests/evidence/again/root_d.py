@@ -1,5 +1,5 @@
 """The recording holds one small head trained with the division by √D, without it, and without it from a narrow start,
-at three head dims and three learning rates, five seeds each; counted are pairs of the same seed and means of a setting.
+at three head dims and three learning rates, five seeds each; compares pairs of equal seeds and means of settings.
 """
 
 from math import sqrt
@@ -28,7 +28,7 @@ def numbers(data):
 
     undivided = {setting: excess("not divided", *setting) for setting in settings}
     without = pairs("not divided", settings)
-    narrow = pairs("small start", [(dim, rates[-1]) for dim in dims])  # the text: at a large learning rate
+    narrow = pairs("small start", [(dim, rates[-1]) for dim in dims])  # the text says: at a large learning rate
     others = {row["way"] for row in rows} - {"divided"}
     return {
         "not_divided.worse": sum(difference > 0 for difference in without),

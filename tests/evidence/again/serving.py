@@ -1,4 +1,4 @@
-"""Measured and predicted milliseconds of a step, of two models by users and cached tokens; ratios of these."""
+"""Measured and predicted milliseconds per step of two models, by users and cached tokens; computes their ratios."""
 
 ITEM_BYTES = {"float32": 4, "bfloat16": 2}
 
@@ -9,10 +9,10 @@ def numbers(data):
     off = lambda row, wanted: [s["measured"] / s["predicted"] for s in row["steps"] if wanted(s["users"])]
     alone, batch = off(large, lambda users: users == 1), off(large, lambda users: users > 1)
 
-    # With next to nothing cached, which is what both models and the most users were timed with.
+    # With almost nothing cached, the setting in which both models and the most users were timed.
     fewest = min(step["tokens"] for step in large["steps"])
     ms = {step["users"]: step["measured"] for step in large["steps"] if step["tokens"] == fewest}
-    # One user can't take longer than two: the shortest time is the least disturbed.
+    # One user can't take longer than two, so the shortest time is the least disturbed.
     tiny_ms = sorted(step["measured"] for step in tiny["steps"])[0]
     (predicted,) = (step["predicted"] for step in tiny["steps"] if step["users"] == 1)
     most = max(ms)

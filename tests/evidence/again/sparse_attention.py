@@ -1,4 +1,4 @@
-"""Seconds, bytes moved and bytes held of ways to attend, by length; compared at the longest, shortest time of each."""
+"""Seconds, bytes moved and bytes held by ways to attend and length; compares shortest times at the longest length."""
 
 
 def numbers(data):

@@ -1,5 +1,5 @@
 """The recording holds, for four schemes trained on 64 and on 128 places, three seeds each, the share of right answers
-in stretches of 16 places up to 256, and T5's tables; counted are shares within and beyond the training length."""
+in stretches of 16 places up to 256, and T5's tables; computes shares within and beyond the training length."""
 
 from math import log, sqrt
 from statistics import mean, stdev
@@ -60,7 +60,7 @@ def numbers(data):
         "t5.on128.back_end": mean(row["back"][-1] for row in t5_long),
     }
 
-    # Of the two heads, the one that looks three back is the one that favors bucket 3.
+    # Of the two heads, the one that looks three tokens back is the one that favors bucket 3.
     heads = [max(zip(*row["table"], strict=True), key=lambda head: head[3]) for row in t5]
     last_met = max(map(bucket, range(64)))
     unmet = list(range(last_met + 1, 32))

@@ -1,9 +1,9 @@
-"""Units of a ReLU layer that no training window wakes, counted early in each run, and how many live at its end."""
+"""Units of a ReLU layer that no training window activates, counted early in each run, and how many live at its end."""
 
 
 def numbers(data):
     """dict path → value, for every place in the texts (data: the parsed JSON)."""
-    step = min(row["step"] for row in data["rows"])  # the count at which the frozen runs stop learning
+    step = min(row["step"] for row in data["rows"])  # of the count after which the frozen runs stop learning
     highest = max(row["lr"] for row in data["rows"])
 
     def total(column, part, frozen=False):

@@ -1,5 +1,5 @@
-"""The recording holds the accuracy of readers that must tell who came first, with 32 words (curves) and with 8 words
-at three learning rates (ends); counted are the runs that end at 95 % or more."""
+"""The recording holds the accuracy of models that must tell who came first, with 32 words (curves) and with 8 words
+at three learning rates (ends); counts the runs that end at 95 % or more."""
 
 LEARNED = 0.95
 

@@ -1,12 +1,12 @@
-"""Answers to the exercises with forbidden built-ins, as text: evasions, right answers, cells that only play."""
+"""Answers to the exercises with forbidden built-ins, as text: evasions, right answers, cells that only try things."""
 
 from pathlib import Path
 
 
 def load(name: str) -> list[tuple[str, str, str, list[str]]]:
-    """(exercise, what is special, the answer cell, the student's own cells) of each entry of a file beside this one.
+    """The entries of a text file in this folder: (exercise, remark, the answer cell, the student's own cells).
 
-    An entry begins with ``=== exercise: what is special``; ``---`` begins a cell of the student's own.
+    An entry begins with ``=== exercise: remark``; ``---`` begins a cell of the student's own.
     """
     entries = []
     for entry in (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8").split("=== ")[1:]:
@@ -17,9 +17,9 @@ def load(name: str) -> list[tuple[str, str, str, list[str]]]:
     return entries
 
 
-# Each has a library compute what an exercise asks to be written by hand, or changes what names mean.
+# Each lets a library compute what the exercise asks students to write by hand, or rebinds names.
 EVASIONS = load("evasions")
-# Written as differently as students write them.
+# Right answers in as many styles as students write them.
 RIGHT = load("right")
-# Cells that try things out beside the answers.
+# Cells in which students try things out next to their answers.
 PLAYING = load("playing")

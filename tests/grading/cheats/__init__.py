@@ -1,5 +1,5 @@
-"""Submissions that try to win without solving, or to stop the class, by technique: data for the cheat suite, and for
-the benchmark that runs the same submissions through stock nbgrader."""
+"""Submissions that try to get points without solving the exercise, or to stop the class, sorted by technique. Used by
+the cheat suite and by the benchmark that runs the same submissions through stock nbgrader."""
 
 from . import availability, builtins, forging, limits, machinery, modules, reaching, replies
 from .base import ATTENTION, CHEATS, START, Cheat, released

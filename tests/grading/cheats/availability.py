@@ -1,13 +1,13 @@
 """Submissions that are hard to read or to end: files, cells and processes that would hang, flood or exhaust the class.
 
-``replies.py`` has those whose answers do so.
+``replies.py`` has answers that do the same.
 """
 
 import json
 
 from .base import CHECK, SOLVE, WRONG, answer, code_cell, find, insert_before, notebook, sent, wrong
 
-# ---- sources: parsing them must not take the grader with it
+# ---- sources: parsing them must not kill the grader
 _SOURCES = {
     "two hundred thousand parentheses": "x = " + "(" * 99_000 + ")" * 99_000,
     "an attribute of an attribute, a hundred thousand times": "x = a" + ".a" * 99_000,
@@ -86,7 +86,7 @@ def _deep_inside():
 
 @sent("JSON with each key twice", "files")
 def _twice():
-    """A reader that takes the first and one that takes the last see two notebooks."""
+    """A parser that keeps the first duplicate key and one that keeps the last see two different notebooks."""
     text = json.dumps(wrong())
     again = json.dumps([code_cell("def weighted_average(values, weights):\n    return 0")] * 3)
     return (text[:-1] + f', "cells": {again}, "cells": {text[text.index("[") :]}').encode()
@@ -117,7 +117,7 @@ def _pieces():
     return json.dumps(wrong(lambda b: b["cells"].append(code_cell("#") | {"source": ["#"] * 1_000_000}))).encode()
 
 
-# ---- processes: what the code starts must end with it, and cost the others nothing
+# ---- processes: all that the code starts must end with it and cost the other submissions nothing
 _PROCESSES = {
     "sixty-four processes that spin": """
 import os

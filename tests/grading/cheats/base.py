@@ -1,6 +1,6 @@
 """How a cheat is described: what it changes in the released notebook of its unit.
 
-The answers in them are wrong on purpose (apart from those that have a forbidden built-in compute them).
+All answers are wrong on purpose, except those that call a forbidden built-in.
 """
 
 import copy
@@ -19,9 +19,12 @@ WRONG = "def weighted_average(values, weights):\n    return values[0] * 0\n"
 
 @dataclass(frozen=True)
 class Cheat:
-    """name and technique; book: the submission's notebook (dict); slow: runs into a limit; seen: technique of the
-    sign that the instructor's report must show, None where nothing can be seen; solve: the answer cell it uses; raw:
-    makes the bytes of a submission that is no book, or too large a one to keep."""
+    """One cheat.
+
+    name, technique: for reports. book: the submitted notebook (dict). slow: it runs into a limit. seen: technique of
+    the sign that the instructor's report must show, None where nothing can be seen. solve: the answer cell it uses.
+    raw: makes the bytes of a submission that is not a notebook, or one too large to keep in memory.
+    """
 
     name: str
     technique: str
@@ -50,7 +53,7 @@ def released(unit=START):
 
 
 def find(book, name):
-    """The cell with a grade_id."""
+    """The cell with this grade_id."""
     return next(c for c in book["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == name)
 
 
@@ -67,19 +70,19 @@ def code_cell(source, **metadata):
 
 
 def insert_before(book, name, cell):
-    """Puts a cell in front of another one."""
+    """Inserts ``cell`` before the named cell."""
     book["cells"].insert(book["cells"].index(find(book, name)), cell)
 
 
 def answer(name, technique, source, *, unit=START, solve=SOLVE, slow=False, seen=""):
-    """A cheat that lives in the answer cell."""
+    """Registers a cheat that consists of the answer cell."""
     book = released(unit)
     find(book, solve)["source"] = source
     CHEATS.append(Cheat(name, technique, book, unit, solve, slow, technique if seen == "" else seen))
 
 
 def notebook(name, technique, seen=""):
-    """Decorator: a function that changes the released notebook (with a wrong answer in it) in place."""
+    """Decorator for a function that changes the released notebook (which has a wrong answer in it) in place."""
 
     def register(change):
         book = wrong(change)
@@ -89,7 +92,7 @@ def notebook(name, technique, seen=""):
 
 
 def sent(name, technique, slow=False):
-    """Decorator: a function that makes the bytes of the submission. It runs when they are needed, as they are many."""
+    """Decorator for a function that returns the bytes of the submission. They are many, so it is called when needed."""
 
     def register(make):
         CHEATS.append(Cheat(name, technique, {}, slow=slow, seen=None, raw=make))

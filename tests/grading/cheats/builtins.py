@@ -1,9 +1,9 @@
-"""Answers that have a library compute what the exercise asks to be written by hand."""
+"""Answers that let a library compute what the exercise asks students to write by hand."""
 
 from .base import ATTENTION, SOLVE_SOFTMAX, answer
 
 # ---- forbidden built-ins: softmax
-# Each of these is right, and would pass if what it calls were allowed: the suite checks that too.
+# Each is right, and would pass if the forbidden function were allowed: the suite checks that too.
 FORBIDDEN = {
     "softmax by name": """
 def softmax(x, dim=-1):
@@ -111,7 +111,7 @@ for _name, _source in FORBIDDEN.items():
         seen="processes" if "process" in _name else "ban",
     )
 
-# ---- other functions of the library that compute the same
+# ---- other library functions that compute the same
 answer(
     "logsumexp as the last of the cumulative ones",
     "ban",
@@ -156,7 +156,7 @@ def squared_relu(x):
     solve="solve-activation-family",
 )
 
-# ---- seen in the source alone: nothing that is forbidden runs, or nothing that a watch in the same process can see
+# ---- visible only in the source: nothing forbidden runs, or nothing that a watch in the same process can see
 _RIGHT = """
 import math
 def right(x, dim=-1):

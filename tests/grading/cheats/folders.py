@@ -1,8 +1,8 @@
-"""Entries of the submitted folder that are no submission, or more than one: made by a hand that means harm, or by an
+"""Entries in the folder of submissions that are not a submission, or more than one: made by an attacker, or by an
 archive from another system.
 
-Each is a function that makes it below ``submitted``, the folder of the class; ``student`` is its name there. Beside
-``submitted`` lies a file ``.secret``, and in it the right submission of a student ``ada``, both of them worth copying.
+Each entry is a function that creates it below ``submitted``, the folder of the class; ``student`` is its name there.
+Two files are worth copying: ``.secret`` next to ``submitted``, and the right submission of the student ``ada`` in it.
 """
 
 import json
@@ -19,9 +19,12 @@ NAME = f"{START}.ipynb"
 
 @dataclass(frozen=True)
 class Entry:
-    """student: name of the entry in the class's folder (bytes where it is not UTF-8). make(folder): fills it; folder is
-    ``submitted/student``, which does not exist yet. earns: points of unit 00: an honest notebook beside something odd
-    keeps its own, None where the system decides what can be read. said: a line or note must name it."""
+    """One entry.
+
+    student: name of the entry in the class's folder (bytes where it is not UTF-8). make(folder): creates it; folder is
+    ``submitted/student``, which does not exist yet. earns: points of unit 00; an honest notebook next to something odd
+    keeps its own, None where it depends on the system what can be read. said: a line or note must name the entry.
+    """
 
     name: str
     student: str | bytes
@@ -34,14 +37,14 @@ ENTRIES: list[Entry] = []
 
 
 def book(source=RIGHT):
-    """Bytes of unit 00 with an answer."""
+    """Bytes of unit 00 with this answer."""
     made = released()
     find(made, SOLVE)["source"] = source
     return json.dumps(made).encode()
 
 
 def entry(name, student, *, earns=0.0, said=True):
-    """Decorator: a function of the student's folder (bytes, not yet made)."""
+    """Decorator for a function of the student's folder (bytes, not yet created)."""
 
     def register(make):
         ENTRIES.append(Entry(name, student, make, earns, said))
@@ -60,42 +63,42 @@ def unit_folder(folder, notebook=None):
 
 
 def write(folder, name, data):
-    """A file with these bytes."""
+    """Writes a file with these bytes."""
     with open(os.path.join(folder, os.fsencode(name)), "wb") as file:
         file.write(data)
 
 
 def place(folder, name):
-    """The path of a name in a folder, both bytes."""
+    """Path of a name in a folder, both as bytes."""
     return os.path.join(folder, os.fsencode(name))
 
 
 def above(folder, *names):
-    """A path beside the class's folder."""
+    """A path next to the class's folder."""
     return os.path.join(os.path.dirname(os.path.dirname(folder)), *map(os.fsencode, names))
 
 
 def sparse(path, size=50 << 30):
-    """A file of 50 GB that takes no room."""
+    """Creates a sparse file of 50 GB, which takes no disk space."""
     with open(path, "wb") as file:
         file.truncate(size)
 
 
 def links(folder, targets):
-    """Symbolic links, name → target."""
+    """Creates symbolic links, name → target."""
     for name, target in targets.items():
         os.symlink(target, place(folder, name))
 
 
 def no_files(folder):
-    """What has a file's name and is none, and a large one."""
+    """Creates entries with file names that are not regular files, and a very large file."""
     os.mkfifo(place(folder, "pipe.txt"))
     os.mknod(place(folder, "socket.txt"), stat.S_IFSOCK | 0o600)
     sparse(place(folder, "large.csv"))
 
 
 def left_by_archives(folder):
-    """What macOS, Windows and JupyterLab add to a folder."""
+    """Creates the files that macOS, Windows and JupyterLab add to a folder."""
     for inner, name, data in (
         ("__MACOSX", f"._{NAME}", b"\x00\x05\x16\x07"),
         (".ipynb_checkpoints", f"{START}-checkpoint.ipynb", book(WRONG)),
@@ -106,7 +109,7 @@ def left_by_archives(folder):
         write(folder, name, b"x")
 
 
-# ---- in the notebook's place
+# ---- instead of the notebook
 IN_ITS_PLACE = {
     "a pipe": lambda path, folder: os.mkfifo(path),
     "a socket": lambda path, folder: os.mknod(path, stat.S_IFSOCK | 0o600),
@@ -129,13 +132,13 @@ IN_ITS_PLACE = {
     ],
     "a name with the end of a line": lambda path, folder: write(os.path.dirname(path), f"{NAME}\n", book()),
 }
-RENAMED = ("a name in capital letters", "two copies")  # one notebook all the same: it is graded, with a note
+RENAMED = ("a name in capital letters", "two copies")  # still a single notebook: it is graded, with a note
 for _number, (_name, _put) in enumerate(IN_ITS_PLACE.items()):
     entry(f"in the notebook's place: {_name}", f"place-{_number:02}", earns=int(_name in RENAMED))(
         lambda folder, put=_put: put(place(unit_folder(folder), NAME), folder)
     )
 
-# ---- beside an honest notebook
+# ---- next to an honest notebook
 BESIDE = {
     "a pipe for a time stamp": lambda path, folder: os.mkfifo(place(path, "timestamp.txt")),
     "a socket for a time stamp": lambda path, folder: os.mknod(place(path, "timestamp.txt"), stat.S_IFSOCK | 0o600),
@@ -183,7 +186,7 @@ for _number, (_name, _put) in enumerate(QUIET.items()):
     )
 
 
-# ---- in the place of the unit's or the student's folder
+# ---- instead of the unit's or the student's folder
 @entry("a unit's folder that links to somebody else's", "linked-unit")
 def _linked_unit(folder):
     os.makedirs(folder)
@@ -290,6 +293,6 @@ for _name, _taken in TAKEN.items():
 
 
 def build(submitted, entries=None):
-    """Makes entries in a class's folder (all of them if none are given)."""
+    """Creates entries in a class's folder (by default all of them)."""
     for e in ENTRIES if entries is None else entries:
         e.make(os.path.join(os.fsencode(submitted), os.fsencode(e.student)))

@@ -1,8 +1,8 @@
-"""Cheats that end, block or exhaust the process that grades them. All are bounded by the sandbox."""
+"""Cheats that end, block or exhaust the process that grades them. The sandbox limits the damage of all of them."""
 
 from .base import WRONG, answer
 
-# ---- endings
+# ---- code that ends the process
 answer(
     "ends its process",
     "processes",
@@ -49,7 +49,7 @@ def weighted_average(values, weights):
     slow=True,
 )
 
-# ---- bombs (bounded by the sandbox)
+# ---- bombs (limited by the sandbox)
 answer(
     "endless loop in the answer",
     "resources",

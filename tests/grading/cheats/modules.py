@@ -1,7 +1,7 @@
-"""Answers that fetch the machinery by words that no list knows, and change it: the runner, the watch, the ban, torch.
+"""Answers that look up the machinery by names on no list, and change it: the runner, the watch, the ban, torch.
 
-Every name in them is a constant and every call is to be had by an ordinary attribute. They earn nothing, whether by
-themselves (the change reaches nobody who judges) or because what they call is no softmax of their own.
+All names in them are constants, and all calls could be written as ordinary attributes. They earn nothing: either the
+change does not reach the code that judges, or the function they call is not a softmax of their own.
 """
 
 from .base import ATTENTION, SOLVE_SOFTMAX, WRONG, answer

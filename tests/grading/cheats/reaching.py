@@ -1,10 +1,10 @@
-"""Cheats that reach for what is not theirs: files, memory, the gradebook, the network, other processes."""
+"""Cheats that access things outside the submission: files, memory, the gradebook, the network, other processes."""
 
 from autograder import ROOT
 
 from .base import WRONG, answer
 
-# ---- reading what is not theirs
+# ---- reading files and memory outside the submission
 answer(
     "runs the solution's source",
     "grader's files",

@@ -1,14 +1,14 @@
-"""Answers that are hard to look at: whoever decodes, compares, prints or stores them must not hang, swell or mislead.
+"""Answers that are hard to inspect: decoding, comparing, printing or storing them must not hang, blow up or mislead.
 
-None of them is right. What they attack is everything that happens in the grader after a reply has arrived, and the
-pages in which it is shown.
+None of them is right. They attack everything that the grader does after a reply has arrived, and the pages that show
+the reply.
 """
 
 from .base import answer
 
 _ROPE, _FFN, _NORM = "06-rope", "04-ffn-and-gating", "03-norm-placement"
 
-# ---- expressions, where a tensor is expected: they are only printed
+# ---- expressions where a tensor is expected: the grader only prints them
 _EXPRESSIONS = {
     "a sum of towers of powers": """
     tower = sp.Integer(9)
@@ -46,7 +46,7 @@ for _name, _body in _EXPRESSIONS.items():
     _start = "def weighted_average(values, weights):\n    global_parameters.evaluate = False"
     answer(_name, "replies", _source + _start + _body, seen=None)
 
-# ---- expressions, where one is expected: they are evaluated as well
+# ---- expressions where one is expected: the grader evaluates them as well
 answer(
     "a score made of towers of powers",
     "replies",
@@ -80,7 +80,7 @@ def rotated_length(x1, x2):
     seen=None,
 )
 
-# ---- tensors of odd shapes and kinds; numbers and tables are asked for elsewhere
+# ---- tensors of odd shapes and dtypes; numbers and tables are in other sections
 _TENSORS = {
     "a million empty rows": "return torch.empty(1_000_000, 0)",
     "no rows of a huge length": "return torch.empty(0, 1 << 40)",

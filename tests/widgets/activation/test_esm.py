@@ -1,4 +1,4 @@
-"""Tier 2 of ActivationExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of ActivationExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import math
 import re
@@ -31,12 +31,12 @@ def test_dead_units_are_crossed_out(stage):
 
 
 def readout(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
 def on_place(page, panel, place):
-    """A point of that column of a panel on the screen."""
+    """Screen position of a point in that column of a panel."""
     box = page.get_by_role("slider", name=f"{panel}: input x", exact=True).bounding_box()
     return box["x"] + (place + 0.5) * box["width"] / act.POINTS, box["y"] + 0.5 * box["height"]
 
@@ -47,7 +47,7 @@ def on_unit(page, unit):
 
 
 def views(page):
-    """Dots on both pictures, the tangent, and the ticks under the curve."""
+    """The dots of both pictures, the tangent, and the ticks under the curve."""
     return page.evaluate("""() => [
       ...[...document.querySelectorAll('.ta-svg circle')].map((c) => `${c.getAttribute('cx')},${c.getAttribute('cy')}`),
       ...[...document.querySelectorAll('path.ta-mark')].map((p) => p.getAttribute('d'))]""")
@@ -88,7 +88,7 @@ def test_dragging_along_the_curve_and_keys_give_the_same_place(stage):
 
 
 def test_the_tangent_has_the_slope_of_the_table(stage):
-    """Its rise over its run on the screen, in units of the axes."""
+    """Rise over run of the tangent on the screen, in units of the axes."""
     widget = CASE.make()
     slope = float(widget.shown("d_gelu")[0, widget.place])
     page = stage(widget)
@@ -110,7 +110,7 @@ def test_a_unit_shows_its_64_inputs_under_the_curve(stage):
     low, high = (f"{v:.2f}".replace("-", "−") for v in (inputs[:, unit].min(), inputs[:, unit].max()))
     assert f"unit {unit}: 64 inputs from {low} to {high}." in readout(page)
     assert "0 ÷ 64 = 0 % still learn. f = 0 for all 64: the unit is dead." in readout(page)
-    assert views(page)[4].count("M") == (inputs[:, unit] >= -4).sum() > 30  # the others are left of the frame
+    assert views(page)[4].count("M") == (inputs[:, unit] >= -4).sum() > 30  # the others are outside the frame
     page.mouse.click(*on_unit(page, unit))
     page.mouse.move(2, 2)
     page.get_by_role("application", name="Units").press("ArrowDown")
@@ -123,7 +123,7 @@ def test_a_unit_shows_its_64_inputs_under_the_curve(stage):
 
 
 def pulled(page, handle, dx, dy):
-    """The hand takes hold of a handle and moves by so many pixels."""
+    """Drags a handle by (dx, dy) pixels."""
     box = handle.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
@@ -162,7 +162,7 @@ def test_the_heap_and_the_value_are_dragged(stage, handle, name, by, keys):
 
 
 def computed(text):
-    """The number that a formula of numbers gives; None where it has words in it."""
+    """The value of a formula made of numbers; None if it contains words."""
     if not re.fullmatch(r"[\d.e()+·÷−² ]*\d[\d.e()+·÷−² ]*", text):
         return None
     plain = re.sub(r"[−·÷²]", lambda sign: {"−": "-", "·": "*", "÷": "/", "²": "**2"}[sign[0]], text)

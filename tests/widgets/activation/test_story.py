@@ -18,14 +18,14 @@ def chosen(i):
 
 
 def curves(widget):
-    """x, f and f′ of the activation on show, at its own β."""
+    """x, f and f′ of the activation that is shown, at its own β."""
     row = widget._row()
     x = widget._inputs["x"].numpy().astype(float)
     return x, *(widget.shown(f"{kind}_{widget.name}")[row].astype(float) for kind in "fd")
 
 
 def units(widget):
-    """(tokens, units) the inputs after the shift, and which units are dead."""
+    """(tokens, units) inputs after the shift, and which units are dead."""
     silent, _ = widget.shown(f"u_{widget.name}")[widget._row(), act.SHIFTS.index(widget.shift)]
     return widget._inputs["pre"].numpy() + widget.shift, silent == 1
 
@@ -50,7 +50,7 @@ def test_a_sigmoid_gate_makes_nothing_larger():
     for v in act.VALUES:
         assert (np.abs(f * v) <= abs(v)).all() and (f * v * v >= 0).all()
     _, f, _ = curves(shown(1, activation="gelu"))
-    assert (f > 1).any()  # another gate can: the picture tells them apart
+    assert (f > 1).any()  # another gate can, as the picture shows
 
 
 def test_all_inputs_of_dead_units_are_below_0():
@@ -83,4 +83,4 @@ def test_without_beta_swish_is_a_straight_line():
     x, f, slope = curves(shown(5, beta=0.0))
     assert chosen(5) == "a straight line: x/2"
     assert np.allclose(f, x / 2, atol=1e-6) and np.allclose(slope, 0.5, atol=1e-6)
-    assert np.ptp(curves(shown(5))[2]) > 0.5  # at first it has a bend
+    assert np.ptp(curves(shown(5))[2]) > 0.5  # without the change it has a bend

@@ -38,13 +38,13 @@ def test_units_are_counted_as_a_loop_counts_them():
     found = widget.facts()
     assert 0 < dead < act.UNITS and found["dead"] == dead and math.isclose(found["flat"], flat, abs_tol=1e-6)
     smooth = ActivationExplorer(ACTIVATIONS, activation="gelu", shift=-3).facts()
-    assert smooth["dead"] == 0 and smooth["flat"] > 0.5  # never dead, but deaf
+    assert smooth["dead"] == 0 and smooth["flat"] > 0.5  # never dead, but nearly flat
 
 
 def test_swish_comes_near_relu_as_beta_grows():
     far = [ActivationExplorer(ACTIVATIONS, activation="swish", beta=b).facts()["relu"] for b in act.BETAS]
     assert far == sorted(far, reverse=True)
-    assert math.isclose(far[-1], 0.27846 / 20, rel_tol=0.05)  # the grid misses the peak a little
+    assert math.isclose(far[-1], 0.27846 / 20, rel_tol=0.05)  # the grid slightly misses the peak
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def pre_ln(x, sublayer, norm):
     return x + sublayer(norm(x))
 
 
-# One for each place.
+# One part for each place.
 RIGHT = {
     "rms_norm": rms_norm,
     "apply_rope_half": apply_rope_half,
@@ -71,7 +71,7 @@ RIGHT = {
 
 
 def centered_norm(x, weight, eps=1e-6):
-    """The mean taken away, as LayerNorm does."""
+    """Subtracts the mean, as LayerNorm does."""
     return rms_norm(x - x.mean(-1, keepdim=True), weight, eps)
 
 
@@ -80,7 +80,7 @@ def unturned(x, position_ids, base=10000.0):
 
 
 def leaking_mask(T, S=None):
-    """One token too many."""
+    """Allows one token too many."""
     S = T if S is None else S
     return torch.arange(S) <= torch.arange(S - T, S)[:, None] + 1
 
@@ -90,7 +90,7 @@ def unscaled(q, k, v, mask=None):
 
 
 class Swapped(GatedFeedForward):
-    """The activation on the wrong of two matrices."""
+    """Applies the activation to the wrong one of two matrices."""
 
     def forward(self, x):
         return self.down_proj(self.gate_proj(x) * self.activation(self.up_proj(x)))

@@ -1,4 +1,4 @@
-"""Tier 2 of AnatomyView: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of AnatomyView: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_every_part_opens_and_closes_by_mouse_and_by_keys(stage):
 
 @pytest.mark.parametrize("part", OPENED[1:])
 def test_an_open_part_follows_the_token(stage, part):
-    """What a panel draws is another picture for another token or layer, and never NaN."""
+    """A panel draws a different picture for another token or layer, and never NaN."""
     page = stage(AnatomyView(part=part))
     look = "() => document.querySelector('.ta section[aria-label^=\"the part\"]').innerHTML"
     before = page.evaluate(look)
@@ -43,7 +43,7 @@ def test_an_open_part_follows_the_token(stage, part):
 
 
 def test_pointing_at_a_word_lights_it_in_every_panel(stage):
-    """The river's name and answer, the row of the head's map, and the readout are of the word under the pointer."""
+    """The river's name and answer, the row in the head's map, and the readout belong to the word under the pointer."""
     page, view = stage(AnatomyView()), AnatomyView(token=10)
     page.locator(".an-prompt span").nth(10).hover()
     settle(page)
@@ -56,7 +56,7 @@ def test_pointing_at_a_word_lights_it_in_every_panel(stage):
 
 
 def test_the_way_back_adds_up_to_one(stage):
-    """Attention rollout as the page computes it equals a product of matrices (arXiv:2005.00928)."""
+    """The attention rollout that the page computes equals a product of matrices (arXiv:2005.00928)."""
     page = stage(AnatomyView())
     page.add_script_tag(
         type="module",
@@ -71,13 +71,13 @@ def test_the_way_back_adds_up_to_one(stage):
     page.wait_for_function("() => window.shares")
     mixed = 0.5 * np.eye(32) + 0.5 * AnatomyView().shown("att").mean(1)  # (layers, T, T)
     expected = np.linalg.multi_dot(mixed[::-1])[31]
-    # Shares below a hundredth are not followed further down.
+    # Shares below a hundredth are not followed any further down.
     assert np.abs(np.array(page.evaluate("() => shares")) - expected).max() < 0.03
     assert expected.sum() == pytest.approx(1)
 
 
 def test_a_broken_part_shows_without_color(stage, cracked):
-    """A sign, a dashed border and a crack; dashed streams; the reference's word beside the changed one."""
+    """A ✗ sign, a dashed border and a crack; dashed streams; the reference's word next to the changed one."""
     page = stage(cracked)
     part = page.get_by_role("button", name="gated FFN: yours, wrong", exact=True)
     assert "✗" in part.text_content()
@@ -111,7 +111,7 @@ def test_a_river_cell_takes_its_token_and_its_layer(stage):
 
 
 def test_pointing_costs_little_script(stage):
-    """Own time of a hover from word to word, drawing included: the median of sixty."""
+    """Script time of moving the pointer from word to word, drawing included: the median of sixty moves."""
     page = stage(AnatomyView())
     spent = page.evaluate("""async () => {
       const area = document.querySelector('.ta-area[aria-label^="streams"]');

@@ -1,11 +1,11 @@
-"""What AnatomyView's story says is what its tables show."""
+"""AnatomyView's story agrees with its tables."""
 
 from anatomy.widgets import AnatomyView
 from anatomy.widgets.anatomy import LAYERS
 
 
 def step(i):
-    """The view as that step sets it, the step, and the chosen answer."""
+    """The view in that step's state, the step, and its right answer."""
     told = AnatomyView.story[i]
     return AnatomyView(**told.state), told, told.choices[told.answer]
 

@@ -1,4 +1,4 @@
-"""Tier 1 of AnatomyView: tables, judging each part in its place, damage, what is lit."""
+"""Tier 1 of AnatomyView: its tables, the judging of each part in its place, damage, and which parts are lit."""
 
 import math
 
@@ -40,7 +40,7 @@ def view(**parts):
 
 @pytest.fixture
 def unchecked(monkeypatch):
-    """The checks of the parts are not run: here they say nothing that a part's place does not say."""
+    """Turns off the checks of the parts: only the judging in place remains."""
     monkeypatch.setattr(following, "_judge", lambda exercise, given: None)
 
 
@@ -65,7 +65,7 @@ def test_the_text_was_held_out_and_goes_on_as_the_view_says():
 
 
 def test_the_recorded_tables_are_the_trained_models_own(decoder):
-    """Probabilities of the next token and lengths of the streams, from a model that was written for another purpose."""
+    """Probabilities of the next token and lengths of the streams, from a model written for another purpose."""
     c, logits, streams = decoder
     assert {k: c[k] for k in SIZES} == SIZES
     shown = AnatomyView()
@@ -78,7 +78,7 @@ def test_the_recorded_tables_are_the_trained_models_own(decoder):
 
 
 def test_the_stand_ins_give_the_recorded_tables():
-    """What goes on in the place of a broken part is torch's own, and equals the reference that was recorded."""
+    """The code that runs instead of a broken part is torch's own, and equals the recorded reference."""
     shown = AnatomyView()
     for name, table in passing.reference(shown._inputs["ids"]).tables.items():
         assert np.allclose(table, shown._reference[name], rtol=1e-4, atol=1e-5), name
@@ -93,7 +93,7 @@ def test_right_parts_are_lit_and_move_nothing():
 
 @pytest.mark.parametrize("name", learners.WRONG)
 def test_a_wrong_part_is_blamed_and_no_other(unchecked, name):
-    """All parts are given; judged on the reference's inputs, the right ones stay right."""
+    """All parts are given; each is judged on the reference's inputs, so the right ones stay right."""
     key, parts = KEY_OF[name], {**learners.RIGHT, name: learners.WRONG[name]}
     states = AnatomyView(parts).states()
     assert states.pop(key) == WRONG and set(states.values()) == {RIGHT}
@@ -107,7 +107,7 @@ def test_the_damage_is_that_of_the_whole_model(unchecked, name):
 
 
 def test_a_wrong_mask_moves_tokens_by_what_they_see_too_much(unchecked):
-    """The last token has nothing after it: it is hit through the others alone, above the first layer."""
+    """The last token has nothing after it: it is affected only through the others, above the first layer."""
     made = view(causal_mask=learners.leaking_mask)
     assert made._drift[1, -1] == 0 and made._drift[1, :-1].max() > 1e-2 and made._drift[-1, -1] > 1e-2
     assert made.shown("may")[5, 6] == 1 and made.shown("att")[0, :, 5, 6].max() > 0
@@ -120,7 +120,7 @@ def test_a_wrong_part_changes_the_next_word():
 
 
 def test_damage_alone_is_told_apart(unchecked):
-    """Two wrong parts: each has the damage that it does alone, and the picture has that of both."""
+    """With two wrong parts, each is listed with the damage that it does alone; the picture shows that of both."""
     made = view(rms_norm=learners.centered_norm, GatedFeedForward=learners.Swapped)
     for name in ("rms_norm", "GatedFeedForward"):
         alone = AnatomyView({name: learners.WRONG[name]})
@@ -169,7 +169,7 @@ def test_a_class_without_the_right_weights_is_broken(unchecked):
 
 
 def test_right_parts_are_not_blamed_for_what_a_wrong_one_gives_them(unchecked):
-    """Numbers of 1e25 are finite in the norm's place; attention multiplies them."""
+    """Numbers of 1e25 are still finite after the norm; attention multiplies them."""
     huge = lambda x, weight, eps: 1e25 * learners.rms_norm(x, weight, eps)
     made = AnatomyView({**learners.RIGHT, "rms_norm": huge})
     assert made.states()["norm"] == FAILS and made.states()["attention"] == RIGHT
@@ -197,7 +197,7 @@ def test_names_without_a_place_and_two_for_one(unchecked):
 
 
 def test_a_part_that_is_right_here_and_wrong_elsewhere_is_named():
-    """The model has no empty rows in its mask; the check of attention has, and names what becomes of them."""
+    """This model's mask has no empty rows; the check of attention has them, and names the result."""
     careless = lambda q, k, v, mask=None: (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -math.inf).softmax(-1) @ v
     careless.__name__ = "scaled_dot_product_attention"
     made = view(scaled_dot_product_attention=careless)
@@ -214,7 +214,7 @@ def test_parts_light_up_where_their_exercise_was_passed(tmp_path, monkeypatch):
 
 
 def test_a_check_lights_a_part_and_a_failed_one_breaks_it():
-    """The widget takes over what was checked, as it does in a notebook."""
+    """The widget takes over the checked function, as in a notebook."""
     made = view(pre_ln=shared.unfinished, rms_norm=learners.rms_norm)
     scope = {}
     exec("def rms_norm(x, weight, eps=1e-6):\n    return x", scope)
@@ -226,7 +226,7 @@ def test_a_check_lights_a_part_and_a_failed_one_breaks_it():
 
 
 def test_what_equals_the_reference_is_sent_once(unchecked):
-    """A page of the reference alone takes about 100 KB of tables."""
+    """A page with only the reference takes about 100 KB of tables."""
     tables = AnatomyView().tables
     assert not [name for name in tables if name.startswith("ref_")] and sum(map(len, tables.values())) < 115_000
     assert len(view(pre_ln=learners.post_ln).tables["ref_lens_i"]) == len(tables["lens_i"])

@@ -1,4 +1,4 @@
-"""A decoder as learners write it: only its parameters are looked at here."""
+"""A decoder as learners write it: the tests only use its parameters."""
 
 import torch
 from torch import nn

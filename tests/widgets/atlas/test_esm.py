@@ -1,4 +1,4 @@
-"""Tier 2 of ModelAtlas: its script in Chromium, beyond what every widget promises."""
+"""Tier 2 of ModelAtlas: its script in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy import atlas
@@ -132,14 +132,14 @@ def test_a_mark_that_is_pointed_at_is_read_and_not_chosen(stage):
 
 
 def test_no_part_of_a_block_moves_the_picture_when_it_is_pointed_at(stage):
-    """The gray line has room for the longest that any part says, and no more: two blocks leave little."""
+    """The gray line has just enough room for the longest text of any part: two blocks leave little space."""
     page = stage(ModelAtlas(view=1), viewport={"width": 820, "height": 1000})
     for names in ({}, {"first": INDEX["gemma-2-27b"], "second": INDEX["gpt-oss-120b"]}, {"view": 2}):
         page.evaluate("(state) => Object.entries(state).forEach(([k, v]) => model.set(k, v))", names)
         settle(page)
         high = page.locator(".ta").bounding_box()["height"]
         for part in page.locator("figure [data-aspect]").all():
-            part.hover(position={"x": 8, "y": 8})  # beside the words: all of a box answers, not its edge alone
+            part.hover(position={"x": 8, "y": 8})  # next to the words: the whole box reacts, not only its edge
             settle(page)
             assert "→" in page.locator(".ta-readout").text_content()
             assert page.locator(".ta").bounding_box()["height"] == pytest.approx(high, abs=0.6)

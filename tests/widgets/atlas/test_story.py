@@ -1,4 +1,4 @@
-"""What ModelAtlas's story says is what its rows hold."""
+"""ModelAtlas's story agrees with its rows."""
 
 import numpy as np
 from anatomy.atlas.words import families
@@ -9,7 +9,7 @@ from .case import CASE
 
 
 def told(i):
-    """A step, its right answer, and the widget as it sets it."""
+    """A step, its right answer, and the widget in the step's state."""
     step = ModelAtlas.story[i]
     return step, step.choices[step.answer], CASE.make(**step.state)
 

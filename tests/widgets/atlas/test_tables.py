@@ -1,4 +1,4 @@
-"""Tier 1 of ModelAtlas: what it counts with whose class, its words, its pictures. No browser."""
+"""Tier 1 of ModelAtlas: its counts with a learner's class or the reference's, its texts, its pictures. No browser."""
 
 import functools
 import io
@@ -20,7 +20,7 @@ made = functools.cache(ModelAtlas)
 
 
 def told(decoder, name):
-    """What the widget says of that model's parameters, counted with the class."""
+    """The widget's text about that model's parameters, counted with the class."""
     widget = made(decoder)
     widget.first = INDEX[name]
     return widget.counted()
@@ -158,7 +158,7 @@ def test_a_block_lies_inside_its_picture_and_shows_its_parts(row):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_the_stream_is_one_line_from_the_embedding_to_the_head(row):
-    """What lies on it, above one another: its own strokes, sums, and boxes that it goes through."""
+    """The vertical spans on it leave no gap: its own strokes, sums, and boxes that it passes through."""
     spans = []
     for kind, *rest in block.block(row)[1]:
         if kind == "path":
@@ -182,7 +182,7 @@ def test_there_is_a_still_picture_of_each_view(state):
 
 
 def test_learners_parts_are_modules():
-    """The class of these tests has what it counts."""
+    """The class in these tests has the modules and parameters that are counted."""
     c = atlas.configuration("gpt-2")
     assert (
         isinstance(Norm(c), nn.Module) and len(list(Block({**c, "n_layers": 1}).parameters())) == 4 * 2 + 2 * 2 + 2 * 2

@@ -18,7 +18,7 @@ CASE = Case(
         ("slider", "grip: score of “very”", "moved", "ArrowRight"),
         ("slider", "grip: score of “very”", "nudge", "ArrowLeft"),
     ],
-    # The longest scores, a moved one among them beside a long word.
+    # The longest scores, among them a moved one next to a long word.
     crowded=({}, {"sentence": 2, "scale": "none", "mask": "none", "moved": 2, "nudge": -58}),
     drawn=UNLABELED,
 )

@@ -1,4 +1,4 @@
-"""Tier 2 of AttentionExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of AttentionExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import math
 
@@ -30,7 +30,7 @@ def test_attention_says_which_word_and_survives_nan(stage):
 
 
 def test_attention_numbers_in_cells_can_be_read(stage):
-    """Black or white on every shade between the page and the palette's ends."""
+    """Black or white text on each shade between the page's color and the ends of the palette."""
     page = stage(CASE.make())
     page.add_script_tag(
         type="module",
@@ -52,12 +52,12 @@ def test_attention_numbers_in_cells_can_be_read(stage):
 
 
 def shown(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
 def spot(page, name, column, row, columns, rows):
-    """Middle of a cell of the area with that name, on the page."""
+    """Page position of the center of a cell in the area with that name."""
     box = page.locator(f".ta-area[aria-label^='{name}']").bounding_box()
     return box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / rows
 
@@ -67,7 +67,7 @@ def cell(page, query, key):
 
 
 def lit(page):
-    """What is marked: row of the map, column of the map, row of the bars; None where nothing is."""
+    """The marked row of the map, column of the map and row of the bars; None for each that is not marked."""
     return page.evaluate("""() => {
       const marks = [...document.querySelectorAll('.ta-panel rect.ta-mark')];
       const seen = (e) => (e.style.visibility === 'hidden' ? null : e);
@@ -128,7 +128,7 @@ def test_attention_words_choose_the_query_and_small_maps_the_head(stage):
     settle(page)
     assert lit(page)[0] == 2 and "“him”: row sum" in shown(page) and trait(page, "query") == 4
     page.mouse.down()
-    page.mouse.move(*spot(page, "query token", 5, 0, 8, 1))  # runs along with the hand
+    page.mouse.move(*spot(page, "query token", 5, 0, 8, 1))  # moves along with the pointer
     page.mouse.up()
     settle(page)
     assert trait(page, "query") == 5

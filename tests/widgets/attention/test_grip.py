@@ -1,4 +1,4 @@
-"""Tier 2 of AttentionExplorer's grip: a score is dragged, and the softmax follows."""
+"""Tier 2 of AttentionExplorer's grip: dragging it changes a score, and the softmax follows."""
 
 import re
 
@@ -22,7 +22,7 @@ def middle(page):
 
 
 def over(page, key):
-    """The hand rests on the bar of that key, between its number and its name."""
+    """Moves the pointer to the bar of that key, between its number and its name."""
     page.mouse.move(*spot(page, "Key", 0, key, 1, 8))
     settle(page)
 
@@ -44,7 +44,7 @@ def moved(page):
 
 
 def drawn(page):
-    """Numbers of the bars, numbers of the map's row of the query, shades of the words."""
+    """Numbers of the bars, numbers of the query's row in the map, shades of the words."""
     bars = page.get_by_role("group", name=BARS).locator(".ta-strong").all_text_contents()
     query = trait(page, "query")
     row = page.locator(".ta-onfill").all_text_contents()[8 * query : 8 * query + 8]
@@ -53,7 +53,7 @@ def drawn(page):
 
 
 def expected(page, widget):
-    """The same numbers from Python, in the state that the page has."""
+    """The same numbers from Python, in the page's state."""
     for name in widget.controls:
         setattr(widget, name, trait(page, name))
     row = widget.weights()[widget.query]
@@ -100,7 +100,7 @@ def test_the_grip_waits_at_the_longest_bar_and_its_tip_stays_under_the_hand(stag
     x = middle(page)[0]
     for by in (25, 40, -30):
         pulled(page, by, release=False)
-        assert abs(middle(page)[0] - x - by) < 4, by  # a step of 0.1 is three pixels at most
+        assert abs(middle(page)[0] - x - by) < 4, by  # a step of 0.1 is at most three pixels
         x = middle(page)[0]
         page.mouse.up()
     assert moved(page)[0] == 3
@@ -108,7 +108,7 @@ def test_the_grip_waits_at_the_longest_bar_and_its_tip_stays_under_the_hand(stag
     assert moved(page) == (3, -REACH)
     page.keyboard.press("Escape")
     settle(page)
-    assert page.locator(GRIP).get_attribute("aria-label") == "grip: score of “very”"  # the one that is moved keeps it
+    assert page.locator(GRIP).get_attribute("aria-label") == "grip: score of “very”"  # it stays at the moved score
     pulled(page, 600)
     assert moved(page) == (3, REACH)
     page.locator(GRIP).press("Home")
@@ -193,7 +193,7 @@ def test_another_head_puts_it_back_and_another_query_keeps_it(stage):
     settle(page)
     assert moved(page) == (2, 12) and "“him” is masked here: −∞ + 1.2 = −∞." in shown(page)
     assert drawn(page)[:2] == expected(page, CASE.make())
-    page.mouse.move(*spot(page, "All heads", 1, 0, 4, 4))  # another head is shown as it is
+    page.mouse.move(*spot(page, "All heads", 1, 0, 4, 4))  # another head is shown without the change
     settle(page)
     assert "is masked here" not in shown(page) and moved(page) == (2, 12)
     page.mouse.down()
@@ -213,7 +213,7 @@ def test_a_learners_own_weights_are_moved_and_the_reference_beside_them(stage):
 
 
 def test_a_finger_drags_the_grip(stage):
-    """Touch chooses the bar, and the grip on it takes the finger's own moves."""
+    """A tap chooses the bar; dragging the grip on it with the finger moves the score."""
     page = stage(CASE.make(), has_touch=True)
     page.touchscreen.tap(*spot(page, "Key", 0, 4, 1, 8))
     settle(page)

@@ -9,7 +9,7 @@ from .case import CASE
 
 
 def at(i, **other):
-    """(8, 8) weights of step ``i``, with some traits set otherwise."""
+    """(8, 8) weights of step ``i``, with some traits replaced."""
     widget = CASE.make(**{**STORY[i].state, **other})
     return widget.weights()
 
@@ -32,7 +32,7 @@ def test_answer_1_where_well_looks_most():
 
 
 def test_answer_2_the_other_weights_shrink_by_the_same_factor():
-    """Step 1 is answered from a softmax of the scores themselves, and from the row that the widget draws."""
+    """The answer of step 1 is computed both from a softmax of the scores and from the row that the widget draws."""
     widget = CASE.make(**STORY[1].state)
     query, key = STORY[1].state["query"], STORY[1].state["moved"]
     q, k = (widget._inputs[name][0, 8].double().numpy() for name in "qk")
@@ -54,7 +54,7 @@ def test_answer_2_the_other_weights_shrink_by_the_same_factor():
 
 def test_answer_3_one_of_the_three_heads_looks_at_the_word_before():
     def before(choice):
-        """Mean weight on the token before, of all queries that have one."""
+        """Mean weight on the token before, over all queries that have one."""
         layer, head = (int(part.split()[1]) for part in choice.split(", "))
         return np.diagonal(at(2, layer=layer, head=head), -1).mean()
 

@@ -26,7 +26,7 @@ def test_attention_weights_equal_a_loop():
 
 
 def test_attention_scales_sharpen_and_flatten():
-    """Mean entropy of all rows, which a scale moves one way."""
+    """The mean entropy of all rows grows with the divisor."""
     fixed = {"mask": "none", "layer": 2}
     rows = [AttentionExplorer(right_attention, scale=scale, **fixed).weights() for scale in ("none", "1/√D", "1/D")]
     entropy = [-(w * np.log(np.maximum(w, 1e-300))).sum(-1).mean() for w in rows]
@@ -35,7 +35,7 @@ def test_attention_scales_sharpen_and_flatten():
 
 @pytest.fixture(scope="module")
 def model():
-    """The shipped model in the reference's decoder, whose attention layers keep what they were given."""
+    """The shipped model in the reference's decoder, whose attention layers keep their inputs."""
     configuration, weights = shipped.checkpoint()
     made = Decoder(configuration, attention=Watched)
     made.load_state_dict(weights)
@@ -43,7 +43,7 @@ def model():
 
 
 def test_these_are_the_trained_models_own_queries_and_keys(model):
-    """Rotated, head by head; the sentences are in the text that was held out and not in what it was trained on."""
+    """Rotated, head by head; the sentences are from the held-out text and not in the training text."""
     with torch.no_grad():
         model(tokens())
     inputs = AttentionExplorer()._inputs
@@ -57,7 +57,7 @@ def test_these_are_the_trained_models_own_queries_and_keys(model):
 
 
 def test_padding_changes_no_token_before_it(model):
-    """The filler stands behind the sentence, and the model looks back only."""
+    """The padding is after the sentence, and the model only looks back."""
     ids = tokens()
     other = ids.clone()
     other[0, 6:] = 300
@@ -89,7 +89,7 @@ def test_attention_mistakes_show(fn, mask, broken):
 
 
 def moved_softmax(widget):
-    """(8, 8) weights in float64, with the scores themselves moved in the row of the query."""
+    """(8, 8) weights in float64, with the score moved in the row of the query."""
     head = 4 * widget.layer + widget.head
     q, k = (widget._inputs[name][widget.sentence, head].double() for name in "qk")
     scores = q @ k.T / {"none": 1, "1/√D": math.sqrt(40), "1/D": 40}[widget.scale]
@@ -110,7 +110,7 @@ def test_a_moved_score_gives_the_softmax_of_the_moved_scores(nudge, scale, mask)
 
 
 def test_a_learners_own_row_is_moved_and_no_other():
-    """Of a wrong function's row too, every weight but the moved one changes by the same factor."""
+    """In a wrong function's row, too, all weights except the moved one change by the same factor."""
     before = AttentionExplorer(unscaled_attention).weights()
     after = AttentionExplorer(unscaled_attention, moved=2, nudge=15).weights()
     ratio = after[4, 1:5] / before[4, 1:5]
@@ -125,7 +125,7 @@ def test_a_masked_score_stays_minus_infinity():
     widget = AttentionExplorer(right_attention, moved=6, nudge=40)
     assert widget.delta() == 0 and (widget.weights() == AttentionExplorer(right_attention).weights()).all()
     assert "“<pad>” (token 6) is masked: its score stays −∞" in widget.words
-    widget.query = 7  # which may look there
+    widget.query = 7  # which may attend to that token
     assert widget.delta() == 4 and "The score of “<pad>” (token 6) is moved by +4.0." in widget.words
 
 

@@ -1,4 +1,4 @@
-"""Tier 2 of CacheCalculator: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of CacheCalculator: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import CacheCalculator
@@ -66,7 +66,7 @@ def test_click_and_keys_choose_the_same(stage):
 
 @pytest.mark.parametrize("state", [{}, {"model": 12, "tokens": 32768, "users": 64}])
 def test_every_result_says_how_it_comes_about(stage, state):
-    """The sums are those of Python, in every tile; each has its formula, a window's too."""
+    """The results of all tiles are those of Python, and each shows its formula, also with a window."""
     widget = CASE.make(**state)
     page, n = stage(widget), widget.readings()
     found = []

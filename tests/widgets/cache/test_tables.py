@@ -1,4 +1,4 @@
-"""Tier 1 of CacheCalculator: its tables, its arithmetic, mistakes, notices, and where the figures come from."""
+"""Tier 1 of CacheCalculator: its tables, its arithmetic, mistakes, notices, and the sources of its figures."""
 
 import re
 
@@ -35,7 +35,7 @@ def per_token(name, **state):
     ],
 )
 def test_bytes_that_the_course_names(name, expected):
-    """Bytes of one token, from the figures of the row alone and from the reference's formulas."""
+    """Bytes of one token, from the row's figures and from the reference's formulas."""
     model = MODELS[NAMES.index(name)]
     if model.latent:
         again = mla.mla_bytes_per_token(model.layers, *model.latent)
@@ -93,7 +93,7 @@ def test_notices_and_errors():
         CacheCalculator(lambda *args, **kwargs: 1 / 0)
 
 
-# d_model, d_ff, vocabulary; biases of q, k and v; norms per layer and their extra gains; embedding and head tied
+# d_model, d_ff, vocabulary; biases of q, k and v; norms per layer, norms per head; whether embedding and head are tied
 SHAPES = {
     "LLaMA-1 7B": (4096, 11008, 32000),
     "LLaMA-1 65B": (8192, 22016, 32000),
@@ -120,7 +120,7 @@ def count(m, d, f, vocabulary, bias=0, norms=2, head_norms=0, tied=False):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_parameters_are_counted_from_the_sizes(name):
-    """A wrong number of layers, heads, key-value heads or numbers per head would show here."""
+    """Finds wrong numbers of layers, heads, key-value heads or dimensions per head."""
     model = MODELS[NAMES.index(name)]
     digits = len(str(model.parameters).split(".")[1])
     assert round(count(model, *SHAPES[name]) / 1e9, digits) == model.parameters

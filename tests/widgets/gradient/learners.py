@@ -1,4 +1,4 @@
-"""The ways to wire a block as learners write them, all right."""
+"""Ways to wire a block as learners write them, all right."""
 
 WIRED = {
     "post_ln": lambda x, sublayer, norm: norm(sublayer(x) + x),

@@ -1,4 +1,4 @@
-"""GradientFlowExplorer: its tables, notices and words in Python, and its script alone in Chromium."""
+"""GradientFlowExplorer: its tables, notices and texts in Python, and its script alone in Chromium."""
 
 import math
 

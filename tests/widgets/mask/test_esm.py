@@ -1,4 +1,4 @@
-"""Tier 2 of MaskExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of MaskExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 import torch
@@ -17,12 +17,12 @@ GRID, WAYS = "Grid: one row for each query", "Layers of words"
 
 
 def area(page, name):
-    """The part of that picture that answers a pointer."""
+    """The part of that picture that reacts to the pointer."""
     return page.get_by_role("group", name=name).locator(".ta-area")
 
 
 def at(page, name, column, row, size):
-    """Where that cell is on the page; size: columns, rows."""
+    """Page position of that cell; size: columns, rows."""
     box = area(page, name).bounding_box()
     return box["x"] + (column + 0.5) * box["width"] / size[0], box["y"] + (row + 0.5) * box["height"] / size[1]
 
@@ -47,7 +47,7 @@ def numbers(page):
 
 
 def test_every_mask_says_what_python_says(stage):
-    """The page counts by itself, painted or not; both must agree."""
+    """The page does its own counting, painted or not; it must agree with Python."""
     widget = CASE.make()
     page = stage(widget)
     for index, scene in enumerate(SCENES):
@@ -122,7 +122,7 @@ def test_a_click_paints_and_the_keyboard_paints_the_same(stage):
 
 
 def test_paint_changes_what_a_copier_loses(stage):
-    """“two” looks at “cats”, its next word: one word of seven costs nothing. All of ln 8 comes back with the mask."""
+    """“two” attends to “cats”, its next word: one word of seven costs nothing. After “Back …”, each costs ln 8."""
     page = stage(CASE.make(mask="causal", query=3))
     assert (numbers(page)[4], words(page)[4]) == ("2.08", "all guessed")
     assert "Next word “cats”: guessed, loss ln 8 = 2.08" in shown(page)
@@ -140,7 +140,7 @@ def test_paint_changes_what_a_copier_loses(stage):
 
 
 def test_a_stroke_gives_all_its_cells_the_value_of_the_first(stage):
-    """From a False cell over True ones and back: each becomes True, and none is turned twice."""
+    """From a False cell over True ones and back: all become True, and none is toggled twice."""
     page = stage(CASE.make(mask="causal"))
     page.mouse.move(*at(page, GRID, 6, 4, (8, 8)))
     page.mouse.down()
@@ -172,7 +172,7 @@ def test_pointing_at_a_word_counts_its_ways_and_lights_its_column(stage):
     assert column.evaluate("(e) => e.style.visibility") == "visible"
     point(page, WAYS, 1, 1, (8, 3))
     assert "ways₁[3, 1] = 1" in shown(page)
-    click(page, WAYS, 6, 0, (8, 3))  # on top, where the query stands
+    click(page, WAYS, 6, 0, (8, 3))  # at the top, the row of the query
     assert trait(page, "query") == 6
 
 

@@ -1,4 +1,4 @@
-"""What MaskExplorer's story says is what its tables show: each answer true, each other choice false."""
+"""MaskExplorer's story agrees with its tables: each answer is true, each other choice false."""
 
 import numpy as np
 from anatomy.widgets import MaskExplorer
@@ -7,7 +7,7 @@ from .case import CASE
 
 
 def step(i):
-    """The widget as that step sets it, the words of its rows, and the choice that the step calls right."""
+    """The widget in that step's state, the words of its columns, and the step."""
     told = MaskExplorer.story[i]
     widget = CASE.make(**told.state)
     return widget, widget.spec["scenes"][widget.scene()]["columns"], told
@@ -29,8 +29,8 @@ def test_dog_and_saw_know_two_too_early():
     late = words.index("two")
     early = {words[i] for i in range(late) if widget.ways()[widget.layers - 1, i, late]}
     assert early - {"one"} == {"dog", "saw"} and told.choices[told.answer] == "dog and saw"
-    assert not widget.may()[[1, 2], late].any() and widget.may()[0, late]  # by way of "one" alone
-    assert not step(0)[0].ways()[1, [1, 2], late].any()  # without the paint nobody does
+    assert not widget.may()[[1, 2], late].any() and widget.may()[0, late]  # only by way of "one"
+    assert not step(0)[0].ways()[1, [1, 2], late].any()  # without the paint, neither
     # “saw” copies “two” by way of “one”, and “one” copies “dog” by way of “two”.
     assert [words[i] for i, copied in enumerate(widget.copied()) if copied] == ["one", "saw"]
     widget.layers = 1
@@ -56,7 +56,7 @@ def test_part_a_sees_all_of_a_and_nothing_of_b():
     a = words.index("[S]")
     assert widget.may()[:a, :a].all() and not widget.may()[:a, a:].any()
     assert told.choices[told.answer] == "all of A, nothing of B" and widget.query < a
-    assert np.triu(widget.may()[:a, :a], 1).any()  # so not earlier words only
+    assert np.triu(widget.may()[:a, :a], 1).any()  # so not only earlier words
 
 
 def test_one_arrives_in_two_layers():

@@ -13,7 +13,7 @@ from autograder.recording.widgets.mask import MASKS
 
 
 def by_hand(kind, size, i, j, rows, columns, blanks=0):
-    """May row i look at column j? Written from the words of the unit, not from the functions."""
+    """May row i look at column j? Follows the unit's text, not the functions."""
     place = i + columns - rows
     if kind == "causal, padded on the right":
         return j <= i and j < size
@@ -65,7 +65,7 @@ def test_the_rule_on_show_is_that_of_the_reference():
 
 def test_painted_cells_are_turned_over_in_all_that_is_shown():
     clean = MaskExplorer(MASKS, mask="causal", query=1)
-    made = MaskExplorer(MASKS, mask="causal", query=1, painted="0,3 7,0 11,11")  # the last is outside of this mask
+    made = MaskExplorer(MASKS, mask="causal", query=1, painted="0,3 7,0 11,11")  # the last is outside this mask
     assert [tuple(c) for c in np.argwhere(made.may() != clean.may())] == [(0, 3), (7, 0)]
     assert made.facts() == {"pairs": 36, "ahead": 1, "empty": 0, "wrong": 0}
     assert np.flatnonzero(made.reached()[1]).tolist() == [0, 1, 3] and made.ways()[1, 1, 3] == 1
@@ -80,7 +80,7 @@ def test_a_cell_that_cannot_be_painted_is_refused(cell):
 
 
 def test_two_layers_reach_what_one_hides():
-    """Full causal attention gains nothing by depth; two keys per query reach one word further with each layer."""
+    """Full causal attention gains nothing with depth; two keys per query reach one word further with each layer."""
     widget = MaskExplorer(MASKS, mask="causal", query=4)
     assert (widget.reached().sum(1) == 5).all()
 
@@ -94,7 +94,7 @@ def test_two_layers_reach_what_one_hides():
 def test_position_rows_of_padding_and_of_glm():
     widget = MaskExplorer(MASKS)
     ids = np.frombuffer(widget.tables["p_position_ids"], "<f4").reshape(16, 1, mask.SIZE)
-    assert ids[8 + 4, 0].tolist() == [0, 0, 0, 0, 1, 2, 3, 4] + [-1] * 4  # five words, three of padding on the left
+    assert ids[8 + 4, 0].tolist() == [0, 0, 0, 0, 1, 2, 3, 4] + [-1] * 4  # five words, and three of padding on the left
     blanks = np.frombuffer(widget.tables["p_blank_infilling"], "<f4").reshape(len(mask.BLANKS), 2, mask.SIZE)
     # one [M] two [M] and ran . | [S] cats [S] dog saw
     assert blanks[1, 0].tolist() == [0, 1, 2, 3, 4, 5, 6, 3, 3, 1, 1, 1]
@@ -121,7 +121,7 @@ def test_wrong_masks_show(name, wrong, shown):
 
 
 def test_a_copier_loses_what_does_not_reach_its_place():
-    """By walking from word to word, not by powers of the mask."""
+    """Checked by walking from word to word, not with powers of the mask."""
 
     def reaches(may, i, j, layers):
         return i == j or (layers > 0 and any(reaches(may, k, j, layers - 1) for k in range(len(may)) if may[i][k]))

@@ -1,4 +1,4 @@
-"""Tier 2 of MixExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of MixExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import MixExplorer
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 
 def shown(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
@@ -20,7 +20,7 @@ def middle(page, locator):
 
 
 def lit(page):
-    """Which bars of the beam are lit, and the height of the frame in the panel of shares; None where there is none."""
+    """Which bars of the beam are lit, and the height of the frame in the panel of shares; None if there is none."""
     return page.evaluate("""() => [
       [...document.querySelectorAll('.ta-touch .ta-fill-one')].map((e) => e.classList.contains('ta-lit')),
       [...document.querySelectorAll('rect.ta-mark')].filter((e) => e.style.visibility === 'visible')
@@ -39,7 +39,7 @@ def test_a_bar_is_dragged_by_its_top(stage):
     settle(page)
     assert trait(page, "second") == 10
     page.keyboard.press("Escape")
-    assert trait(page, "second") == 2  # Escape takes the drag back
+    assert trait(page, "second") == 2  # Escape undoes the drag
     page.mouse.up()
     grip = page.get_by_role("slider", name="bar of sat: its weight")
     grip.press("ArrowUp")
@@ -71,7 +71,7 @@ def test_a_word_pointed_at_lights_up_in_both_panels(stage):
     area.press("ArrowDown")
     area.press("ArrowDown")
     settle(page)
-    assert shown(page) == pointed  # keys and mouse end at the same state
+    assert shown(page) == pointed  # keys and mouse lead to the same state
 
 
 def test_the_expected_place_is_drawn_where_it_differs(stage):

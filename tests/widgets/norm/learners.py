@@ -13,12 +13,12 @@ def right_rms_norm(x, weight, eps=1e-6):
 
 
 def sum_rms_norm(x, weight, eps=1e-6):
-    """The sum of squares in place of their mean."""
+    """Uses the sum of squares instead of their mean."""
     return weight * x / torch.sqrt(x.pow(2).sum(-1, keepdim=True) + eps)
 
 
 def unbiased_layer_norm(x, weight, bias, eps=1e-5):
-    """torch.var as it comes: divided by d − 1."""
+    """Uses torch.var with its default: divided by d − 1."""
     return weight * (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + eps) + bias
 
 

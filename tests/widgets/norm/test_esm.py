@@ -1,4 +1,4 @@
-"""Tier 2 of NormExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of NormExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import NormExplorer
@@ -26,18 +26,18 @@ def test_norm_that_gives_nan_is_not_drawn(stage):
 
 
 def readout(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
 def on_entry(page, chart, entry):
-    """A place in that column of a chart on the screen."""
+    """Screen position in that column of a chart."""
     box = page.get_by_role("slider", name=f"Entries of {chart}", exact=True).bounding_box()
     return box["x"] + (entry + 0.5) * box["width"] / 8, box["y"] + 0.5 * box["height"]
 
 
 def lit(page):
-    """How many bars have an outline in each of the three charts."""
+    """Number of bars with an outline in each of the three charts."""
     return page.evaluate(
         "() => [...document.querySelectorAll('.ta-row .ta-svg')].map((c) => c.querySelectorAll('rect.ta-lit').length)"
     )
@@ -84,7 +84,7 @@ def middle(node):
 
 
 def pulled(page, spot, up):
-    """The hand takes hold there and moves up by so many pixels."""
+    """Drags from that spot upwards by ``up`` pixels."""
     page.mouse.move(*spot)
     page.mouse.down()
     page.mouse.move(spot[0], spot[1] - up, steps=4)
@@ -94,7 +94,7 @@ def pulled(page, spot, up):
 
 
 def shown(page):
-    """What is drawn and said, without what is held."""
+    """The drawing and the readout, after releasing what is held."""
     page.keyboard.press("Escape")
     settle(page)
     numbers = page.locator(".ta-svg text").all_text_contents()
@@ -103,7 +103,7 @@ def shown(page):
 
 @pytest.mark.parametrize("grip, name, to", [("grip μ: shift", "shift", 5.0), ("grip σ: scale", "scale", 3.0)])
 def test_a_grip_is_dragged_and_moved_by_keys(stage, grip, name, to):
-    """Mouse, the grip's own keys and the slider give the same state; Escape takes a drag back."""
+    """Mouse, the grip's own keys and the slider give the same state; Escape undoes a drag."""
     page = stage(CASE.make())
     before = trait(page, name)
     handle = page.get_by_role("slider", name=grip, exact=True)
@@ -139,13 +139,13 @@ def test_a_bar_is_lifted_and_takes_all_others_along(stage):
         page.get_by_role("slider", name="grip μ: shift", exact=True).press("ArrowRight")
     settle(page)
     assert trait(page, "shift") == 10.0 and shown(page) == by_hand
-    page.mouse.click(*on_entry(page, "Input", 5))  # a click alone moves nothing
+    page.mouse.click(*on_entry(page, "Input", 5))  # a click without dragging changes nothing
     settle(page)
     assert trait(page, "shift") == 10.0 and '"entry":5' in page.locator(".ta").get_attribute("data-peek")
 
 
 def test_the_units_of_both_norms_are_drawn_at_their_size(stage):
-    """The arrow of RMS is as long as 2.771 on the input's axis, that of σ as 1.196."""
+    """On the input's axis, the arrow of RMS is 2.771 long, that of σ 1.196."""
     page = stage(CASE.make())
     tips = (
         page.locator(".ta-row .ta-svg")
@@ -159,7 +159,7 @@ def test_the_units_of_both_norms_are_drawn_at_their_size(stage):
 
 
 def test_the_picture_stands_still_under_a_hand_that_drags(stage):
-    """Also where it leaves the scene of a step."""
+    """Even if the drag leaves the scene of a step."""
     page = stage(CASE.make(**NormExplorer.story[1].state, step=1))
     scene, grip = page.get_by_role("button", name="Set the scene"), page.get_by_label("grip μ: shift")
     chart = page.locator(".ta-row .ta-svg").first

@@ -18,7 +18,7 @@ def chosen(i):
 
 
 def noticed(i, trait, values):
-    """Which norms change anywhere along these values of a trait."""
+    """Norms that change anywhere along these values of a trait."""
     found = [shown(i, **{trait: v}).facts() for v in values]
     return {name for name in NORMS if any(f[name] > norm.TOLERANCE for f in found)}
 

@@ -1,4 +1,4 @@
-"""Tier 2 of ObjectiveLab: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of ObjectiveLab: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import ObjectiveLab

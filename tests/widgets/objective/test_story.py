@@ -1,4 +1,4 @@
-"""What ObjectiveLab's story says is what its tables show: each answer true, each other choice false."""
+"""ObjectiveLab's story agrees with its tables: each answer is true, each other choice false."""
 
 from anatomy.widgets import ObjectiveLab, objective
 
@@ -6,7 +6,7 @@ from .case import CASE
 
 
 def step(i):
-    """The widget as that step sets it, and the choice that the step calls right."""
+    """The widget in that step's state, the step, and its right answer."""
     told = ObjectiveLab.story[i]
     return CASE.make(**told.state), told, told.choices[told.answer]
 

@@ -23,7 +23,7 @@ def test_examples_hold_together(draw):
     assert (rows[0, :11][~asked] == np.array(text)[~asked]).all()
     t5, glm = at("span_corruption", draw), at("blank_infilling", draw)
     rows = t5.example()
-    assert rows[2, 0] == 0 and rows[2, 1:].tolist()[:5] == rows[3, :5].tolist()  # the decoder reads its targets late
+    assert rows[2, 0] == 0 and rows[2, 1:].tolist()[:5] == rows[3, :5].tolist()  # decoder inputs: shifted targets
     hidden = sorted(i for i in rows[3] if 6 <= i < 6 + len(objective.WORDS))
     assert hidden == sorted(i for i in glm.example()[1] if i >= 6), "T5 and GLM hide the same words"
     for name, classes in (("nsp_pair", 2), ("sop_pair", 2)):

@@ -1,4 +1,4 @@
-"""Tier 2 of PermutationExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of PermutationExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import numpy as np
 import pytest
@@ -22,18 +22,18 @@ def test_permutation_words_for_both_choices(stage):
 
 
 def shown(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
 def spot(page, name, column, row, columns):
-    """Middle of a cell of the area with that name, on the page."""
+    """Page position of the center of a cell in the area with that name."""
     box = page.locator(f".ta-area[aria-label^='{name}']").bounding_box()
     return box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / T
 
 
 def lit(page):
-    """Rows framed in the four maps, and the cells framed in them as (row, column); None where there is none."""
+    """The framed row in each of the four maps, and the framed cell in it as (row, column); None if there is none."""
     return page.evaluate("""() => {
       const marks = [...document.querySelectorAll('rect.ta-mark')];
       const maps = [...document.querySelectorAll(".ta-area[aria-label^='Cells']")];
@@ -45,7 +45,7 @@ def lit(page):
 
 
 def test_permutation_a_cell_pointed_at_shows_its_numbers_in_all_four_maps(stage):
-    """In the order dog ↔ man the old row 4, man, stands in place 1."""
+    """In the order dog ↔ man, the old row 4, man, is in place 1."""
     widget = CASE.make(positions=True)
     out = np.frombuffer(widget.tables["out"], "<f4").reshape(2, len(ORDERS), T, D_V)[1]
     j = list(ORDERS).index("dog ↔ man")
@@ -79,14 +79,14 @@ def test_permutation_keys_walk_the_cells_as_the_pointer_does(stage):
     kept = shown(page), lit(page)
     page = stage(CASE.make(word=4))
     area = page.locator(".ta-area[aria-label^='Cells of difference']")
-    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # from row 1, where “man” stands now
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # from row 1, where “man” is now
         area.press(key)
     settle(page)
     assert (shown(page), lit(page)) == kept and trait(page, "word") == 2
 
 
 def test_permutation_a_word_is_dragged_to_another_place(stage):
-    """The order becomes one in which the word stands where the hand is, or as near as the six orders allow."""
+    """The order becomes one in which the word is at the pointer, or as near to it as the six orders allow."""
     page = stage(CASE.make(order="as written", word=0))
     page.mouse.move(*spot(page, "Word in the new order", 0, 1, 1))
     page.mouse.down()
@@ -101,7 +101,7 @@ def test_permutation_a_word_is_dragged_to_another_place(stage):
     page.mouse.up()
     page.mouse.move(*spot(page, "Word in the new order", 0, 0, 1))
     settle(page)
-    assert ORDERS[trait(page, "order")].index(1) == 3  # let go: the hand only points now
+    assert ORDERS[trait(page, "order")].index(1) == 3  # after the release, the mouse only points
     page.mouse.move(1, 1)
     settle(page)
     order = trait(page, "order")

@@ -6,11 +6,11 @@ from anatomy.widgets.permutation.story import STORY
 
 from .case import CASE
 
-SEEN = 0.1  # of the map's range: so much color is seen on white
+SEEN = 0.1  # share of the map's range that is visible as a color on white
 
 
 def rows(order, positions):
-    """(6, 8) each: f(x), P f(x), f(Px)."""
+    """f(x), P f(x) and f(Px), each (6, 8)."""
     widget = CASE.make()
     out, moved = (
         np.frombuffer(widget.tables[name], "<f4").reshape(2, len(ORDERS), T, D_V)[int(positions)]

@@ -72,7 +72,7 @@ def right_deberta(qc, kc, kr, qr):
 
 
 def deberta_as_released(qc, kc, kr, qr):
-    """The third term reads δ(i, j)."""
+    """The third term reads δ(i, j), as in the released code."""
     return _deberta(qc, kc, kr, qr, turned=False)
 
 

@@ -1,4 +1,4 @@
-"""Tier 2 of PositionExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of PositionExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import PositionExplorer
@@ -54,18 +54,18 @@ def test_the_reference_is_not_called_the_learners(stage):
 
 
 def readout(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
 def on_map(page, query, key):
-    """Middle of that cell on the screen."""
+    """Screen position of the center of that cell."""
     box = page.get_by_role("application").bounding_box()
     return box["x"] + (key + 0.5) * box["width"] / 32, box["y"] + (query + 0.5) * box["height"] / 32
 
 
 def lit(page):
-    """Frame of the cell and ring on the curve: their places where they are shown."""
+    """Positions of the cell's frame and of the ring on the curve, if visible."""
     return page.evaluate("""() => [...document.querySelectorAll('.ta-mark')].slice(1).map(
       (e) => e.style.visibility === 'visible' && ['x', 'y', 'cx', 'cy'].map((name) => e.getAttribute(name)))""")
 
@@ -108,7 +108,7 @@ def test_the_keyboard_gives_what_the_mouse_gives(stage):
     page.keyboard.press("Escape")
     page.evaluate("() => model.set('query', 10)")
     area = page.get_by_role("application")
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):  # from the cell of query 10 with itself
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):  # from query 10, key 10
         area.press(key)
     settle(page)
     assert "S[11, 12]" in by_hand and (readout(page), lit(page)) == (by_hand, marks)
@@ -125,7 +125,7 @@ def test_the_curve_is_walked_by_mouse_and_keys(stage):
     settle(page)
     by_mouse = readout(page)
     assert "S[20, 17]" in by_mouse and all(lit(page))
-    page.mouse.move(*at(25))  # no key lies 25 after query 20: the query gives way
+    page.mouse.move(*at(25))  # no key is 25 after query 20: the query moves instead
     settle(page)
     assert "S[6, 31]" in readout(page)
     page.mouse.move(2, 2)

@@ -63,6 +63,6 @@ def test_alibi_alone_of_the_choices_has_no_direction():
         found = []
         for widget.variant in range(8):
             found.append(widget.facts()["direction"] <= TOLERANCE)
-        assert len(set(found)) == 1  # whichever variant is on show
+        assert len(set(found)) == 1  # whichever variant is shown
         blind += [name] if found[0] else []
     assert blind == [chosen(5)]

@@ -20,14 +20,14 @@ def right_rope(x, position_ids, base=10000.0):
 
 
 def sign_rope(x, position_ids, base=10000.0):
-    """One sign wrong: a shear, not a rotation."""
+    """Has one sign wrong: a shear, not a rotation."""
     a = angles(x, position_ids, base)
     e, o = x[..., 0::2], x[..., 1::2]
     return pairs(e * a.cos() + o * a.sin(), e * a.sin() + o * a.cos())
 
 
 def backward_rope(x, position_ids, base=10000.0):
-    """Both signs wrong: a rotation the other way round."""
+    """Has both signs wrong: a rotation in the opposite direction."""
     return right_rope(x, -position_ids, base)
 
 
@@ -37,7 +37,7 @@ def deaf_rope(x, position_ids, base=10000.0):
 
 
 def half_rope(x, position_ids, base=10000.0):
-    """Feature i turns with feature i + D/2, as checkpoints in the other layout do."""
+    """Rotates feature i with feature i + D/2, as checkpoints in the other layout do."""
     a = angles(x, position_ids, base)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * a.cos() - second * a.sin(), first * a.sin() + second * a.cos()], dim=-1)

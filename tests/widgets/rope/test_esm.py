@@ -1,4 +1,4 @@
-"""Tier 2 of RopeExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of RopeExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import math
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def score_of(page):
-    """The score that is read out, without the formula behind it, which names the positions."""
+    """The announced score, without the formula after it, which contains the positions."""
     return said(page).split("score")[1].split("S[")[0]
 
 
@@ -88,11 +88,11 @@ def test_rope_that_gives_nan_is_said_and_not_drawn(stage):
     assert page.locator("circle.ta-here").evaluate("(e) => e.style.visibility") == "hidden"
 
 
-MAP, CURVE = 1, 0  # the areas that answer a pointer, in the order of the page
+MAP, CURVE = 1, 0  # the areas that react to the pointer, in page order
 
 
 def point_at(page, area, x, y):
-    """The pointer over that share of an area."""
+    """Moves the pointer to (x, y), as shares of an area's size."""
     box = page.locator(".ta-area").nth(area).bounding_box()
     page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
     settle(page)
@@ -149,7 +149,7 @@ def test_the_curve_is_scrubbed_and_walked(stage):
 
 @pytest.mark.parametrize("trait_name, grip", [("m", 0), ("n", 1)])
 def test_an_arrow_follows_the_hand_for_more_than_a_turn(stage, trait_name, grip):
-    """In the first dial a position is one radian: three quarter turns and then half a turn more."""
+    """In the first dial a position is one radian: 20 steps of 0.4 rad are more than a turn."""
     page = stage(CASE.make(m=9, n=9))
     dial = page.locator(".ta-svg circle.ta-axis").first.bounding_box()
     cx, cy, r = dial["x"] + dial["width"] / 2, dial["y"] + dial["height"] / 2, dial["width"] / 2

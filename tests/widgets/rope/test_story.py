@@ -1,4 +1,4 @@
-"""What RopeExplorer's story says is what its tables show."""
+"""RopeExplorer's story agrees with its tables."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from .learners import backward_rope, right_rope
 
 
 def step(i):
-    """The widget as that step sets it, and the step."""
+    """The widget in that step's state, and the step."""
     told = RopeExplorer.story[i]
     return CASE.make(**told.state), told
 

@@ -40,7 +40,7 @@ def test_right_rope_keeps_every_invariant_at_every_setting():
         (backward_rope, {"reference"}),  # still a rotation: only the comparison can tell
         (deaf_rope, {"shift", "reference"}),
         (lambda x, position_ids, base=1e4: x, {"reference"}),
-        (lambda x, position_ids, base=1e4: right_rope(x, position_ids), set()),  # right at base 1e4 only
+        (lambda x, position_ids, base=1e4: right_rope(x, position_ids), set()),  # right only at base 1e4
     ],
 )
 def test_mistakes_show_in_the_invariants(fn, broken):
@@ -48,7 +48,7 @@ def test_mistakes_show_in_the_invariants(fn, broken):
     found = widget.invariants()
     assert {k for k, v in found.items() if v > TOLERANCE} == broken
     for name in broken:
-        assert found[name] > 0.1  # far from the limit, not by a hair
+        assert found[name] > 0.1  # well above the tolerance
     assert ("broken" in widget.alt or "differs" in widget.alt) == bool(broken)
 
 
@@ -81,4 +81,4 @@ def test_scores_follow_the_settings():
     assert np.allclose(before[5:, 5:], before[:-5, :-5], atol=TOLERANCE)
     widget.base = 100.0
     assert not np.allclose(widget.scores(), before, atol=0.1)
-    assert not np.allclose(before, before.T, atol=0.1)  # so that direction can be seen at all
+    assert not np.allclose(before, before.T, atol=0.1)  # so that the direction is visible

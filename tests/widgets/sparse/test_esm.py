@@ -1,4 +1,4 @@
-"""Tier 2 of SparseExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of SparseExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ GRID, WAYS, SMALL = "Grid: one row for each query", "Layers of words", "All patt
 
 
 def area(page, name):
-    """The part of that picture that answers a pointer."""
+    """The part of that picture that reacts to the pointer."""
     return page.get_by_role("group", name=name).locator(".ta-area")
 
 
 def at(page, name, column, row, columns, rows):
-    """Where that cell is on the page."""
+    """Page position of that cell."""
     box = area(page, name).bounding_box()
     return box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / rows
 
@@ -47,7 +47,7 @@ def lit(page):
 
 
 def test_every_pattern_and_size_says_what_python_says(stage):
-    """The page counts by itself; both must agree, and what the lines reach must be what the table says."""
+    """The page does its own counting; it must agree with Python, and its lines must reach what the table says."""
     widget = SparseExplorer(PATTERNS)
     page = stage(widget)
     for i, scene in enumerate(SCENES):
@@ -96,7 +96,7 @@ def test_pointing_at_a_cell_says_if_it_is_scored_or_on_which_way_it_arrives(stag
 
 
 def test_every_way_that_is_named_goes_by_scored_pairs(stage):
-    """In patterns whose layers differ, too: each step is a pair of its layer, or stays."""
+    """Also in patterns whose layers differ: each step is a pair of its layer, or stays at the word."""
     for pattern in ("strided: near and far in turn", "window, global and random (BigBird)", "hybrid: 3 local, 1 full"):
         widget = SparseExplorer(PATTERNS, pattern=pattern, size=0, layers=5)
         page, seen = stage(widget), 0
@@ -109,7 +109,7 @@ def test_every_way_that_is_named_goes_by_scored_pairs(stage):
             at, layer = way[0], widget.layers
             for target in way[1:]:
                 while not widget.masks()[layer - 1, at, target]:
-                    layer -= 1  # stays
+                    layer -= 1  # stays at the word
                 at, layer, seen = target, layer - 1, seen + 1
             assert layer >= 0
         assert seen
@@ -164,7 +164,7 @@ def test_layers_are_added_by_a_step_and_played(stage):
 
 
 def test_no_hole_stands_above_the_ways(stage):
-    """The query's word has the same height, and so has the input, whatever the number of layers."""
+    """The query's word and the input keep their heights, whatever the number of layers."""
     page = stage(SparseExplorer(PATTERNS, layers=1))
     heights = set()
     for n in range(1, LAYERS + 1):

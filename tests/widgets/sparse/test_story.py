@@ -1,4 +1,4 @@
-"""What SparseExplorer's story says is what its tables show: each answer true, each other choice false."""
+"""SparseExplorer's story agrees with its tables: each answer is true, each other choice false."""
 
 import numpy as np
 from anatomy.widgets import SparseExplorer
@@ -8,13 +8,13 @@ from .case import CASE
 
 
 def step(i):
-    """The widget as that step sets it, and the choice that the step calls right."""
+    """The widget in that step's state, the step, and its right answer."""
     told = SparseExplorer.story[i]
     return CASE.make(**told.state), told, told.choices[told.answer]
 
 
 def closed(widget):
-    """(T, T): what the words depend on after any number of layers."""
+    """(T, T): the words that each word depends on after any number of layers."""
     turn = np.eye(T, dtype=int)
     for mask in widget.masks():
         turn = ((mask | np.eye(T, dtype=bool)).astype(int) @ turn > 0).astype(int)
@@ -63,7 +63,7 @@ def test_only_blocks_never_reach_everything():
         for size in range(len(KINDS[[k.name for k in KINDS].index(kind)].sizes)):
             shown = CASE.make(pattern=kind, size=size, layers=LAYERS)
             wanted = np.tri(T, dtype=bool) if name == "strided" else np.ones((T, T), dtype=bool)
-            if size == widget.size:  # as the learner finds it after a click on the small picture
+            if size == widget.size:  # as the learner sees it after a click on the small picture
                 assert (shown.facts()["full"] == 0) == (name == "blocks")
             if name == "blocks":
                 assert not closed(shown)[wanted].all()

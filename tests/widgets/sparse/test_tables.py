@@ -14,7 +14,7 @@ from ..learners import unfinished
 
 
 def windows_too_wide(T, w):
-    """The own key is not counted."""
+    """Does not count the query's own key."""
     distance = torch.arange(T)[:, None] - torch.arange(T)
     return (distance >= 0) & (distance <= w)
 
@@ -37,13 +37,13 @@ WRONG = {
 
 
 def show(widget, scene):
-    """Moves the widget to a scene."""
+    """Sets the widget to a scene."""
     widget.pattern = scene.kind
     widget.size = KINDS[scene.kind].sizes.index(scene.size)
 
 
 def by_hand(name, n, layer, i, j):
-    """May i look at j in that layer? From the words of the unit; None where random draws decide."""
+    """May i look at j in that layer? Follows the unit's text; None where random draws decide."""
     back = i - j
     if name == "window, causal":
         return 0 <= back < n
@@ -87,7 +87,7 @@ def test_the_rule_on_show_is_that_of_the_reference():
             rule = rule.replace("i or j is in", "{i, j} &").replace(" or drawn at random", "")
             for (i, j), allowed in np.ndenumerate(mask):
                 if drawn and (rule == "drawn at random" or allowed):
-                    continue  # what is drawn follows no rule
+                    continue  # random draws follow no rule
                 assert bool(eval(rule, {"i": i, "j": j})) == allowed, (scene, layer, i, j)
 
 

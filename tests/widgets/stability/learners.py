@@ -12,7 +12,7 @@ def right_logsumexp(x, dim=-1):
 
 
 def naive_logsumexp(x, dim=-1):
-    """No shift: overflows."""
+    """Has no shift: overflows."""
     return torch.log(torch.exp(x).sum(dim=dim))
 
 

@@ -1,4 +1,4 @@
-"""Tier 2 of SoftmaxStabilityExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of SoftmaxStabilityExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import SoftmaxStabilityExplorer
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 
 def readout(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
@@ -37,7 +37,7 @@ def grip(page):
 
 
 def lit(page):
-    """Place of the bar that is marked, in each panel."""
+    """Index of the marked bar in each panel, -1 if none is marked."""
     return page.evaluate("""() => [...document.querySelectorAll('.ta-remedies svg')].map((s) => (
       [...s.querySelectorAll('rect[fill-opacity]')].findIndex((r) => r.classList.contains('ta-lit'))))""")
 
@@ -52,7 +52,7 @@ def test_only_the_slider_that_counts_is_shown(stage):
 
 @pytest.mark.parametrize("growth, moved", [({}, "factor"), (RUN, "run_step")])
 def test_the_scores_are_dragged(stage, growth, moved):
-    """8 px for a step to either side; Escape takes a drag back; arrow keys do the same as the hand."""
+    """8 px per step in both directions; Escape undoes a drag; arrow keys do the same as the mouse."""
     page = stage(SoftmaxStabilityExplorer(RIGHT, **growth))
     start, heard = trait(page, moved), readout(page)
     box = grip(page).bounding_box()
@@ -73,7 +73,7 @@ def test_the_scores_are_dragged(stage, growth, moved):
     assert trait(page, moved) == start and readout(page) == heard
     page.mouse.move(x + 80, y)
     page.mouse.up()
-    assert trait(page, moved) == start  # let go
+    assert trait(page, moved) == start  # Escape ended the drag
     for _ in range(3):
         grip(page).press("ArrowRight")
     settle(page)
@@ -85,7 +85,7 @@ def test_the_scores_are_dragged(stage, growth, moved):
 
 
 def test_a_key_is_marked_in_all_panels_and_its_weight_explained(stage):
-    """At factor 11.3: score 17, capped 9.35, with QK-norm 1.52."""
+    """At factor 11.3: score 17, 9.35 with the cap, 1.52 with QK-norm."""
     page = stage(SoftmaxStabilityExplorer(RIGHT))
     quiet = readout(page)
     assert lit(page) == [-1] * 4
@@ -126,7 +126,7 @@ def test_pointing_along_the_curves_moves_the_bars_and_a_click_keeps(stage):
 
 
 def test_three_curves_are_seen(stage):
-    """Each has points, and is not cut away."""
+    """Each has points, and is not clipped away."""
     page = stage(SoftmaxStabilityExplorer(RIGHT, quantity="largest score"))
     found = page.evaluate("""() => [...document.querySelectorAll('g[clip-path] path[class]')].map(
       (p) => [p.getAttribute('d').split('L').length, p.getBoundingClientRect().width > 200])""")

@@ -20,7 +20,7 @@ def chosen(i):
 
 
 def along(widget, trait, count):
-    """The widget's readings at each place of that trait."""
+    """The widget's readings at each value of that trait."""
     found = []
     for place in range(count):
         setattr(widget, trait, place)
@@ -62,7 +62,7 @@ def test_z_loss_pushes_the_largest_logit_most():
     pull = widget.shown("g_z_loss_gradient")[2, at]
     row = widget.rows()["none"]
     assert widget.coefficient == 1.0 and chosen(3) == "the largest"
-    assert pull.argmax() == row.argmax() and (pull > 0).all() and pull[0] > 1.5 * pull[1]  # "down", and not alike
+    assert pull.argmax() == row.argmax() and (pull > 0).all() and pull[0] > 1.5 * pull[1]  # "down", not equally
     p = torch.softmax(torch.tensor(row), -1)
     assert pull == pytest.approx((2 * widget.readings()["log_z"] * p).numpy(), rel=1e-4)
 

@@ -66,7 +66,7 @@ def test_qk_norm_keeps_the_scores_and_the_cap_ends_the_slope():
 
 
 def test_where_each_dtype_breaks():
-    """torch's own numbers: the largest score that a softmax without a shift survives, and the shifted one always."""
+    """From torch's numbers: the largest score that a softmax without a shift survives; the shifted one always works."""
     widget = SoftmaxStabilityExplorer(RIGHT)
     naive, shifted = (array(widget, name, 4)[:, :A] for name in ("naive", "shifted"))
     row = torch.tensor([2, 1.5, 1, 0.5, 0, -0.5, -1, -2]).double() * stability.FACTORS[5]

@@ -12,7 +12,7 @@ def right_step(q, k, v, past=None):
 
 
 def top_left(q, k, v, past=None):
-    """The mask of a chunk that stands at position 0."""
+    """Uses the mask of a chunk that starts at position 0."""
     if past is not None:
         k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
     mask = torch.ones(q.shape[2], k.shape[2]).tril() == 0

@@ -1,4 +1,4 @@
-"""Tier 2 of CacheStepper: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of CacheStepper: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import CacheStepper
@@ -71,7 +71,7 @@ def area(page, name):
 
 
 def cell(page, query, key):
-    """Where on the page a cell of the grid lies."""
+    """Page position of a cell of the grid."""
     box = area(page, CELLS).bounding_box()
     return box["x"] + (key + 0.5) * box["width"] / 8, box["y"] + (query + 0.5) * box["height"] / 8
 
@@ -168,7 +168,7 @@ def test_a_score_is_written_out_and_the_wrong_one_beside_the_right(stage):
 
 
 def test_new_and_read_cells_differ_in_lightness(stage):
-    """A gray print tells them apart: at least 2 to 1, whatever the theme."""
+    """They are distinguishable in a grayscale print: at least 2 to 1, in both themes."""
     for scheme in ("light", "dark"):
         page = stage(CASE.make(), color_scheme=scheme)
         light = page.evaluate("""() => {

@@ -48,14 +48,14 @@ def test_what_a_step_does():
     rolling = CacheStepper(right_step, chunk=3, store=1).readings()
     assert (rolling["first"], rolling["read"], rolling["stored"]) == (4, 3, 3)
     assert rolling["slots"] == [6, 4, 5], "token p lies in slot p mod 3"
-    chunk = CacheStepper(right_step, plan=[4, 4], chunk=1, store=1).readings()  # tokens 4 to 7, and 2 and 3 before them
+    chunk = CacheStepper(right_step, plan=[4, 4], chunk=1, store=1).readings()  # tokens 4 to 7, after 2 and 3
     assert (chunk["first"], chunk["read"]) == (2, 6)
     pages = CacheStepper(right_step, chunk=3, store=2).readings()  # tokens 0 to 2 in block 2, then block 0, then 1
     assert pages["slots"] == [3, 4, 5, 6, None, None, 0, 1, 2]
 
 
 def by_hand(inputs, at_q, at_k, t, s):
-    """One score by plain trigonometry."""
+    """One score, computed with plain trigonometry."""
     q, k = inputs["rotary_q"][0, 0, t].tolist(), inputs["rotary_k"][0, 0, s].tolist()
     angle = at_k - at_q
     turned = (k[0] * math.cos(angle) - k[1] * math.sin(angle), k[0] * math.sin(angle) + k[1] * math.cos(angle))
@@ -75,7 +75,7 @@ def test_scores_and_positions_are_those_of_plain_trigonometry(plan, data):
         abs(by_hand(widget._inputs, inside[t], inside[s], t, s) - by_hand(widget._inputs, t, s, t, s)) for t, s in pairs
     )
     assert n["change"] == pytest.approx(change, abs=1e-4)
-    widget.origin = 1  # the picture's own wrong offset, beside any function
+    widget.origin = 1  # the picture's own wrong offset, whatever the function does
     assert widget.readings()["change"] == pytest.approx(change, abs=1e-4)
     assert widget.readings()["positions"] == n["positions"]
     assert widget.readings()["gap"] == pytest.approx(n["gap"], abs=1e-5)

@@ -1,4 +1,4 @@
-"""Tier 2 of WavelengthExplorer: its script alone in Chromium, beyond what every widget promises."""
+"""Tier 2 of WavelengthExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
 import pytest
 from anatomy.widgets import (
@@ -23,18 +23,18 @@ def test_wavelength_plane_beyond_a_smaller_dimension(stage):
 
 
 def readout(page):
-    """The readout, also while it is silent for a screen reader."""
+    """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
 
 
 def on_plane(page, plane, planes=64):
-    """A place above the points of that plane on the screen."""
+    """Screen position above the points of that plane."""
     box = page.get_by_role("slider", name="Planes", exact=True).bounding_box()
     return box["x"] + (plane + 0.5) * box["width"] / planes, box["y"] + 0.8 * box["height"]
 
 
 def views(page):
-    """The ring on the points, and the wave below."""
+    """The ring on the points, and the wave below them."""
     return page.evaluate("""() => [document.querySelector('circle.ta-mark').getAttribute('cx'),
       document.querySelector('path.ta-mine').getAttribute('d')]""")
 
@@ -84,8 +84,8 @@ def test_the_line_of_the_context_is_dragged(stage):
     assert trait(page, "context") == 1_048_576 and page.evaluate(open_points) == 0
     page.mouse.up()
     page.mouse.move(x, y)
-    assert trait(page, "context") == 1_048_576  # let go
-    find(page, "slider", "context length").press("ArrowLeft")  # the line's way for the keyboard
+    assert trait(page, "context") == 1_048_576  # after the release
+    find(page, "slider", "context length").press("ArrowLeft")  # the same by keyboard
     settle(page)
     assert "context 524,288" in page.locator(".ta-strong").all_text_contents()
 

@@ -1,4 +1,4 @@
-"""ActivationExplorer: curves and slopes of activations, what they do as a gate, and which units they silence.
+"""ActivationExplorer: curves and slopes of activations, their effect as a gate, and the units that they silence.
 
 Sources: arXiv:1606.08415 (GELU), arXiv:1710.05941 (Swish), arXiv:2002.05202 (gated layers).
 """
@@ -25,21 +25,21 @@ VALUES = tuple(v / 4 for v in range(-8, 9))
 REACH, STEP = 4.0, 0.05
 POINTS = round(2 * REACH / STEP) + 1
 UNITS, TOKENS = 40, 64
-FLAT = 0.05  # a slope below this teaches a unit next to nothing
+FLAT = 0.05  # with a slope below this, a unit learns almost nothing
 TOLERANCE = 1e-4
 
 
 class ActivationExplorer(SeveralFunctions):
-    """Live picture of activation functions, given as a mapping, e.g. ``{"relu": relu, "swish": swish}``.
+    """Live picture of activation functions, passed as a mapping, e.g. ``{"relu": relu, "swish": swish}``.
 
-    Known names: those of ACTIVATIONS, each called as ``fn(x)`` on float32 tensors (``swish`` as ``fn(x, beta=…)``), and
-    ``sigmoid_prime``, ``silu_prime`` and ``gelu_prime``, slopes written by hand, which are held against the
-    slope of the curve that autograd finds. The units are 40 × 64 fixed pre-activations: unit u sees normal
-    numbers around a mean of its own, and ``shift`` moves them all.
+    Known names are those of ACTIVATIONS, each called as ``fn(x)`` on float32 tensors (``swish`` as ``fn(x, beta=…)``),
+    and ``sigmoid_prime``, ``silu_prime`` and ``gelu_prime``, slopes written by hand, which are compared with the slope
+    that autograd computes. The units are 40 × 64 fixed pre-activations: each unit sees normal numbers around its own
+    mean, and ``shift`` moves them all.
 
-    Traits activation (index into ACTIVATIONS; a name is taken too), beta, place (index of x), value and shift
-    follow the controls and what is dragged. Raises as TableWidget says, and WrongOutput when no gradient flows through
-    a function.
+    The traits activation (index into ACTIVATIONS; a name works too), beta, place (index of x), value and shift follow
+    the controls and the dragging. Raises the errors of TableWidget, and WrongOutput if no gradient flows through a
+    function.
     """
 
     recording = "activation"
@@ -61,7 +61,8 @@ class ActivationExplorer(SeveralFunctions):
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
         """f (settings, points) and d, its slope; u (settings, shifts, 2, units): share of tokens with an output of
-        exactly 0, and with a flat slope. One setting, but one per beta for swish. A slope by hand gives h (points,).
+        exactly 0, and with a flat slope. There is one setting, except for swish, which has one per beta. A slope by
+        hand gives h (points,).
         """
         x = inputs["x"]
         if name in BY_HAND.values():
@@ -114,7 +115,7 @@ class ActivationExplorer(SeveralFunctions):
 
     @property
     def name(self) -> str:
-        """The activation on show."""
+        """Name of the current activation."""
         return ACTIVATIONS[self.activation]
 
     @property
@@ -125,9 +126,9 @@ class ActivationExplorer(SeveralFunctions):
         return BETAS.index(self.beta) if self.name == "swish" else 0
 
     def facts(self) -> dict[str, float]:
-        """Of the activation on show: ``reference`` max |f − reference|, ``relu`` max |f − ReLU|, ``hand`` max |slope
-        by hand − slope of the curve| (NaN where none was given), ``dead`` units that are 0 for all tokens, and
-        ``flat``, the share of slopes below 0.05."""
+        """For the current activation: ``reference`` max |f − reference|, ``relu`` max |f − ReLU|, ``hand`` max |slope
+        by hand − slope of the curve| (NaN if none was given), ``dead`` units that are 0 for all tokens, and ``flat``,
+        the share of slopes below 0.05."""
         shape = (len(ACTIVATIONS), len(BETAS), 3)
         row = np.frombuffer(self.tables["facts"], "<f4").reshape(shape)[self.activation, self._row()]
         silent, flat = self.shown(f"u_{self.name}")[self._row(), SHIFTS.index(self.shift)]
@@ -199,7 +200,7 @@ class ActivationExplorer(SeveralFunctions):
 
 
 def _slope(fn, name, x, **options):
-    """Slope of the function at every entry of x, found by autograd."""
+    """Slope of the function at every entry of x, computed by autograd."""
     with torch.enable_grad():
         x = x.clone().requires_grad_()
         y = fn(x, **options)

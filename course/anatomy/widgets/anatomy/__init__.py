@@ -1,7 +1,7 @@
-"""AnatomyView: one living Transformer, from tokens to the next word, with the learner's own parts in their places.
+"""AnatomyView: one live Transformer, from tokens to the next word, that runs the learner's own parts.
 
 Sources: the model is a small LLaMA, Touvron et al. 2023, arXiv:2302.13971; attention rollout, Abnar and Zuidema 2020,
-arXiv:2005.00928; what a layer would say, the "logit lens", nostalgebraist 2020.
+arXiv:2005.00928; reading each layer's prediction with the "logit lens", nostalgebraist 2020.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ from .story import STORY
 
 SIZES = {"d_model": 160, "n_heads": 4, "n_kv_heads": 2, "head_dim": 40, "d_ff": 432, "vocab": 1280}
 LAYERS, T = 4, 32
-# What follows the prompt in the novel.
+# The novel's continuation of the prompt.
 TRUTH = ' "'
-# What can be opened: the places of parts, and the two ends of the model.
+# Panels that can be opened: the places of parts, and the two ends of the model.
 OPENED = ("", "embedding", *(place.key for place in PLACES), "unembedding")
-# States of a part. A number each, because tables hold numbers.
+# States of a part, as numbers because tables hold numbers.
 REFERENCE, PASSED, UNWRITTEN, RIGHT, WRONG, FAILS, NAMED = range(7)
 COLUMNS = ("state", "gap", "alone", "says", "who")
 
@@ -43,12 +43,12 @@ class AnatomyView(SeveralFunctions):
 
     ``AnatomyView({"rms_norm": rms_norm, …})`` puts the learner's parts into their places: rms_norm, apply_rope_half,
     causal_mask or decoder_mask, scaled_dot_product_attention or grouped_attention, GatedFeedForward, pre_ln, each with
-    the arguments of its exercise. What is not given or not written yet is the reference. Each part is judged where it
-    stands, on the arguments that a pass of the reference gives it, so that a wrong part does not speak against the
-    next; one that raises, or returns another shape or NaN, is shown broken, and the reference goes on in its place.
+    the arguments of its exercise. Parts that are missing or not written yet are replaced by the reference. Each part is
+    judged on the arguments that it gets in a pass of the reference, so that one wrong part does not make the next look
+    wrong; a part that raises, or returns a different shape or NaN, is shown broken, and the reference runs instead.
 
-    Traits: token, layer and head are what is pointed at; part is what is opened, one of OPENED. Raises TypeError for a
-    name that has no place and for two names of one place, MissingRecording without the trained model.
+    Traits: token, layer and head are the current selection; part is the opened panel, one of OPENED. Raises TypeError
+    for a name without a place and for two names of one place, MissingRecording without the trained model.
     """
 
     recording, function_name = "anatomy", "parts"
@@ -117,7 +117,7 @@ class AnatomyView(SeveralFunctions):
 
     def _show(self, candidate, again=None):
         super()._show(candidate, again)
-        # What is the same as the reference's is sent once.
+        # Tables that equal the reference's are sent only once.
         own = self.tables
         self.tables = {k: v for k, v in own.items() if not (k.startswith("ref_") and own[k[4:]] == v)}
 
@@ -128,8 +128,8 @@ class AnatomyView(SeveralFunctions):
         self.tables = {**self.tables, "parts": self._rows(named).astype("<f4").tobytes()}
 
     def _rows(self, named):
-        """(places, COLUMNS): state; gap; drift of the last token and likeliest next token with this part alone wrong;
-        which of the place's names."""
+        """(places, COLUMNS): state; gap; drift of the last token and likeliest next token if only this part is wrong;
+        index of the given name among the place's names."""
         done, rows = _passed(), []
         for place in PLACES:
             name, *judged = self._judged.get(place.key, ("", PASSED if place.key in done else REFERENCE, 0, 0, np.nan))
@@ -139,13 +139,13 @@ class AnatomyView(SeveralFunctions):
         return np.array(rows, dtype=float)
 
     def states(self) -> dict[str, int]:
-        """key of each place → one of REFERENCE, PASSED, UNWRITTEN, RIGHT, WRONG, FAILS, NAMED. The last is a part that
-        is right in its place, and of which its check names a mistake elsewhere."""
+        """key of each place → one of REFERENCE, PASSED, UNWRITTEN, RIGHT, WRONG, FAILS, NAMED. NAMED is a part that is
+        right in its place, but whose check names a mistake in other cases."""
         table = np.frombuffer(self.tables["parts"], "<f4").reshape(len(PLACES), len(COLUMNS))
         return {place.key: int(row[0]) for place, row in zip(PLACES, table, strict=True)}
 
     def damage(self) -> dict[str, float]:
-        """key of each wrong place → relative drift of the last token at the top if only this part were wrong."""
+        """key of each wrong place → relative drift of the last token at the top if only this part is wrong."""
         return {key: judged[3] for key, judged in self._judged.items() if judged[1] == WRONG}
 
     def written(self, name: str) -> bool:
@@ -169,7 +169,7 @@ class AnatomyView(SeveralFunctions):
         }
 
     def likely(self, token: int, level: int = 2 * LAYERS) -> list[tuple[str, float]]:
-        """The likeliest next tokens after that half layer, with their probabilities; level 8 is the model's answer."""
+        """The likeliest next tokens after ``level`` half layers, with probabilities; level 8 is the model's answer."""
         vocabulary = passing.vocabulary()
         ids, shares = (self.shown(name)[level, token] for name in ("lens_i", "lens_p"))
         return [(vocabulary[int(i)], float(p)) for i, p in zip(ids, shares, strict=True)]
@@ -221,7 +221,7 @@ def _described(place: Place) -> dict[str, Any]:
 
 
 def _places_of(functions: Mapping[str, Function]) -> None:
-    """Raises TypeError for names that have no place, and for two that would stand in one."""
+    """Raises TypeError for names without a place, and for two names of one place."""
     unknown = sorted(set(functions) - set(NAMES))
     if unknown:
         said = _("AnatomyView has places for {names}; it does not know {unknown}")
@@ -239,15 +239,15 @@ def _damage(one: passing.Pass, reference: passing.Pass) -> tuple[float, float]:
 
 
 def _passed() -> set[str]:
-    """Keys of the places whose exercise was passed on this computer, in any notebook."""
-    with contextlib.suppress(Exception):  # a picture must not fail because of what is remembered
+    """Keys of the places whose exercise the learner has passed on this computer, in any notebook."""
+    with contextlib.suppress(Exception):  # a picture must not fail because of stored progress
         tries = store.read("progress")
         return {p.key for p in PLACES if any(passed(tries.get(records.exercise_of(n) or "", {})) for n in p.names)}
     return set()
 
 
 _HERE = Path(__file__).parent
-# The panels that open have a script of their own; its functions are hoisted, so it may stand behind the first.
+# The panels have their own scripts; functions are hoisted, so these may come after the first script.
 AnatomyView._esm = "\n".join(
     [AnatomyView._esm, *((_HERE / name).read_text(encoding="utf-8") for name in ("river.js", "scheme.js", "panels.js"))]
 )

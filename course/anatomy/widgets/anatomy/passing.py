@@ -1,4 +1,4 @@
-"""One pass of the small trained model with any parts, all that the picture shows of it, and the judging of parts."""
+"""Runs the small trained model with any parts, collects everything that the picture shows, and judges parts."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,14 @@ from .places import STAND_INS
 
 Parts = Mapping[str, Callable[..., Tensor]]  # key of a place → function, called as its stand-in
 
-LIKELY = 5  # tokens that are named at each level
-BINS, REACH = 32, 8.0  # of the gate's histogram, from -REACH to REACH
-# Relative to the largest number of a result. float32 parts miss by 1e-6, wrong ones by far more than a thousandth.
+LIKELY = 5  # number of tokens listed at each level
+BINS, REACH = 32, 8.0  # bins of the gate's histogram, from -REACH to REACH
+# Relative to a result's largest number. Right float32 parts are off by 1e-6, wrong ones by far more than 1e-3.
 TOLERANCE = 1e-4
 
 
 class Broken(Exception):
-    """A part failed in the middle of a pass. key: its place; why: the error."""
+    """A part failed during a pass. key: its place; why: the error."""
 
     def __init__(self, key: str, why: BaseException):
         super().__init__(key)
@@ -44,7 +44,7 @@ def vocabulary() -> tuple[str, ...]:
 
 @dataclass
 class Pass:
-    """What one pass left behind.
+    """Results of one pass.
 
     stream: (2L+1, T, d), the residual stream before the first block and after each half of one. calls: key of a place →
     list of (arguments, result). tables: as ``measured`` describes.
@@ -57,15 +57,15 @@ class Pass:
 
 @torch.no_grad()
 def measured(parts: Parts, ids: Tensor) -> Pass:
-    """A pass over ids (T,) int64 or floating, with stand-ins for the parts that are not given.
+    """Runs a pass over ids (T,) int64 or floating, with stand-ins for missing parts.
 
-    The dtype of ids is that of the pass where it is floating, else float32. Tables, L layers, H heads, D numbers a
-    head: att (L, H, T, T); norms (2L+1, T), lengths of the stream; added (2L, T), lengths of what a half adds; before,
-    after (2L+1, T), root mean squares around each norm; gate (L, T, BINS), share of the gate's units in each bin; turn
-    (T, D/2), angles by which RoPE turned the first head's query; may (T, T), 1 where the mask allows; lens_i, lens_p
-    (2L+1, T, LIKELY), the likeliest next tokens after each half, and their probabilities.
+    The pass uses the dtype of ids if it is floating, else float32. Tables, for L layers, H heads, D numbers per head:
+    att (L, H, T, T); norms (2L+1, T), lengths of the stream; added (2L, T), lengths of each half layer's output;
+    before, after (2L+1, T), root mean squares around each norm; gate (L, T, BINS), share of the gate's units in each
+    bin; turn (T, D/2), angles by which RoPE rotated the first head's query; may (T, T), 1 where the mask allows;
+    lens_i, lens_p (2L+1, T, LIKELY), the likeliest next tokens after each half, and their probabilities.
 
-    Raises Broken where a part fails, whatever it raises but KeyboardInterrupt.
+    Raises Broken if a part fails with any error except KeyboardInterrupt.
     """
     c, weights = _checkpoint()
     dtype = ids.dtype if ids.is_floating_point() else torch.float32
@@ -86,7 +86,7 @@ def measured(parts: Parts, ids: Tensor) -> Pass:
     def use(key, *arguments):
         try:
             result = parts[key](*arguments) if key in parts else STAND_INS[key](*arguments)
-        except Broken:  # a part inside of this one
+        except Broken:  # a part inside this one failed
             raise
         except (Exception, SystemExit) as error:
             if key not in parts:
@@ -114,7 +114,7 @@ def measured(parts: Parts, ids: Tensor) -> Pass:
                 turned, straight = (torch.complex(*y[0, 0].chunk(2, -1)) for y in (q, plain))
                 tables["turn"].copy_((turned / straight).angle())
             out = use("attention", q, k, v, mask)
-            # Values that are unit vectors bring the weights themselves; this call is not a part of the pass.
+            # With unit vectors as values, the output is the weights; this call is not part of the pass.
             unit = torch.eye(T, dtype=dtype).expand(1, G, T, T)
             try:
                 tables["att"][layer] = parts.get("attention", STAND_INS["attention"])(q, k, unit, mask)[0]
@@ -149,7 +149,7 @@ def measured(parts: Parts, ids: Tensor) -> Pass:
     last = norm(2 * L, "final_norm.weight")(x)
 
     found.stream = torch.cat(levels)
-    # The lens is a measuring instrument: below the top it reads with the stand-in's norm, whatever the part.
+    # The lens is a measuring instrument: below the top it always uses the stand-in's norm.
     read = STAND_INS["norm"](found.stream, w["final_norm.weight"], c["eps"])
     read[-1] = last[0]
     likely = (read @ w["embeddings.tokens.weight"].T).softmax(-1).topk(LIKELY)
@@ -170,10 +170,10 @@ def drift(one: Pass, reference: Pass) -> np.ndarray:
 
 
 def gap(key: str, part: Callable[..., Tensor], reference: Pass) -> float:
-    """How far a part is from the reference in its place: on the arguments of each of the reference's calls.
+    """Difference between a part and the reference, on the arguments of each of the reference's calls.
 
-    The largest difference, relative to the largest number of that result; for a mask the share of wrong cells.
-    Raises Broken where the part fails.
+    Returns the largest difference, relative to the largest number of that result; for a mask, the share of wrong cells.
+    Raises Broken if the part fails.
     """
     worst = 0.0
     for arguments, right in reference.calls[key]:
@@ -195,15 +195,15 @@ def _reference(ids: tuple[int, ...]) -> Pass:
 
 
 def reference(ids: Tensor) -> Pass:
-    """The pass of the stand-ins alone, float32; kept."""
+    """The pass with only stand-ins, in float32; cached."""
     return _reference(tuple(ids.long().tolist()))
 
 
 def together(parts: Parts, ids: Tensor, wrong: Sequence[str]) -> tuple[Pass, list[str]]:
-    """The pass with all these parts, and the places of those that were left out because something failed on the way.
+    """Returns the pass with all these parts, and the places of parts that were left out because something failed.
 
-    wrong: places of parts that are wrong already. They go first: what a right part does with numbers that a wrong one
-    gave it is not its fault.
+    wrong: places of parts already known to be wrong. These are left out first, because a right part may fail on the
+    numbers of a wrong one.
     """
     kept, failed = dict(parts), list[str]()
     while True:

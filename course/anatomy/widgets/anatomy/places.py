@@ -1,4 +1,4 @@
-"""The places of a Transformer where a learner's part can stand: how it is called there, and what must come back."""
+"""The places of a Transformer for a learner's part: how it is called there, and what it must return."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ Map = Callable[[Tensor], Tensor]
 class Place:
     """One part of the picture.
 
-    key: what the pass calls it; title: what the picture calls it. names: functions that can stand there, as the course
-    calls them. widget: the one that shows it alone.
+    key: its name in the pass; title: its name in the picture. names: the course's names of functions that fit there.
+    widget: the widget that shows only this part.
     """
 
     key: str
@@ -43,9 +43,10 @@ KEY_OF = {name: place.key for place in PLACES for name in place.names}
 
 
 def adapted(name: str, fn: Any) -> Callable[..., Tensor]:
-    """The learner's ``fn``, called as its place calls: see ``STAND_INS`` for arguments and results.
+    """Wraps the learner's ``fn`` so that its place can call it: see ``STAND_INS`` for arguments and results.
 
-    It raises WrongOutput for another shape or dtype and for numbers that are not finite, and what ``fn`` raises.
+    The result raises WrongOutput for a wrong shape or dtype and for numbers that are not finite, and the errors of
+    ``fn``.
     """
     return _ADAPTERS[name](fn)
 
@@ -90,7 +91,7 @@ def _grouped_attention(fn: Function) -> Callable[..., Tensor]:
     return lambda q, k, v, mask: _finite(call(fn, name, (*q.shape[:3], v.shape[-1]), q, k, v, mask), name)
 
 
-# A learner's class makes weights of its own: they must be replaced, by name.
+# A learner's class creates its own weights: they must be replaced, by name.
 def _gated_feed_forward(cls: Any) -> Callable[..., Tensor]:
     def ffn(x, gate, up, down):
         layer = cls(x.shape[-1], gate.shape[0], F.silu)
@@ -117,7 +118,7 @@ _ADAPTERS: dict[str, Callable[[Any], Callable[..., Tensor]]] = {
 }
 
 
-# ---- what goes on in the place of a part that is missing or fails: torch's own, wherever torch has it ----------------
+# ---- stand-ins for parts that are missing or fail: torch's own functions where torch has them -----------------------
 
 
 def _norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""The still picture of AnatomyView: parts with their signs, the river of streams, one head, and what layers say."""
+"""The still picture of AnatomyView: parts with their signs, the river of streams, one head, and layers' predictions."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ SIGNS = {0: "", 1: "✓", 2: "", 3: "✓", 4: "✗", 5: "✗", 6: "✗"}
 
 
 def shown(token: str) -> str:
-    """A token as a word on a picture: a space in front of it is seen."""
+    """A token as a word in a picture: drops a space in front of it, and marks other white space."""
     return token.replace("\n", "⏎").replace(" ", "␣") if not token.strip() or token[0] != " " else token[1:]
 
 
 def picture(view: Any) -> Figure:
-    """The present state of an AnatomyView."""
+    """Draws the current state of an AnatomyView."""
     fig = new_figure(8.4, 4.6)
     parts, river, right = np.ravel(fig.subfigures(1, 3, squeeze=False, width_ratios=[0.8, 1.75, 1.5]))
     _parts(parts.subplots(), view)

@@ -1,4 +1,4 @@
-"""ModelAtlas: released Transformers in time, two of them side by side, and one to build."""
+"""ModelAtlas: a timeline of released Transformers, two of them side by side, and one to build."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ from .story import STORY
 
 VIEWS = ("timeline", "compare", "build")
 LABELS = {"placement": "norms sit"}
-PLAIN = "llama-2-7b"  # every Decoder has the parts for it
-HALF = 2**20  # counts exceed what float32 holds: they are kept as multiples of this and a rest
+PLAIN = "llama-2-7b"  # any Decoder has the parts for it
+HALF = 2**20  # counts exceed float32's precision, so they are stored as a multiple of this and a rest
 PHRASES: dict[str, Any] = {
     "unknown": UNKNOWN,
     "unsaid": UNSAID,
@@ -53,15 +53,15 @@ BUILT, BY_FORMULA, NOT_COUNTED, FAILED = range(4)
 
 
 class ModelAtlas(TableWidget):
-    """Live picture of the atlas; its parameters are counted with ``Decoder(c)``, a class that takes a configuration.
+    """Live picture of the atlas; it counts parameters with ``Decoder(c)``, a class that takes a configuration.
 
     The class is built on the meta device, with one layer and with two; each further layer adds what the second did.
-    Rows that are no decoders, and rows that the course has no parts for, are counted in closed form. A row that the
-    class cannot build is said so; the plain one, LLaMA 2 7B, it must be able to build.
+    Rows that are not decoders, and rows that the course has no parts for, are counted in closed form. The widget says
+    so if the class cannot build a row; it must be able to build the plain one, LLaMA 2 7B.
 
-    Traits: view is an index of VIEWS; norm, placement, position, activation and attention are indices of CHOICES;
-    since and until are years; text is searched for; first and second are rows. Raises as TableWidget says, WrongOutput
-    for what is no module.
+    Traits: view is an index of VIEWS; norm, placement, position, activation and attention are indices of CHOICES; since
+    and until are years; text is a search text; first and second are indices of rows. Raises the errors of TableWidget,
+    and WrongOutput if Decoder does not return a module.
     """
 
     recording, function_name = "atlas", "Decoder"
@@ -87,7 +87,7 @@ class ModelAtlas(TableWidget):
     def measure(cls, fn: Function, inputs: Inputs) -> Tables:
         """count (rows, 2), a multiple of HALF and the rest; how (rows,): BUILT, BY_FORMULA, NOT_COUNTED or FAILED."""
         count, how = np.zeros((len(ROWS), 2)), np.zeros(len(ROWS))
-        _count(fn, configuration(PLAIN))  # a stub and a bug show here
+        _count(fn, configuration(PLAIN))  # stubs and bugs raise here
         for i, row in enumerate(ROWS):
             n, how[i] = _counted(fn, row)
             count[i] = divmod(n, HALF)
@@ -116,12 +116,12 @@ class ModelAtlas(TableWidget):
 
     @property
     def _reasons(self):
-        """Every sentence that a count can end with."""
+        """All possible last sentences of a count."""
         own = [row.differs[1] for row in ROWS if row.differs]
         return list(dict.fromkeys([*REASONS, *(sentence for _, sentence in MISTAKES), *own]))
 
     def shown(self) -> list[int]:
-        """Places of the rows that pass the filter."""
+        """Indices of the rows that pass the filter."""
         chosen = {name: "" if not getattr(self, name) else CHOICES[name][getattr(self, name)] for name in FILTERS}
         return [i for i, row in enumerate(ROWS) if matches(row, chosen, self.since, self.until, self.text)]
 
@@ -170,7 +170,7 @@ class ModelAtlas(TableWidget):
 
 
 def _count(fn, c):
-    """``parameters``, of few layers and experts: most of these models take long to build whole."""
+    """``parameters``, with few layers and experts: most of these models take too long to build completely."""
 
     def build(changed):
         model = fn(changed)
@@ -188,7 +188,7 @@ def _counted(fn, row):
             return _count(fn, configuration(row.name)), BUILT
         except NoConfiguration:
             pass
-        except Exception:  # a part that this Decoder does not have; the plain row shows what is wrong with it
+        except Exception:  # a part that this Decoder does not have; other bugs show in the plain row
             return 0, FAILED
     n = closed_form(row)
     return (n, BY_FORMULA) if n is not None else (0, NOT_COUNTED)

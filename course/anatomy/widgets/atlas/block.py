@@ -1,8 +1,8 @@
-"""A model's block as shapes, drawn from its values: the page and the still picture draw the same ones.
+"""Turns a model's values into the shapes of its block; the page and the still picture draw the same shapes.
 
 A shape is a list: ["box", x, y, width, height, kind, aspect], ["text", x, y, anchor, kind, words], ["path", d, kind] or
 ["sum", x, y]. Positions are pixels from the upper left corner. Tokens flow upwards along the residual stream on the
-left; what a sublayer computes branches off to the right and is added back.
+left; sublayers branch off to the right, and their results are added back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ Shape = list[Any]
 WIDTH = 366
 STREAM = 42  # x of the residual stream
 NORM, MAIN = (62, 76), (148, 210)  # x and width of a norm and of a sublayer's box
-TABLE, HEAD = (2, 254), (100, 264)  # of the embedding's box and of the head's beside a norm
-SHORT = 15  # letters that have room beside the last sum
+TABLE, HEAD = (2, 254), (100, 264)  # x and width of the embedding's box and of the head's box next to a norm
+SHORT = 15  # maximal number of letters next to the last sum
 NEEDED = ("norm", "placement", "position", "activation", "n_heads", "n_kv_heads", "head_dim", "d_ff", "n_layers")
 NORM_LINES = {
     "layer": ["LayerNorm"],
@@ -43,14 +43,14 @@ def _tall(lines: Sequence[str]) -> int:
 
 
 class _Drawing:
-    """Shapes from the bottom up; ``u`` is the height reached on the stream."""
+    """Builds shapes from the bottom up; ``u`` is the height reached on the stream."""
 
     def __init__(self, v: Mapping[str, Any]) -> None:
         self.v, self.u = v, 0.0
         self.shapes: list[Shape] = []
 
     def box(self, x, u, width, lines, kind, aspect):
-        """A box that starts at height u, with a first line in bold; returns the height where it ends."""
+        """Adds a box that starts at height u, with its first line in bold; returns the height where it ends."""
         height = _tall(lines)
         self.shapes.append(["box", x, u + height, width, height, kind, aspect])
         for i, line in enumerate(lines):
@@ -70,18 +70,18 @@ class _Drawing:
         return _tall(NORM_LINES[self.v["norm"]]) / 2
 
     def norm(self, x, middle):
-        """A norm's box around that height; returns where it begins and ends."""
+        """Adds a norm's box around that height; returns where it begins and ends."""
         low = middle - self.half
         return low, self.box(x, low, NORM[1], NORM_LINES[self.v["norm"]], "norm", "norm")
 
     def on_stream(self, gap=12):
-        """A norm on the stream itself, so far above what is there."""
+        """Adds a norm on the stream itself, ``gap`` above the current height."""
         low, high = self.norm(STREAM - NORM[1] / 2, self.u + gap + self.half)
         self.path([(STREAM, self.u), (STREAM, low)])
         self.u = high
 
     def back(self, center, top, end, norm=False):
-        """The way of a result from (center, top) to the stream at height end, through a norm or not, and the sum."""
+        """Adds the path of a result from (center, top) to the stream at height end (with a norm or not) and the sum."""
         if norm:
             self.norm(NORM[0], end)
             self.path([(center, top), (center, end), (sum(NORM), end)])
@@ -94,7 +94,7 @@ class _Drawing:
         self.u = end + 8
 
     def sublayer(self, lines, kind):
-        """One sublayer, with its norms where the placement has them, and the sum."""
+        """Adds a sublayer, its norms according to the placement, and the sum."""
         x, width = MAIN
         place, half = self.v["placement"], _tall(lines) / 2
         middle = self.u + 8 + max(half, self.half if self.v["placement"] in ("pre", "both") else 0)
@@ -119,7 +119,7 @@ class _Drawing:
             self.on_stream()
 
     def parallel(self, attention, ffn):
-        """Both sublayers beside each other, after one norm or after one each."""
+        """Adds both sublayers in parallel, after one shared norm or one norm each."""
         x, width = MAIN[0], MAIN[1] - 14
         two = self.v["placement"] == "parallel_two"
         halves = [_tall(lines) / 2 for lines in (attention, ffn)]
@@ -137,7 +137,7 @@ class _Drawing:
         self.back(right, end, end)
 
     def flipped(self):
-        """(height, shapes) with positions counted from the top."""
+        """Returns (height, shapes) with positions counted from the top."""
         height = self.u + 4
         for shape in self.shapes:
             if shape[0] == "path":
@@ -148,7 +148,7 @@ class _Drawing:
 
 
 def block(row: Any) -> tuple[int, list[Shape]]:
-    """(height, shapes) of a row's block, WIDTH pixels wide; a sentence in place of it where too little is published."""
+    """Returns (height, shapes) of a row's block, WIDTH pixels wide; only a sentence if too little is published."""
     v = row.values
     unknown = [key for key in NEEDED if key not in v and not (key == "activation" and "gated" in v)]
     drawing = _Drawing(v)
@@ -195,7 +195,7 @@ def _embedding(drawing):
 
 
 def _head(drawing, top):
-    """What follows the last layer: the norm on the stream, and beside it the head."""
+    """Adds the norm on the stream after the last layer, and the head next to it."""
     v, normed = drawing.v, drawing.v["placement"] != "post"
     drawing.path([(STREAM, drawing.u), (STREAM, top + 1)], arrow=False)
     drawing.u = top + 1

@@ -1,4 +1,4 @@
-"""What ModelAtlas chooses from: its rows, their years, and the values of each filter."""
+"""The choices in ModelAtlas: its rows, their years, and the values of each filter."""
 
 from ...atlas import models
 from ...atlas.words import UNKNOWN, families

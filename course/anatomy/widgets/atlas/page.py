@@ -1,4 +1,4 @@
-"""What the page and the still picture know of each row: words, code, notes, sources, shapes."""
+"""Data on each row for the page and the still picture: words, code, notes, sources, shapes."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ FILTERS = ("norm", "placement", "position", "activation", "attention")
 
 
 def card(row: Row) -> dict[str, Any]:
-    """One row as the page has it."""
+    """One row as data for the page."""
     height, shapes = block(row)
     said = words(row)
     return {
@@ -45,13 +45,13 @@ def summary(row: Row) -> str:
 
 
 def notes(row: Row) -> list[str]:
-    """What the course's notes have wrong of it with the correction, then the remarks; a sentence or two each."""
+    """Errors about it in the course's notes with their corrections, then the remarks; a sentence or two each."""
     wrong = [f"Note {n['note']} says “{n['said']}”. {n['why']} ({n['source']})" for n in row.notes_said]
     return [*wrong, *row.remarks]
 
 
 def code(row: Row) -> str:
-    """Lines that make the configuration: what is not a default. "" where the row cannot be built."""
+    """Code that creates the configuration, with all values that are not defaults; "" if the row cannot be built."""
     if lacking(row):
         return ""
     kept = {k: v for k, v in changes(row).items() if v != DEFAULTS[k]}
@@ -69,7 +69,7 @@ def code(row: Row) -> str:
 
 
 def matches(row: Row, chosen: dict[str, str], since: int, until: int, text: str) -> bool:
-    """Whether a row passes the filter. chosen: name of a filter → family, "" for any."""
+    """True if a row passes the filter. chosen: name of a filter → family, "" for any."""
     family = families(row)
     known = f"{row.title} {row.organization} {' '.join(words(row).values())}".lower()
     fits = all(not want or family[name] == want for name, want in chosen.items())

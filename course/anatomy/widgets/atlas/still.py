@@ -17,7 +17,7 @@ FILLS = {"norm": "#f3f4f6", "attention": "#dcebf5", "ffn": "#fbe6d4", "table": "
 
 
 def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
-    """Models by year; filled is RMSNorm, hollow LayerNorm, gray not published; pale what the filter leaves out."""
+    """Models by year; filled is RMSNorm, hollow LayerNorm, gray not published; models outside the filter are pale."""
     fig = new_figure(8.4, 3.6)
     axes = fig.add_subplot()
     places: dict[int, int] = {}
@@ -43,7 +43,7 @@ def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
 
 
 def blocks(cards: Sequence[Card], beside: str = "") -> Figure:
-    """One block or two, and text beside the last."""
+    """One block or two, and text next to the last."""
     height = max(card["height"] for card in cards) + 26
     columns = len(cards) + bool(beside)
     fig = new_figure(WIDTH / 78 * columns, max(height, 150) / 78)

@@ -1,4 +1,4 @@
-"""AttentionExplorer: who attends to whom, and what scale and mask do to it.
+"""AttentionExplorer: which word attends to which, and the effect of scale and mask.
 
 Source of the method: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1.
 """
@@ -32,7 +32,7 @@ T = len(SENTENCES[0])
 LAYERS, HEADS, D = 4, 4, 40
 SCALES = (N_("none"), "1/√D", "1/D")
 MASKS = (N_("none"), N_("causal"), N_("padding"))
-# Factors on q for a function that divides by √D itself.
+# Factors for q, because the function divides by √D itself.
 _FACTORS = (math.sqrt(D), 1.0, 1 / math.sqrt(D))
 TOLERANCE = 1e-4
 REACH = 60  # tenths by which a score can be moved, up or down
@@ -40,7 +40,7 @@ INVARIANTS = ("sum", "masked", "reference")
 
 
 def allowed(mask: str) -> Tensor:
-    """(sentences, T, T) boolean: which pairs (query, key) the mask allows; T = 8 with the padding."""
+    """(sentences, T, T) boolean: the pairs (query, key) that the mask allows; T = 8 including padding."""
     if mask == "causal":
         return torch.ones(T, T, dtype=torch.bool).tril().expand(len(SENTENCES), T, T)
     if mask == "padding":
@@ -52,15 +52,14 @@ class AttentionExplorer(TableWidget):
     """Live picture of ``scaled_dot_product_attention(q, k, v, mask=None)``, boolean mask, True = may attend.
 
     The function gets q and k (4, 16, 8, 40) float32: four sentences, the 16 heads of the small model of unit 12 (four
-    layers of four, trained on Jane Austen's novels; the sentences are from a part that it was not trained on), 8
-    tokens of which some are padding. They are rotated by RoPE, and the key of two heads is the same. v is the identity
-    (4, 16, 8, 8), so that what comes back is the weights themselves. The masks have shapes (1, 1, 8, 8) and (4, 1, 1,
-    8); "none" passes no mask. Since the function divides by √D itself, the scales "none" and "1/D" multiply q by √D
-    and 1/√D first.
+    layers of four, trained on Jane Austen's novels; the sentences are from the held-out part), and 8 tokens, some of
+    them padding. RoPE has rotated q and k, and each key is shared by two heads. v is the identity (4, 16, 8, 8), so
+    that the result is the weights themselves. The masks have shapes (1, 1, 8, 8) and (4, 1, 1, 8); "none" passes no
+    mask. Since the function divides by √D itself, the scales "none" and "1/D" multiply q by √D and 1/√D first.
 
     Traits sentence (index), layer, head, query (index of the token), scale and mask follow the controls. moved (index
-    of a key, −1 for none) and nudge (tenths) say by how much the grip has moved that key's score for the query on show;
-    where the mask forbids the key, its score stays −∞. Raises as TableWidget says.
+    of a key, −1 for none) and nudge (tenths) say by how much the grip has moved that key's score for the current query;
+    if the mask forbids the key, its score stays −∞. Raises the errors of TableWidget.
     """
 
     recording, function_name = "attention", "scaled_dot_product_attention"
@@ -122,8 +121,8 @@ class AttentionExplorer(TableWidget):
         return MASKS.index(self.mask), SCALES.index(self.scale)
 
     def weights(self) -> np.ndarray:
-        """(8, 8) float64 of the present sentence, layer, head, scale and mask: row = query, column = key.
-        The row of the query on show is what it becomes when the score of ``moved`` changes by ``nudge`` tenths."""
+        """Weights (8, 8) float64 for the current sentence, layer, head, scale and mask: row = query, column = key.
+        In the row of the current query, the score of ``moved`` is changed by ``nudge`` tenths."""
         return self._followed(self._mine["w"])
 
     def _followed(self, table):
@@ -133,13 +132,13 @@ class AttentionExplorer(TableWidget):
         return w
 
     def delta(self) -> float:
-        """What is added to the score of ``moved`` in the row of the query; 0 where the mask forbids that key."""
+        """Amount added to the score of ``moved`` in the query's row; 0 if the mask forbids that key."""
         may = self.moved >= 0 and bool(allowed(self.mask)[self.sentence, self.query, self.moved])
         return self.nudge / 10 if may else 0.0
 
     def invariants(self) -> dict[str, float]:
-        """Of the present scale and mask, over all sentences, layers and heads: ``sum`` max |row sum − 1|, ``masked``
-        the largest weight where the mask forbids one, ``reference`` max distance. Right: within TOLERANCE."""
+        """For the current scale and mask, over all sentences, layers and heads: ``sum`` max |row sum − 1|, ``masked``
+        largest weight of a masked key, ``reference`` max distance to the reference. Right: within TOLERANCE."""
         table = np.frombuffer(self.tables["invariants"], "<f4").reshape(len(MASKS), len(SCALES), len(INVARIANTS))
         return dict(zip(INVARIANTS, table[self._at()].tolist(), strict=True))
 
@@ -211,8 +210,8 @@ AttentionExplorer._esm += "\n" + (Path(__file__).parent / "bars.js").read_text(e
 
 
 def nudged(row: np.ndarray, key: int, delta: float) -> np.ndarray:
-    """A row of weights after the score of ``key`` has moved by ``delta``: its own share grows by exp(delta), and all
-    are shared out anew. For a softmax that is exact."""
+    """A row of weights after the score of ``key`` has moved by ``delta``: multiplies its weight by exp(delta) and
+    normalizes the row again. For a softmax this is exact."""
     grown = row.copy()
     grown[key] *= math.exp(delta)
     return grown / (1 + row[key] * math.expm1(delta))
@@ -223,11 +222,11 @@ def _signed(x):
 
 
 def _products(inputs):
-    """q·k before any scale (sentences, layers, heads, T, T): what the page's formulas start from."""
+    """q·k before any scale (sentences, layers, heads, T, T): the input of the page's formulas."""
     return (inputs["q"] @ inputs["k"].transpose(-1, -2)).unflatten(1, (LAYERS, HEADS))
 
 
 def _entropy(row):
-    """Bits; negative or missing weights make it not-a-number."""
+    """Entropy in bits; NaN if weights are negative or NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(-np.where(row == 0, 0, row * np.log2(row)).sum()) + 0.0

@@ -2,7 +2,7 @@
 
 from ..tools.story import Step
 
-# Where the story begins: “well” asks, and no score is moved.
+# Start of the story: “well” is the query, and no score is moved.
 WELL = {
     "sentence": 0,
     "layer": 2,

@@ -1,4 +1,4 @@
-"""CacheCalculator: what the learner's formula says about real models, GPUs, and ways to store less."""
+"""CacheCalculator: applies the learner's formula to real models, GPUs, and ways to store less."""
 
 import numbers
 from typing import Any
@@ -33,9 +33,9 @@ class CacheCalculator(TableWidget):
     """Live picture of ``kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2)``, which returns an int.
 
     The function is called for the full and for the windowed layers of each model, each kind of attention, each stack
-    and each itemsize. A latent of R + r numbers is counted as one key-value head of (R + r)/2, whose key and value
-    take as much. Traits model, kind, stack and gpu are indices; itemsize, tokens and users are values. Raises as
-    TableWidget says, WrongOutput for results that are not numbers.
+    and each itemsize. A latent of R + r numbers is counted as one key-value head of (R + r)/2, whose key and value need
+    as many bytes. Traits model, kind, stack and gpu are indices; itemsize, tokens and users are values. Raises the
+    errors of TableWidget, and WrongOutput for results that are not numbers.
     """
 
     recording, function_name = "cache", "kv_bytes_per_token"
@@ -92,7 +92,7 @@ class CacheCalculator(TableWidget):
         }
 
     def readings(self) -> dict[str, float]:
-        """The numbers on show: per_token, per_user, total, weights (bytes), fit (users), seconds (one step)."""
+        """The numbers shown: per_token, per_user, total, weights (bytes), fit (users), seconds (one step)."""
         at = (self.model, self.kind, self.stack, ITEMSIZES.index(self.itemsize))
         full, windowed = (float(self._mine[k][at]) for k in ("full", "windowed"))
         window = layers(MODELS[self.model], self.stack)[1]
@@ -159,13 +159,13 @@ class CacheCalculator(TableWidget):
 
 
 def layers(model: Model, stack: int) -> tuple[int, int]:
-    """(number of layers that look at the whole text, window of the others) of a model in one of STACKS."""
+    """(number of layers that see the whole text, window of the others) of a model in one of STACKS."""
     built = (model.layers if model.full is None else model.full, model.window)
     return (built, (model.layers, 0), (0, 4096), (model.layers // 2, 4096), (model.layers // 6, 1024))[stack]
 
 
 def cached_heads(model: Model, kind: int) -> tuple[int, int]:
-    """(key-value heads, head dim) whose keys and values take as much as what is cached, for one of KINDS."""
+    """(key-value heads, head dim) whose keys and values take as many bytes as the cache, for one of KINDS."""
     if kind == 0 and not model.latent:
         return model.kv_heads, model.head_dim
     if kind in (0, 4):
@@ -179,14 +179,14 @@ def _source_of(model):
 
 
 def _call_of(model, kind, stack):
-    """Full layers, windowed layers, heads and head dim: what the function is asked for one setting."""
+    """Full layers, windowed layers, heads and head dim: the function's arguments for one setting."""
     full, __ = layers(model, stack)
     heads, head_dim = cached_heads(model, kind)
     return [full, model.layers - full, heads, head_dim]
 
 
 def size(n: float) -> str:
-    """Bytes as a short text, in powers of 1,000: 2.15 GB."""
+    """Bytes as a short text, with units of powers of 1,000: 2.15 GB."""
     for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n >= limit:
             return f"{n / limit:.3g} {unit}" if n < 1e3 * limit else f"{n / limit:,.0f} {unit}"

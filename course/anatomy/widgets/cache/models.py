@@ -1,9 +1,9 @@
 """Sizes of released models and of GPUs for the cache calculator, each row with its source.
 
-``source`` is the paper (arXiv number) or page where the figures stand, ``checked`` the released configuration that
-they were compared with. ``parameters`` are in billions, counted from the sizes where the whole shape is public (a test
-counts them again), else as the source gives them. ``full`` layers look at the whole text, the others at the last
-``window`` tokens. ``latent`` is (rank, rotary numbers) of multi-head latent attention.
+``source`` is the paper (arXiv number) or page with the figures, ``checked`` the released configuration that they were
+compared with. ``parameters`` are in billions, counted from the sizes if the whole shape is public (a test counts them
+again), else from the source. ``full`` layers see the whole text, the others the last ``window`` tokens. ``latent`` is
+(rank, rotary numbers) of multi-head latent attention.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from ..tools.words import N_, _
 
 
 class Model(NamedTuple):
-    """One released model. kv_heads is 0 where a latent is cached instead."""
+    """One released model. kv_heads is 0 if a latent is cached instead."""
 
     name: str
     parameters: float
@@ -21,14 +21,14 @@ class Model(NamedTuple):
     kv_heads: int
     head_dim: int
     source: str
-    against: tuple[str, str]  # a sentence's part, and what stands in its place
+    against: tuple[str, str]  # (part of a sentence, value of its {name})
     full: int | None = None
     window: int = 0
     latent: tuple[int, int] | None = None
 
     @property
     def shape(self) -> str:
-        """The sizes that the cache depends on, in words."""
+        """The sizes that determine the cache, in words."""
         full = self.layers if self.full is None else self.full
         if self.latent:
             stored = _("one latent of {rank} + {rotary} rotary numbers for {heads} heads")

@@ -2,7 +2,7 @@
 
 from ..tools.story import Step
 
-LLAMA_TWO, LLAMA_THREE, MISTRAL = 2, 4, 7  # places in MODELS
+LLAMA_TWO, LLAMA_THREE, MISTRAL = 2, 4, 7  # indices in MODELS
 _USUAL = {"model": LLAMA_TWO, "kind": 0, "stack": 0, "itemsize": 2, "tokens": 4096, "users": 16, "gpu": 1}
 
 STORY = (

@@ -1,4 +1,4 @@
-"""GradientFlowExplorer: gradient norm per layer for every way to place the norms, before any training.
+"""GradientFlowExplorer: gradient norm per layer for every placement of the norms, before training.
 
 Sources: arXiv:2002.04745 (Post-LN, Pre-LN), arXiv:2105.13290 (sandwich), arXiv:2408.00118 (pre+post),
 arXiv:2501.00656 (norm inside), arXiv:2203.00555 (DeepNorm), arXiv:2204.02311 (parallel).
@@ -22,22 +22,22 @@ from ..tools.words import N_, _
 from .story import STORY
 
 NAMES = tuple(WIRINGS)
-IN_WORDS = (N_("sandwich"), N_("pre+post"), N_("norm inside"), N_("parallel"))  # those that are more than a name
+IN_WORDS = (N_("sandwich"), N_("pre+post"), N_("norm inside"), N_("parallel"))  # names that can be translated
 LIVE_DEPTHS, LIVE_WIDTH = DEPTHS[:2], WIDTHS[0]
-STEEP = 0.25  # an exponent nearer to 0 than this is called flat
-TOLERANCE = 0.01  # of log10, on all live curves: 2 %
+STEEP = 0.25  # an exponent closer to 0 than this is called flat
+TOLERANCE = 0.01  # in log10, on all live curves: 2 %
 
 
 class GradientFlowExplorer(SeveralFunctions):
-    """Gradient norms of a learner's wirings, given as a mapping by name, beside curves recorded up to depth 96.
+    """Gradient norms of a learner's wirings, passed as a mapping by name, next to curves recorded up to depth 96.
 
-    Names: post_ln, pre_ln, norm_inside ``(x, sublayer, norm)``, sandwich ``(x, sublayer, norm_in, norm_out)``,
-    deepnorm ``(x, sublayer, norm, alpha)`` and parallel ``(x, attention, ffn, norm)``. Each wires fresh stacks of
-    width 32 with 6 and 12 layers, three seeds, float32 (2, 16, 32): a second or two in all. Wider and deeper curves
-    are recorded ones, labeled with the device that made them.
+    Names: post_ln, pre_ln, norm_inside ``(x, sublayer, norm)``, sandwich ``(x, sublayer, norm_in, norm_out)``, deepnorm
+    ``(x, sublayer, norm, alpha)`` and parallel ``(x, attention, ffn, norm)``. Each wires untrained stacks of width 32
+    with 6 and 12 layers, three seeds, on float32 (2, 16, 32); this takes a second or two in total. Wider and deeper
+    curves are recorded, and labeled with their device.
 
-    Traits wiring and other (indices into NAMES; names are taken too), depth, width and seed follow the controls.
-    Raises as TableWidget says, and WrongOutput when no gradient flows through a function.
+    Traits wiring and other (indices into NAMES; names work too), depth, width and seed follow the controls. Raises the
+    errors of TableWidget, and WrongOutput if no gradient flows through a function.
     """
 
     recording = "gradient"
@@ -128,20 +128,20 @@ class GradientFlowExplorer(SeveralFunctions):
         }
 
     def is_live(self, place: int) -> bool:
-        """True when the curve of that wiring on show is the learner's own."""
+        """True if the curve shown for that wiring is the learner's own."""
         own = np.frombuffer(self.tables["own"], "<f4")[place] == 1
         return bool(own and self.width == LIVE_WIDTH and self.depth in LIVE_DEPTHS)
 
     def curve(self, place: int) -> np.ndarray:
-        """Gradient norm per layer of that wiring at the present setting, (depth,) float64."""
+        """Gradient norm per layer of that wiring at the current setting, (depth,) float64."""
         if self.is_live(place):
             table = self.shown(f"g_{WIRINGS[NAMES[place]].function}")[_place(NAMES[place])]
             return table[LIVE_DEPTHS.index(self.depth), self.seed, : self.depth].astype(float)
         return np.array(self._recorded["curves"][NAMES[place]][self.width][self.depth][self.seed])
 
     def facts(self, place: int) -> dict[str, float]:
-        """Of that wiring: ``first_to_last``, ``last``, ``slope`` of the last layer's norm against depth (recorded, at
-        this width and seed), ``far`` from the reference in log10 on all live curves."""
+        """For that wiring: ``first_to_last``, ``last``, ``slope`` of the last layer's norm against depth (recorded,
+        at this width and seed), ``far``: distance to the reference in log10 on all live curves."""
         c = self.curve(place)
         slopes = np.frombuffer(self.tables["slopes"], "<f4").reshape(len(NAMES), len(WIDTHS), SEEDS)
         far = float(np.frombuffer(self.tables["far"], "<f4")[place])
@@ -206,17 +206,17 @@ class GradientFlowExplorer(SeveralFunctions):
 
 
 def word(slope: float) -> str:
-    """falls, rises or stays flat."""
+    """Returns "falls", "rises" or "stays flat"."""
     return N_("falls") if slope < -STEEP else N_("rises") if slope > STEEP else N_("stays flat")
 
 
 def _place(name):
-    """Place of a wiring among those that share its function."""
+    """Index of a wiring among those that share its function."""
     return [n for n in NAMES if WIRINGS[n].function == WIRINGS[name].function].index(name)
 
 
 def _checked(fn, name):
-    """The learner's function, with one sentence for a result that cannot go on through the stack."""
+    """Wraps the learner's function; raises WrongOutput, with one sentence, for a result that the stack cannot use."""
 
     def step(x, *others):
         y = fn(x, *others)

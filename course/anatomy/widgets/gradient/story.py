@@ -2,7 +2,7 @@
 
 from ..tools.story import Step
 
-POST, PRE = 0, 1  # places in NAMES
+POST, PRE = 0, 1  # indices in NAMES
 _USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0}
 
 STORY = (

@@ -1,4 +1,4 @@
-"""MaskExplorer: what a query may attend to under every mask of unit 07, directly and over several layers.
+"""MaskExplorer: the words that a query may attend to under each mask of unit 07, directly and over several layers.
 
 Sources: arXiv:1706.03762 (causal), arXiv:1910.10683 (prefix LM), arXiv:1905.03197 (UniLM), arXiv:2103.10360 (GLM).
 """
@@ -21,22 +21,22 @@ from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, next_words, real
 from .story import STORY
 
 LAYERS = 4
-GUESS = math.log(T)  # nats, the loss of an even guess among the words of the text
+GUESS = math.log(T)  # nats, the loss of a uniform guess among the words of the text
 KIND_NAMES = tuple(k.name for k in KINDS)
 _MASKS = ("causal_mask", "causal_padding_mask", "prefix_lm_mask", "unilm_mask")
 
 
 class MaskExplorer(SeveralFunctions):
-    """Live picture of a learner's mask functions, given as a mapping by name: boolean, True = may look.
+    """Live picture of a learner's mask functions, passed as a mapping by name: boolean, True = may look.
 
     ``causal_mask(T, S)`` (T, S), ``causal_padding_mask(real)`` (B, 1, T, S), ``position_ids(real)`` (B, T) int64,
     ``prefix_lm_mask(T, prefix)`` and ``unilm_mask(objective, source, target)`` (T, T); of ``blank_infilling(ids, spans,
     order, mask_id, start_id, end_id)`` only the two rows of positions are drawn. Cross-attention is drawn from the
-    lengths alone: no function of the unit makes it.
+    lengths alone, because no function of the unit makes it.
 
-    Traits mask (index into KIND_NAMES; a name is taken too), size (index of the slider's value), query and layers
-    follow the controls; painted ("0,3 7,0": row, column) holds the cells that were turned over by hand, whatever the
-    mask. Raises as TableWidget says, and TraitError for a cell that cannot be.
+    Traits mask (index into KIND_NAMES; a name works too), size (index of the slider's value), query and layers follow
+    the controls; painted ("0,3 7,0": row, column) holds the cells that were flipped by hand, in any mask. Raises the
+    errors of TableWidget, and TraitError for an invalid cell.
     """
 
     recording = "mask"
@@ -65,7 +65,7 @@ class MaskExplorer(SeveralFunctions):
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
-        """m_<mask function> (its scenes, SIZE, SIZE), 0 outside; p_<position function> (its scenes, rows, SIZE)."""
+        """m_<mask function> (its scenes, SIZE, SIZE), padded with 0; p_<position function> (its scenes, rows, SIZE)."""
         if name == "position_ids":
             rows = [
                 [tensor_of(fn(real(n, left)), name, "integer", (1, T))[0]]
@@ -77,7 +77,7 @@ class MaskExplorer(SeveralFunctions):
             rows = []
             for spans, order in BLANKS:
                 made = several_of(fn(torch.arange(T), list(spans), list(order), **IDS), name, 4)
-                length = (T + 2 * len(spans),)  # a [M] and a [S] for each blank
+                length = (T + 2 * len(spans),)  # an [M] and an [S] for each blank
                 rows.append([tensor_of(row, name, "integer", length) for row in made[1:3]])
             return {f"p_{name}": _padded_rows(rows)}
         table = []
@@ -125,7 +125,7 @@ class MaskExplorer(SeveralFunctions):
         }
 
     def scene(self) -> int:
-        """Index of the present scene: a size beyond the kind's last shows its last."""
+        """Index of the current scene: a size beyond the kind's last one shows the last one."""
         first = next(i for i, s in enumerate(SCENES) if s.kind == self.mask)
         return first + min(self.size, len(KINDS[self.mask].sizes) - 1)
 
@@ -133,12 +133,12 @@ class MaskExplorer(SeveralFunctions):
         return np.frombuffer(self.tables[name], "<f4").reshape(shape)[self.scene()]
 
     def given_mask(self) -> np.ndarray:
-        """The present mask as the function made it, (T, S) boolean."""
+        """The function's own result for the current mask, (T, S) boolean."""
         rows, columns = self._shape()
         return self._table("may", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
 
     def may(self) -> np.ndarray:
-        """The mask on show, (T, S) boolean: as the function made it, but for the painted cells."""
+        """The mask shown, (T, S) boolean: the function's result, with the painted cells flipped."""
         mask = self.given_mask().copy()
         for i, j in self._turned():
             mask[i, j] = ~mask[i, j]
@@ -153,35 +153,35 @@ class MaskExplorer(SeveralFunctions):
         return len(scene.rows), len(scene.columns)
 
     def ways(self) -> np.ndarray | None:
-        """(LAYERS, T, T) int: on how many ways row i gets at word j through 1, 2, … layers; None where not square."""
+        """(LAYERS, T, T) int: number of paths from row i to word j through 1, 2, … layers; None if not square."""
         rows, columns = self._shape()
         if rows != columns:
             return None
-        # The residual connection keeps a word's own state, whatever the mask says.
+        # The residual connection keeps a word's own state in any mask.
         step = (self.may() | np.eye(rows, dtype=bool)).astype(int)
         return np.stack([np.linalg.matrix_power(step, n) for n in range(1, LAYERS + 1)])
 
     def reached(self) -> np.ndarray | None:
-        """(LAYERS, S) boolean: what the query depends on after 1, 2, … layers; None where the mask is not square."""
+        """(LAYERS, S) boolean: words that the query depends on after 1, 2, … layers; None if the mask is not square."""
         ways = self.ways()
         return None if ways is None else ways[:, min(self.query, ways.shape[1] - 1)] > 0
 
     def copied(self) -> list[bool]:
-        """For each place that predicts the next word: does that word reach it through the layers on show?"""
+        """For each position that predicts the next word: True if that word reaches it through the chosen layers."""
         ways = self.ways()
         if ways is None:
             return []
         return [bool(ways[self.layers - 1, i, i + 1] > 0) for i in next_words(SCENES[self.scene()])]
 
     def loss(self) -> float | None:
-        """Nats per word of a model that copies the next word where it reaches it, and elsewhere guesses evenly among
-        the T words; None where no place predicts the next word."""
+        """Nats per word of a model that copies the next word if that is visible, and else guesses uniformly among the T
+        words; None if no position predicts the next word."""
         copied = self.copied()
         return GUESS * (1 - sum(copied) / len(copied)) if copied else None
 
     def facts(self) -> dict[str, int]:
-        """Of the mask on show: allowed ``pairs``, pairs ``ahead`` of the query, ``empty`` rows; of the function's,
-        before any painting: ``wrong`` cells."""
+        """Counts in the mask shown: allowed ``pairs``, pairs ``ahead`` of the query, ``empty`` rows; and in the
+        function's own mask, before painting: ``wrong`` cells."""
         rows, columns = self._shape()
         may, right = self.may(), self._table("right", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
         later = np.arange(columns)[None] > np.arange(rows)[:, None] + columns - rows
@@ -273,7 +273,7 @@ def _square(found):
 
 
 def _padded_rows(scenes):
-    """Scenes of position rows, (scenes, rows, SIZE); −1 where there is no token."""
+    """Position rows of all scenes, (scenes, rows, SIZE), padded with −1."""
     out = np.full((len(scenes), len(scenes[0]), SIZE), -1.0)
     for s, rows in enumerate(scenes):
         for r, row in enumerate(rows):
@@ -282,7 +282,7 @@ def _padded_rows(scenes):
 
 
 def _by_scene(tables):
-    """(scenes, SIZE, SIZE) from the tables by function; cross-attention from its lengths."""
+    """Masks (scenes, SIZE, SIZE) from the functions' tables; cross-attention from its lengths."""
     at = dict.fromkeys(_MASKS, 0)
     found = []
     for scene in SCENES:

@@ -1,4 +1,4 @@
-"""The masks that MaskExplorer shows: which function makes each, from which arguments, over which words."""
+"""The masks that MaskExplorer shows: each with its function, arguments and words."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,22 +9,22 @@ from torch import Tensor
 from ..tools.words import N_, _
 
 TEXT = ("one", "dog", "saw", "two", "cats", "and", "ran", ".")
-ANSWER = ("ein", "Hund", "sah", "zwei", ".")  # what a decoder has written of the translation
+ANSWER = ("ein", "Hund", "sah", "zwei", ".")  # the translation that a decoder has written so far
 PAD, MASK, START = "[pad]", "[M]", "[S]"
 T = len(TEXT)
-SIZE = 12  # the longest scene, part A and part B of a GLM example
-# GLM examples on TEXT: spans, and the order in which part B writes them.
+SIZE = 12  # length of the longest scene, part A and part B of a GLM example
+# GLM examples on TEXT: spans, and their order in part B.
 BLANKS = ((((1, 3), (4, 5)), (0, 1)), (((1, 3), (4, 5)), (1, 0)), (((2, 6),), (0,)))
 IDS = {"mask_id": 101, "start_id": 102, "end_id": 103}
 
 
 class Kind(NamedTuple):
-    """One entry of the list of masks: what its slider counts, and what a query may do by design."""
+    """One entry of the list of masks: what its slider counts, and whether queries may look ahead by design."""
 
     name: str
-    counts: str  # of the slider: "3 real words"
+    counts: str  # unit of the slider: "3 real words"
     sizes: tuple[int, ...]
-    ahead: str  # "no": a later key would be a leak; "yes": seen by design
+    ahead: str  # "no": seeing a later key is a leak; "yes": it is by design
 
 
 KINDS = (
@@ -51,12 +51,12 @@ class Scene(NamedTuple):
     function: str
     arguments: tuple
     positions: tuple  # (function, index) of the position rows, or ()
-    when: str  # row i may look at column j; {n} is the bound
+    when: str  # condition for row i to look at column j; {n} is the bound
     bound: int
 
     @property
     def rule(self) -> str:
-        """When row i may look at column j, in the language in use."""
+        """Condition for row i to look at column j, in the current language."""
         return _(self.when).format(n=self.bound)
 
 
@@ -82,7 +82,7 @@ def glm_words(spans: Sequence[Sequence[int]], order: Iterable[int]) -> tuple[tup
 
 
 def cells(painted: str) -> list[tuple[int, int]]:
-    """(row, column) of each cell of "0,3 7,0". Raises ValueError for anything else, and beyond SIZE."""
+    """(row, column) of each cell of "0,3 7,0". Raises ValueError for a different format, and for cells beyond SIZE."""
     found = []
     for cell in painted.split():
         numbers = cell.split(",")
@@ -146,7 +146,7 @@ SCENES = tuple(_scenes())
 
 
 def next_words(scene: Scene) -> list[int]:
-    """Places whose next word a language model would learn to predict: both are words of the text. Empty where queries
+    """Positions whose next word a language model would learn to predict: both are words of the text. Empty if queries
     and keys are different words, and for GLM, which predicts blanks."""
     if scene.rows != scene.columns or not set(scene.rows) <= {*TEXT, PAD}:
         return []

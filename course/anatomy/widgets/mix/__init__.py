@@ -1,4 +1,4 @@
-"""MixExplorer: three numbers, three weights, one weighted average: the warm-up's widget."""
+"""MixExplorer, the warm-up's widget: three numbers, three weights, one weighted average."""
 
 import itertools
 from typing import Any
@@ -14,16 +14,16 @@ from ..tools.types import Function, Inputs, Tables
 from ..tools.words import _
 from .story import STORY
 
-TOP = 10  # weights run over 0…TOP
+TOP = 10  # weights are 0…TOP
 WORDS = ("cat", "sat", "mat")
 
 
 class MixExplorer(TableWidget):
     """Live picture of ``weighted_average(values, weights)``.
 
-    The function gets values (3, 1) float32, the numbers of three words, and weights (3,) float32, for every
-    combination of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow
-    the bars, which are dragged, and the sliders. Raises as TableWidget says.
+    The function gets values (3, 1) float32, the numbers of three words, and weights (3,) float32, for every combination
+    of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow the bars, which
+    can be dragged, and the sliders. Raises the errors of TableWidget.
     """
 
     recording, function_name = "mix", "weighted_average"
@@ -60,7 +60,7 @@ class MixExplorer(TableWidget):
         }
 
     def average(self) -> float:
-        """The number on show."""
+        """The average shown."""
         return float(self._mine["out"][self.first, self.second, self.third])
 
     @property

@@ -1,4 +1,4 @@
-"""NormExplorer: one vector, scaled and shifted, through LayerNorm and RMSNorm side by side.
+"""NormExplorer: LayerNorm and RMSNorm of one vector, scaled and shifted, side by side.
 
 Sources: arXiv:1607.06450 (LayerNorm), arXiv:1910.07467 (RMSNorm).
 """
@@ -21,7 +21,7 @@ SCALES = (-1.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 SHIFTS = (-10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 EPSILONS = (1e-8, 1e-5, 1e-3, 0.1)
 D = 8
-# float32 resolves 10 to 1e-6, and the smallest scale leaves a spread of 0.01 there: 1e-4 is lost honestly.
+# float32 resolves 10 to 1e-6, and the smallest scale leaves a spread of 0.01 there: errors of 1e-4 are legitimate.
 TOLERANCE = 1e-3
 FACTS = ("layer_norm", "rms_norm", "identity", "reference")
 _START = (slice(None), SCALES.index(1.0), SHIFTS.index(0.0))
@@ -30,12 +30,12 @@ _START = (slice(None), SCALES.index(1.0), SHIFTS.index(0.0))
 class NormExplorer(SeveralFunctions):
     """Live picture of ``layer_norm(x, weight, bias, eps)`` and ``rms_norm(x, weight, eps)``, as a mapping by name.
 
-    Both get scale·x + shift for one vector x of 8 numbers, as float32 (9, 11, 8): every scale and every shift, once
-    per ε. The weight is all ones and the bias all zeros. ``rms_norm`` also gets the same vectors minus their means,
-    which must give what ``layer_norm`` gives.
+    Both get scale·x + shift for one vector x of 8 numbers, as float32 (9, 11, 8): every scale and every shift, once per
+    ε. The weight is all ones and the bias all zeros. ``rms_norm`` also gets the same vectors minus their means, which
+    must give the same result as ``layer_norm``.
 
-    Traits scale, shift and eps follow the sliders; the input's bars and the grips μ and σ are dragged. Raises as
-    TableWidget says.
+    Traits scale, shift and eps follow the sliders; the input's bars and the grips μ and σ can be dragged. Raises the
+    errors of TableWidget.
     """
 
     recording = "norm"
@@ -53,7 +53,7 @@ class NormExplorer(SeveralFunctions):
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
-        """y (epsilons, scales, shifts, D), the outputs; of rms_norm also c, of the centered vectors."""
+        """y (epsilons, scales, shifts, D), the outputs; for rms_norm also c, the outputs for the centered vectors."""
         x = _vectors(inputs["x"])
         one, zero = torch.ones(D, dtype=x.dtype), torch.zeros(D, dtype=x.dtype)
         vectors = (one, zero) if name == "layer_norm" else (one,)
@@ -93,12 +93,12 @@ class NormExplorer(SeveralFunctions):
         return _vectors(self._inputs["x"]).numpy()[self._at()[1:]].astype(float)
 
     def outputs(self) -> dict[str, np.ndarray]:
-        """dict layer_norm, rms_norm → (8,) float64 at the present setting."""
+        """dict layer_norm, rms_norm → (8,) float64 at the current setting."""
         return {name: self.shown(f"y_{name}")[self._at()].astype(float) for name in self.names}
 
     def facts(self) -> dict[str, float]:
-        """At the present setting: ``layer_norm`` and ``rms_norm`` largest change of an output since scale 1 and shift
-        0; ``identity`` max |LayerNorm(x) − RMSNorm(x − mean)|; ``reference`` farthest from the reference."""
+        """At the current setting: ``layer_norm`` and ``rms_norm``, largest change of an output since scale 1 and shift
+        0; ``identity`` max |LayerNorm(x) − RMSNorm(x − mean)|; ``reference``, largest distance to the reference."""
         shape = (len(EPSILONS), len(SCALES), len(SHIFTS), len(FACTS))
         row = np.frombuffer(self.tables["facts"], "<f4").reshape(shape)[self._at()]
         return dict(zip(FACTS, row.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""ObjectiveLab: one text turned into a training example for six objectives; what the model sees and must predict.
+"""ObjectiveLab: one text as a training example for six objectives; what the model sees and must predict.
 
 Sources: arXiv:1810.04805 (BERT), arXiv:1909.11942 (ALBERT), arXiv:1910.10683 (T5), arXiv:2103.10360 (GLM).
 """
@@ -34,7 +34,7 @@ FIRST_SENTINEL = len(VOCABULARY) - 1
 DRAWS, SIZE = 6, 16
 IGNORE, NOTHING, CLASS = -100, -1, 1000  # no label, no token, CLASS + label of a pair
 ROWS = ("sees", "predicts", "decoder sees", "decoder predicts", "position", "in blank")
-# function → (name in the list, who reads, classes of a pair)
+# function → (name in the list, attention pattern, classes of a pair)
 OBJECTIVES = {
     "next_token_pairs": (N_("next token (GPT)"), "causal", ()),
     "mask_tokens": (N_("masked tokens (BERT)"), "full", ()),
@@ -52,19 +52,19 @@ def ids_of(words: Iterable[str]) -> list[int]:
 
 
 def word(i: int) -> str:
-    """The word of an id; a number where the vocabulary has none."""
+    """The word of an id, or the number if the vocabulary has no such id."""
     return VOCABULARY[i] if 0 <= i < len(VOCABULARY) else str(i)
 
 
 class ObjectiveLab(SeveralFunctions):
-    """Training examples made by a learner's functions, given as a mapping by name, from recorded random draws.
+    """Training examples made by a learner's functions, passed as a mapping by name, from recorded random draws.
 
     ``next_token_pairs(ids)``, ``mask_tokens(ids, selected, u, random_ids, mask_id)``, ``span_corruption(ids, noise,
     first_sentinel)``, ``blank_infilling(ids, spans, order, mask_id, start_id, end_id)``, ``nsp_pair(documents,
     document, sentence, replacement)`` and ``sop_pair(first, second, swap)``. T5 and GLM hide the same spans.
 
-    Traits objective (index into TITLES; a function's name is taken too), draw and place follow the controls; a click on
-    a token chooses its place. Raises as TableWidget says.
+    Traits objective (index into TITLES; a function's name works too), draw and place follow the controls; a click on a
+    token chooses its place. Raises the errors of TableWidget.
     """
 
     recording = "objective"
@@ -83,7 +83,7 @@ class ObjectiveLab(SeveralFunctions):
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
-        """e_<name> (draws, ROWS, SIZE): ids by row; NOTHING where there is no token, IGNORE where no label."""
+        """e_<name> (draws, ROWS, SIZE): ids by row; NOTHING for no token, IGNORE for no label."""
         make = {
             "next_token_pairs": _next_token,
             "mask_tokens": _masked,
@@ -118,13 +118,13 @@ class ObjectiveLab(SeveralFunctions):
         }
 
     def example(self, reference: bool = False) -> np.ndarray:
-        """(ROWS, SIZE) int64 of the present objective and draw."""
+        """The example (ROWS, SIZE) int64 of the current objective and draw."""
         table = f"e_{self.names[self.objective]}"
         found = self._reference[table] if reference else self.shown(table)
         return found[self.draw].astype(int)
 
     def facts(self) -> dict[str, int]:
-        """Of the present example: tokens ``read``, ``predicted`` ones, ``wrong`` entries against the reference."""
+        """Counts in the current example: ``read`` and ``predicted`` tokens, ``wrong`` entries against the reference."""
         rows = self.example()
         labels = rows[[1, 3]]
         return {
@@ -134,13 +134,13 @@ class ObjectiveLab(SeveralFunctions):
         }
 
     def at(self) -> tuple[int, int]:
-        """(row of what is read, column) of the present place: the decoder's places follow the encoder's."""
+        """(row of the sequence read, column) of the current place: the decoder's places follow the encoder's."""
         lengths = (self.example()[[0, 2]] != NOTHING).sum(1)
         place = min(self.place, int(lengths.sum()) - 1)
         return (0, place) if place < lengths[0] else (2, place - int(lengths[0]))
 
     def visible(self) -> np.ndarray:
-        """(2, SIZE) boolean: which tokens, of the two sequences, the present place may see."""
+        """(2, SIZE) boolean: the tokens of the two sequences that the current place may see."""
         rows, (row, column) = self.example(), self.at()
         there = rows[[0, 2]] != NOTHING
         column_of = np.arange(SIZE)
@@ -151,7 +151,7 @@ class ObjectiveLab(SeveralFunctions):
         return np.stack([there[0] & ((column_of <= column) | (column_of < part_a)), there[1]])
 
     def wording(self, label: int) -> str:
-        """A label in words; empty where nothing is predicted."""
+        """A label in words; empty if nothing is predicted."""
         if label in (IGNORE, NOTHING):
             return ""
         return _(OBJECTIVES[self.names[self.objective]][2][label - CLASS]) if label >= CLASS else word(label)
@@ -218,7 +218,7 @@ def cls_index(name: str) -> int:
 
 
 def draws(inputs: Inputs, i: int) -> dict[str, Any]:
-    """The i-th recorded draws as what the functions take."""
+    """The i-th recorded draws as arguments for the functions."""
     spans = [tuple(int(x) for x in s) for s in inputs["spans"][i]]
     order = [int(k) for k in inputs["order"][i]]
     noise = torch.zeros(T, dtype=torch.bool)

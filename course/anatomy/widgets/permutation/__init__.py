@@ -1,4 +1,4 @@
-"""PermutationExplorer: attention without positions cannot tell an order from another.
+"""PermutationExplorer: attention without positions cannot distinguish orders of words.
 
 Source of the method: Vaswani et al. 2017, arXiv:1706.03762, section 3.5 (why positions are added).
 """
@@ -18,7 +18,7 @@ from .story import STORY
 
 WORDS = ("the", "dog", "bites", "the", "man", ".")
 T = len(WORDS)
-# New order as indices of the old: row i of P x is row order[i] of x.
+# New order as indices into the old one: row i of P x is row order[i] of x.
 ORDERS = {
     N_("as written"): (0, 1, 2, 3, 4, 5),
     N_("dog ↔ man"): (0, 4, 2, 3, 1, 5),
@@ -34,12 +34,12 @@ TOLERANCE = 1e-4
 class PermutationExplorer(TableWidget):
     """Live picture of f(Px) against P f(x) for ``scaled_dot_product_attention(q, k, v, mask=None)``.
 
-    f(x) is the function applied to x W_q, x W_k, x W_v with fixed random weights: q and k (12, 1, 6, 16), v
-    (12, 1, 6, 8) float32, no mask; the batch is six orders of the words, each without and with positions added
-    to the six slots. Without positions the two must be equal; with positions they must not be.
+    f(x) is the function applied to x W_q, x W_k, x W_v with fixed random weights: q and k (12, 1, 6, 16), v (12, 1, 6,
+    8) float32, no mask; the batch is six orders of the words, each without and with positions added to the six slots.
+    Without positions f(Px) and P f(x) must be equal; with positions they must differ.
 
-    Traits order (a key of ORDERS), positions (bool) and word (the index to follow) move with the controls. Raises
-    as TableWidget says.
+    Traits order (a key of ORDERS), positions (bool) and word (index of the word to follow) follow the controls. Raises
+    the errors of TableWidget.
     """
 
     recording, function_name = "permutation", "scaled_dot_product_attention"
@@ -64,7 +64,7 @@ class PermutationExplorer(TableWidget):
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         out = mine["out"].astype(float)
         moved = np.stack([out[:, 0, list(order)] for order in ORDERS.values()], axis=1)  # P f(x)
-        # The two "the" are tokens 0 and 3 as written.
+        # In the order as written, the two "the" are tokens 0 and 3.
         twins = np.abs(out[:, 0, 0] - out[:, 0, 3]).max(-1)
         far = np.abs(out - reference["out"]).max(axis=(1, 2, 3))
         return {"moved": moved, "gap": np.abs(out - moved).max(axis=(2, 3)), "twins": twins, "far": far}
@@ -83,7 +83,7 @@ class PermutationExplorer(TableWidget):
         return np.frombuffer(self.tables[name], "<f4").reshape(shape)
 
     def gap(self) -> float:
-        """max |f(Px) − P f(x)| of the present order and choice of positions."""
+        """max |f(Px) − P f(x)| for the current order and choice of positions."""
         return float(self._table("gap", 2, len(ORDERS))[int(self.positions), list(ORDERS).index(self.order)])
 
     @property

@@ -1,4 +1,4 @@
-"""PositionExplorer: what a score learns from positions alone, for eight schemes side by side.
+"""PositionExplorer: the part of a score that depends only on positions, for eight schemes side by side.
 
 Sources: arXiv:1706.03762 (sinusoidal), 1803.02155 (Shaw), 1901.02860 (Transformer-XL), 1910.10683 (T5), 2006.03654
 (DeBERTa), 2108.12409 (ALiBi).
@@ -18,11 +18,11 @@ from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.words import N_, _
 from .story import STORY
 
-T, WIDTH, D = 32, 32, 8  # places; features of an absolute encoding; features of a head
+T, WIDTH, D = 32, 32, 8  # positions; features of an absolute encoding; features of a head
 LARGEST_CLIP, DEBERTA_K, BUCKETS = 16, 8, 32
 CLIPS = (2, 4, 8, LARGEST_CLIP)
 SLOPES = tuple(2.0**-h for h in range(1, 9))
-# name, function of the course, letter of its table, variants
+# name, the course's function, letter of its table, variants
 SCHEMES = (
     (N_("sinusoidal"), "sinusoid", "s", (N_("no projections"), N_("random W"), N_("looks 3 back"))),
     (N_("learned absolute"), "LearnedPositions", "s", (N_("fresh table"), N_("smooth table"))),
@@ -34,23 +34,23 @@ SCHEMES = (
     ("ALiBi", "alibi_bias", "s", tuple(f"slope 1/{1 / m:.0f}" for m in SLOPES)),
 )
 NAMES = [name for name, *_ in SCHEMES]
-# float32 sums of 16 cosines miss by 1e-5; schemes that differ do so by tenths.
+# float32 sums of 16 cosines are off by 1e-5; different schemes differ by tenths.
 TOLERANCE = 1e-3
 FACTS = ("spread", "direction", "reference")
 
 
 class PositionExplorer(SeveralFunctions):
-    """Live picture of position schemes; the functions come by keyword, or as a mapping by name.
+    """Live picture of position schemes; functions are passed by keyword, or as a mapping by name.
 
     ``sinusoid(positions, d_model)``, the class ``LearnedPositions(max_positions, d_model)``, ``shaw_index(T, S, k)``,
     ``transformer_xl_scores(q, k, r, u, v)``, ``t5_relative_bucket(relative_position, bidirectional=…)``,
-    ``deberta_scores(qc, kc, kr, qr)``, ``alibi_bias(slopes, T, S)``; any of them may be left out.
+    ``deberta_scores(qc, kc, kr, qr)``, ``alibi_bias(slopes, T, S)``; each of them is optional.
 
-    Each is measured on 32 places that all hold the same word, so that what is left of the scores is their position
-    part: (32, 32) per variant. Tables, vectors and projections are fixed random numbers; nothing is trained.
+    Each is measured on 32 positions that all have the same word, so that only the position part of the scores remains:
+    (32, 32) per variant. Tables, vectors and projections are fixed random numbers; nothing is trained.
 
-    Traits scheme (index into SCHEMES; a name is taken too), variant and query follow the controls; a variant beyond
-    the scheme's last one shows the last. Raises as TableWidget says.
+    Traits scheme (index into SCHEMES; a name works too), variant and query follow the controls; a variant beyond the
+    scheme's last one shows the last one. Raises the errors of TableWidget.
     """
 
     recording = "position"
@@ -78,7 +78,7 @@ class PositionExplorer(SeveralFunctions):
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
-        """s (variants, T, T), the position part of the scores; of t5_relative_bucket also c, the causal one."""
+        """s (variants, T, T), the position part of the scores; for t5_relative_bucket also c, the causal one."""
         return {k: np.stack([v.numpy() for v in rows]) for k, rows in _MEASURES[name](fn, name, inputs).items()}
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
@@ -105,17 +105,17 @@ class PositionExplorer(SeveralFunctions):
         }
 
     def _at(self):
-        """Index of the scheme and of the variant on show."""
+        """Indices of the current scheme and variant."""
         return self.scheme, min(self.variant, len(SCHEMES[self.scheme][3]) - 1)
 
     def scores(self) -> np.ndarray:
-        """(32, 32) float64 on show: row = query, column = key."""
+        """The scores shown, (32, 32) float64: row = query, column = key."""
         i, j = self._at()
         return self.shown(f"{SCHEMES[i][2]}_{SCHEMES[i][1]}")[j].astype(float)
 
     def facts(self) -> dict[str, float]:
-        """On show: ``spread`` largest difference among pairs of one distance, ``direction`` largest difference of the
-        mean scores of r and −r, ``reference`` farthest from the reference."""
+        """For the scores shown: ``spread``, largest difference among pairs of the same distance; ``direction``, largest
+        difference between the mean scores of r and −r; ``reference``, largest distance to the reference."""
         table = np.frombuffer(self.tables["facts"], "<f4").reshape(len(SCHEMES), 8, len(FACTS))
         return dict(zip(FACTS, table[self._at()].tolist(), strict=True))
 
@@ -174,7 +174,7 @@ class PositionExplorer(SeveralFunctions):
 
 
 def _shown(variant):
-    """The name of a variant in the language in use."""
+    """The name of a variant in the current language."""
     word, _blank, number_of = variant.partition(" ")
     if word == "head":
         return _("head {n}").format(n=number_of)
@@ -258,7 +258,7 @@ _MEASURES = {
 
 
 def _whole(index, name, rows):
-    """``index`` if it is a (T, T) tensor of whole numbers below ``rows``; WrongOutput otherwise."""
+    """Returns ``index`` if it is a (T, T) tensor of integers from 0 to ``rows`` − 1, else raises WrongOutput."""
     asked = {"name": name, "shape": (T, T), "last": rows - 1}
     got = None
     if not isinstance(index, torch.Tensor):

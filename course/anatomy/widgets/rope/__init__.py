@@ -1,4 +1,4 @@
-"""RopeExplorer: a query and a key turn with their positions; the score should follow the distance alone.
+"""RopeExplorer: a query and a key rotate with their positions; the score should depend only on the distance.
 
 Source of the method: Su et al. 2021, arXiv:2104.09864.
 """
@@ -20,10 +20,10 @@ from .story import STORY
 POSITIONS = 64
 DIMS = (4, 8, 16)
 BASES = (100.0, 1e3, 1e4, 1e5, 5e5)
-# float32 angles up to 63 rad miss by 4e-6, so a right function stays near 1e-5; wrong ones miss by tenths.
+# float32 angles up to 63 rad are off by 4e-6, so a right function is off by about 1e-5, and wrong ones by tenths.
 TOLERANCE = 1e-4
 INVARIANTS = ("shift", "norm", "reference")
-# Said of a function that differs from the reference; the index is in the table ``cause``.
+# Labels for a function that differs from the reference; the table ``cause`` holds their indices.
 CAUSES = (
     N_("differs"),
     N_("differs: turns the other way"),
@@ -35,13 +35,13 @@ CAUSES = (
 class RopeExplorer(TableWidget):
     """Live picture of ``apply_rope(x, position_ids, base=10000.0)`` (interleaved pairs).
 
-    The function gets x (1, 2, 64, D) float32, a query in head 0 and a key in head 1, the same vector at each of
-    64 positions, and position_ids (1, 64) int64, once per D in 4, 8, 16 and per base. The positions come in
-    shuffled order, so that a function which ignores position_ids shows it. In every plane the query has length
-    1 and the key 0.8, with fixed random angles.
+    The function gets x (1, 2, 64, D) float32, a query in head 0 and a key in head 1, the same vector at each of 64
+    positions, and position_ids (1, 64) int64, once per D in 4, 8, 16 and per base. The positions are in shuffled order,
+    to expose a function that ignores position_ids. In every plane the query has length 1 and the key 0.8, with fixed
+    random angles.
 
-    Traits m, n (0..63), base and dim can be set from Python and follow the sliders. Curves in gray are the
-    reference's, from the recording. Raises as TableWidget says.
+    Traits m, n (0..63), base and dim can be set from Python and follow the sliders. Gray curves are the reference's,
+    from the recording. Raises the errors of TableWidget.
     """
 
     recording, function_name = "rope", "apply_rope"
@@ -59,7 +59,7 @@ class RopeExplorer(TableWidget):
     @classmethod
     def measure(cls, fn: Function, inputs: Inputs) -> Tables:
         """q4, k4, q8, … of shape (bases, 64, D): the rotated query and key at every position."""
-        order = (torch.arange(POSITIONS) * 37 + 11) % POSITIONS  # 37 is odd: every position once
+        order = (torch.arange(POSITIONS) * 37 + 11) % POSITIONS  # 37 is odd, so that each position occurs once
         ids = order[None, :]
         tables = {}
         for D in DIMS:
@@ -94,13 +94,13 @@ class RopeExplorer(TableWidget):
             "tolerance": TOLERANCE,
             "causes": CAUSES,
             "reach": 1.06,
-        }  # a dial's rim, in units of the query's length
+        }  # reach: a dial's rim, in units of the query's length
 
     def invariants(self) -> dict[str, float]:
-        """The three numbers of the present D and base.
+        """The three invariants for the current D and base.
 
-        ``shift``: max |S[m+1, n+1] − S[m, n]|; ``norm``: max change of length; ``reference``: max |S − S of the
-        reference|. Each is within TOLERANCE for a right function.
+        ``shift``: max |S[m+1, n+1] − S[m, n]|; ``norm``: max change of length; ``reference``: max |S − the reference's
+        S|. For a right function, each is within TOLERANCE.
         """
         shape = (len(DIMS), len(BASES), len(INVARIANTS))
         table = np.frombuffer(self.tables["invariants"], "<f4").reshape(shape)
@@ -108,12 +108,12 @@ class RopeExplorer(TableWidget):
         return dict(zip(INVARIANTS, row.tolist(), strict=True))
 
     def cause(self) -> str:
-        """How the function differs from the reference at the present D and base, if it does: one of CAUSES."""
+        """How the function differs from the reference for the current D and base, if it does: one of CAUSES."""
         table = np.frombuffer(self.tables["cause"], "<f4").reshape(len(DIMS), len(BASES))
         return CAUSES[int(table[DIMS.index(self.dim), BASES.index(self.base)])]
 
     def scores(self) -> np.ndarray:
-        """S (64, 64) float64 of the present D and base: S[m, n] = q at m times k at n."""
+        """S (64, 64) float64 for the current D and base: S[m, n] = q at m times k at n."""
         return _scores(self._mine, self.dim, BASES.index(self.base))
 
     @property
@@ -189,7 +189,7 @@ class RopeExplorer(TableWidget):
 
 
 def _cause(mine, inputs, D, j):
-    """Index in CAUSES of the known way in which q and k of one D and base are turned; 0 if none fits."""
+    """Index in CAUSES of the known mistake that explains q and k for one D and base; 0 if none fits."""
     angles = np.arange(POSITIONS)[:, None] * BASES[j] ** (-np.arange(0, D, 2) / D)
     rows = [(inputs[f"{name}{D}"].numpy().astype(float), mine[f"{name}{D}"][j].astype(float)) for name in "qk"]
     interleaved = (slice(0, None, 2), slice(1, None, 2))

@@ -1,4 +1,4 @@
-"""SparseExplorer: sparse patterns of unit 09, what they score in a layer, and what they reach over several.
+"""SparseExplorer: sparse patterns of unit 09, the pairs that a layer scores, and the words reached over several layers.
 
 Sources: arXiv:1904.10509 (strided, fixed), arXiv:2004.05150 (global), arXiv:2007.14062 (random), arXiv:2310.06825
 (causal window), arXiv:2501.18795 (hybrid).
@@ -26,15 +26,16 @@ CAUSAL = torch.ones(T, T).tril() > 0
 
 
 class SparseExplorer(SeveralFunctions):
-    """Live picture of a learner's patterns, given as a mapping by name; masks are (T, T) boolean, True = may look.
+    """Live picture of a learner's patterns, passed as a mapping by name; masks are (T, T) boolean, True = may look.
 
     ``local_causal_mask(T, w)``, ``local_symmetric_mask(T, w)``, ``block_mask(T, block)``, ``longformer_mask(T, w,
     tokens)`` and ``random_mask(draws, keys, allowed)`` return a mask; ``strided_masks(T, stride)`` and ``fixed_masks(T,
-    stride)`` two; ``hybrid_layers(n_layers, w)`` a list of (window or None, has RoPE), of which the windows are drawn.
+    stride)`` return two; ``hybrid_layers(n_layers, w)`` returns a list of (window or None, has RoPE), of which only the
+    windows are drawn.
 
-    Traits pattern (index into KIND_NAMES; a name is taken too), size (index of the slider's value), query and layers
-    follow the controls; a click on a row of the grid chooses the query, one on a small picture the pattern. Raises as
-    TableWidget says.
+    Traits pattern (index into KIND_NAMES; a name works too), size (index of the slider's value), query and layers
+    follow the controls; a click on a row of the grid chooses the query, a click on a small picture chooses the pattern.
+    Raises the errors of TableWidget.
     """
 
     recording = "sparse"
@@ -54,7 +55,7 @@ class SparseExplorer(SeveralFunctions):
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
-        """m_<function> (masks, T, T): those of its scenes, in order."""
+        """m_<function> (masks, T, T): the masks of its scenes, in order."""
         found = []
         for scene in SCENES:
             if KINDS[scene.kind].function == name:
@@ -87,26 +88,26 @@ class SparseExplorer(SeveralFunctions):
         }
 
     def scene(self) -> int:
-        """Index of the present scene: a size beyond the pattern's last shows its last."""
+        """Index of the current scene: a size beyond the pattern's last one shows the last one."""
         first = next(i for i, s in enumerate(SCENES) if s.kind == self.pattern)
         return first + min(self.size, len(KINDS[self.pattern].sizes) - 1)
 
     def masks(self) -> np.ndarray:
-        """The masks of all LAYERS layers of the present pattern, (LAYERS, T, T) boolean."""
+        """The masks of all LAYERS layers of the current pattern, (LAYERS, T, T) boolean."""
         at = SCENES[self.scene()].first + np.arange(LAYERS) % KINDS[self.pattern].masks
         return np.frombuffer(self.tables["may"], "<f4").reshape(MASKS, T, T)[at] > 0
 
     def hops(self) -> np.ndarray:
-        """After how many layers output i first depends on input j, (T, T); 0 where never within LAYERS."""
+        """Number of layers after which output i first depends on input j, (T, T); 0 if it never does within LAYERS."""
         return np.frombuffer(self.tables["hops"], "<f4").reshape(len(SCENES), T, T)[self.scene()].astype(int)
 
     def reached(self) -> np.ndarray:
-        """(T, T) boolean: what the outputs depend on after ``layers`` layers."""
+        """(T, T) boolean: the inputs that each output depends on after ``layers`` layers."""
         return (self.hops() > 0) & (self.hops() <= self.layers)
 
     def facts(self) -> dict[str, int]:
         """``pairs`` scored in the last layer shown, ``all_pairs`` in all layers shown, ``reached`` inputs of the query,
-        ``full`` = layers until every input is reached that can be (0: not within LAYERS), ``wrong`` cells."""
+        ``full`` = layers until every reachable input is reached (0: not within LAYERS), ``wrong`` cells."""
         masks, hops = self.masks(), self.hops()
         scene, kind = SCENES[self.scene()], KINDS[self.pattern]
         right = np.frombuffer(self.tables["right"], "<f4").reshape(MASKS, T, T)[scene.first : scene.first + kind.masks]
@@ -191,7 +192,7 @@ class SparseExplorer(SeveralFunctions):
 
 
 def _masks_of(name, fn, scene, inputs):
-    """The masks that ``fn`` makes for one scene, a list of (T, T) boolean tensors."""
+    """The masks that ``fn`` returns for one scene, a list of (T, T) boolean tensors."""
     kind = KINDS[scene.kind]
     if name in ("strided_masks", "fixed_masks"):
         return [tensor_of(m, name, "boolean", (T, T)) for m in several_of(fn(T, scene.size), name, 2)]
@@ -218,7 +219,7 @@ def _window(layer, inputs):
 
 
 def _in_order(tables):
-    """(MASKS, T, T): the masks of all scenes in their order, from the tables by function."""
+    """The masks of all scenes in order, (MASKS, T, T), from the functions' tables."""
     at, found = dict.fromkeys(SparseExplorer.names, 0), []
     for scene in SCENES:
         kind = KINDS[scene.kind]
@@ -232,10 +233,10 @@ def _in_order(tables):
 
 
 def _hops(masks):
-    """(T, T): the first depth at which output i depends on input j through these masks in turn; 0 if none."""
+    """(T, T): the first depth at which output i depends on input j if layers use these masks in turn; 0 if none."""
     reached, hops = np.eye(T, dtype=bool), np.zeros((T, T))
     for depth in range(1, LAYERS + 1):
-        # The residual connection keeps a word's own state, whatever the mask says.
+        # The residual connection keeps a word's own state with any mask.
         step = masks[(depth - 1) % len(masks)] | np.eye(T, dtype=bool)
         reached = step.astype(int) @ reached.astype(int) > 0
         hops[reached & (hops == 0)] = depth
@@ -243,7 +244,7 @@ def _hops(masks):
 
 
 def _list(places):
-    """[4, 5, 6, 9] as "4 to 6, 9"."""
+    """Writes [4, 5, 6, 9] as "4 to 6, 9"."""
     runs = []
     for p in places:
         if runs and runs[-1][1] == p - 1:

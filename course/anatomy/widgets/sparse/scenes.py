@@ -1,4 +1,4 @@
-"""The patterns that SparseExplorer shows: which function makes each, from which sizes, in which layers."""
+"""The patterns that SparseExplorer shows: each with its function, sizes and layers."""
 
 from typing import Any, NamedTuple
 
@@ -7,16 +7,16 @@ from ..tools.words import N_, _
 
 T = 20
 LAYERS = 8
-GLOBALS = (0, 10, 15)  # the first n of them are global
-WINDOWS = (2, 3, 4)  # of the hybrid's local layers; the recording holds their masks
+GLOBALS = (0, 10, 15)  # the first n of these are global
+WINDOWS = (2, 3, 4)  # windows of the hybrid's local layers; the recording holds their masks
 SEED_DRAWS = "draws"  # name of the recorded random numbers, one per pair
 
 
 class Kind(NamedTuple):
     """One entry of the list of patterns.
 
-    counts: what its slider says, with {n} for the size. masks: how many take turns in the layers. ahead: whether later
-    keys are visible by design; else only earlier ones can ever be reached.
+    counts: its slider's label, with {n} for the size. masks: how many masks the layers use in turn. ahead: True if
+    later keys are visible by design; else only earlier ones are reachable.
     """
 
     name: str
@@ -50,7 +50,7 @@ KINDS = (
 class Scene(NamedTuple):
     """A pattern at one size.
 
-    first: place of its first mask among all masks. told: the rules of the masks that take turns, each with its values.
+    first: index of its first mask among all masks. told: the rules of the masks used in turn, each with its values.
     """
 
     kind: int
@@ -60,7 +60,7 @@ class Scene(NamedTuple):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """When query i may look at key j, for the masks that take turns."""
+        """Conditions for query i to look at key j, for each of the masks used in turn."""
         return tuple(
             _(rule).format(**{k: f"{{{listed(v)}}}" if k == "places" else v for k, v in values.items()})
             for rule, values in self.told

@@ -1,4 +1,4 @@
-"""SoftmaxStabilityExplorer: scores that grow, what softmax makes of them in each dtype, and what holds them down.
+"""SoftmaxStabilityExplorer: growing scores, their softmax in each dtype, and the remedies that limit them.
 
 Sources: arXiv:2204.02311 (z-loss), arXiv:2010.04245 (QK-norm), arXiv:2408.00118 (soft caps).
 """
@@ -30,8 +30,8 @@ COEFFICIENTS = (1e-4, 1e-2, 1.0)
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 KEYS, D = 8, 16
 REMEDIES = ("none", N_("soft cap"), N_("QK-norm"))
-TOLERANCE = 1e-3  # relative, for what is computed in float32
-ROUNDING = (1e-2, 6e-2, 1e-4, 1e-4)  # of log Z, one per dtype
+TOLERANCE = 1e-3  # relative, for float32 results
+ROUNDING = (1e-2, 6e-2, 1e-4, 1e-4)  # tolerances of log Z, one per dtype
 GREEN = "#009E73"
 
 
@@ -41,18 +41,19 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     ``qk_norm_bound(q_gain, k_gain)`` and ``soft_cap(x, cap)``.
 
     One query meets 8 keys; the recording holds q (1, 16), k (8, 16) and their scores, between −2 and 2. All scores are
-    multiplied by one factor: the slider's, or the one that gives them the largest score of a recorded run at some step.
-    ``logsumexp`` gets them in every dtype, the others as float32. A function that raises or returns what cannot be
-    drawn is replaced by the reference on its own, and the notice says why.
+    multiplied by one factor: the slider's, or the factor that makes the largest score equal to that of a recorded run
+    at some step. ``logsumexp`` gets the scores in every dtype, the others as float32. A function that raises, or
+    returns something that cannot be drawn, is replaced by the reference, and the notice says why; the others are still
+    drawn.
 
     Traits grow and quantity are texts, factor and run_step are indices, cap, gain and coefficient are values. Raises
-    MissingRecording as TableWidget says, and TypeError for a name that is not drawn.
+    MissingRecording like TableWidget, and TypeError for an unknown name.
     """
 
     recording = "stability"
     names = ("logsumexp", "z_loss", "z_loss_gradient", "qk_norm", "qk_norm_bound", "soft_cap")
     function_name = "functions"
-    forgiving = True  # six functions are many: one that fails must not hide the others
+    forgiving = True  # with six functions, one that fails must not hide the others
     controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity")
     story = STORY
 
@@ -69,9 +70,9 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
-        """Tables over the factors of the slider and of the run (A): L log Z (dtypes, A); y capped scores and d their
-        slopes (caps, A, 8); s scores after QK-norm (gains, A, 8); b its bound (gains,); v z-loss and a its gradient by
-        autograd, g the one by hand (coefficients, A[, 8])."""
+        """Tables over the A factors of the slider and of the run: L log Z (dtypes, A); y capped scores and d their
+        slopes (caps, A, 8); s scores after QK-norm (gains, A, 8); b its bound (gains,); v z-loss, a its gradient by
+        autograd and g its gradient by hand (coefficients, A[, 8])."""
         x = scores(inputs)
         if name == "logsumexp":
             cast = [x.to(getattr(torch, dtype)) for dtype in DTYPES]
@@ -100,7 +101,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         cast = [x.to(getattr(torch, dtype)) for dtype in DTYPES]
         finite = torch.stack([torch.isfinite(c).all(-1) for c in cast]).numpy()
         lse = _gap(shown["L_logsumexp"], reference["L_logsumexp"])
-        # The two short dtypes round too much to be judged here; the page's table has limits of their own for them.
+        # The two 16-bit dtypes round too much to be judged here; the page's table has separate limits for them.
         gaps = {
             name: max(_gap(shown[k], reference[k]).max() for k in reference if k.split("_", 1)[1] == name)
             for name in self.names
@@ -108,7 +109,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         return {
             **{k: v for k, v in reference.items() if k not in mine},
             "x": x.numpy(),
-            # What torch computes in that dtype, with its rounding and its overflow; max keeps a NaN.
+            # Torch's results in that dtype, with its rounding and its overflow; max keeps a NaN.
             "naive": np.stack([(c.exp() / c.exp().sum(-1, keepdim=True)).amax(-1).double() for c in cast]),
             "shifted": np.stack([torch.softmax(c, -1).amax(-1).double() for c in cast]),
             "lse_gap": np.where(finite, lse, np.nan),
@@ -118,7 +119,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         }
 
     def mine_is(self, mine: Tables, name: str) -> bool:
-        """True when those tables hold one of that function that is not the reference's."""
+        """True if those tables hold one of that function, and it is not the reference's."""
         return mine is not self._reference and any(k.split("_", 1)[1] == name for k in mine)
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
@@ -139,14 +140,14 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "rounding": list(ROUNDING),
         }
 
-    # -- the present state in numbers -------------------------------------------------------------------------------
+    # -- the current state in numbers -------------------------------------------------------------------------------
 
     def _at(self):
         run = self.grow == GROWTH[1]
         return len(FACTORS) + min(self.run_step, len(self.spec["steps"]) - 1) if run else self.factor
 
     def rows(self) -> dict[str, np.ndarray]:
-        """Remedy → (8,) scores at the present setting."""
+        """Remedy → (8,) scores at the current setting."""
         at = self._at()
         return {
             "none": scores(self._inputs)[at].numpy(),
@@ -155,7 +156,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         }
 
     def readings(self) -> dict[str, Any]:
-        """At the present setting. ``largest`` |score| and ``entropy``, ``weight``, ``slope`` of the softmax, each a
+        """At the current setting: ``largest`` |score| and ``entropy``, ``weight``, ``slope`` of the softmax, each a
         dict by remedy; ``bound`` of QK-norm; ``z_loss``, ``log_z`` (float32) and ``pull``, its largest gradient;
         ``nan``, the dtypes whose naive softmax is not a number; ``gap`` by function."""
         at, c = self._at(), COEFFICIENTS.index(self.coefficient)
@@ -255,22 +256,22 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
 
 
 def scores(inputs: Inputs) -> Tensor:
-    """(A, 8) float64: the row of scores times every factor of the slider, then of the recorded run."""
+    """(A, 8) float64: the row of scores times each factor of the slider, then of the recorded run."""
     row = inputs["row"].double()
     run = inputs["growth"].double() / row.abs().max()
     return torch.cat([torch.tensor(FACTORS, dtype=torch.float64), run])[:, None] * row
 
 
 def weights(x: np.ndarray) -> np.ndarray:
-    """Softmax over the last axis, float64; NaN where a score is not finite."""
+    """Softmax over the last axis, float64; NaN if a score is not finite."""
     with np.errstate(all="ignore"):
         e = np.exp(np.asarray(x, float) - np.max(x, -1, keepdims=True))
         return e / e.sum(-1, keepdims=True)
 
 
 def measures(x: np.ndarray, before: float | np.ndarray = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Over the last axis: largest |score|, entropy of the softmax, its largest weight p, and the slope of p by its
-    score, p(1 − p) times ``before``, the slope of what the score went through."""
+    """Over the last axis: largest |score|, entropy of the softmax, its largest weight p, and the slope of p with
+    respect to its score: p(1 − p) times ``before``, the slope of the remedy that was applied to the score."""
     p = weights(x)
     with np.errstate(all="ignore"):
         top, entropy = p.max(-1), -np.where(p > 0, p * np.log(p), p).sum(-1)
@@ -278,7 +279,7 @@ def measures(x: np.ndarray, before: float | np.ndarray = 1.0) -> tuple[np.ndarra
 
 
 def _with_gradient(fn, name, x, expected):
-    """(value, gradient of its sum by x) as arrays."""
+    """(value, gradient of its sum with respect to x) as arrays."""
     with torch.enable_grad():
         x = x.clone().requires_grad_()
         y = fn(x)
@@ -290,7 +291,7 @@ def _with_gradient(fn, name, x, expected):
 
 
 def _normed(fn, inputs, gain):
-    """(A, 8) scores of the learner's normalized q and k; W_Q and W_K share the growth, a square root each."""
+    """(A, 8) scores of the learner's normalized q and k; q and k are each scaled by the square root of the growth."""
     q, k = inputs["q"], inputs["k"]
     growth = (scores(inputs)[:, :1] / inputs["row"].double()[0]).sqrt().to(q.dtype)[:, None]  # (A, 1, 1)
     gains = torch.full((D,), gain, dtype=q.dtype)
@@ -301,7 +302,7 @@ def _normed(fn, inputs, gain):
 
 def _bound(fn, gain):
     value = fn(gain, gain.clone())
-    value = value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value  # the check takes it too
+    value = value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value  # as in the check
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         said = _("{name} must return a Python float, and it returned {type}.")
         raise WrongOutput(said.format(name="qk_norm_bound", type=type(value).__name__))
@@ -309,7 +310,7 @@ def _bound(fn, gain):
 
 
 def _gap(a, b):
-    """|a − b| / (1 + |b|); 0 where both are the same infinity or both NaN, ∞ where only one is."""
+    """|a − b| / (1 + |b|); 0 if both are the same infinity or both NaN, ∞ if only one is."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     with np.errstate(all="ignore"):
         gap = np.abs(a - b) / (1 + np.abs(b))

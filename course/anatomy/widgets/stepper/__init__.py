@@ -1,4 +1,4 @@
-"""CacheStepper: a text in chunks; what each step reads, where keys are stored, at which positions RoPE puts them."""
+"""CacheStepper: a text in chunks; the keys that each step reads, where they are stored, and their RoPE positions."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from ..tools.words import N_, _, ngettext
 from .story import STORY
 
 LENGTH, WINDOW, BLOCK = 8, 3, 3
-TABLE = (2, 0, 1)  # the page table of the picture: which block holds which part of the text
+TABLE = (2, 0, 1)  # the page table of the picture: part of the text → block that holds it
 PLANS = ((4, 1, 1, 1, 1), (1,) * LENGTH, (LENGTH,), (2, 3, 1, 2))
 PLAN_NAMES = (
     N_("a prompt of 4, then one by one"),
@@ -35,27 +35,28 @@ TOLERANCE = 1e-4
 
 
 def node_of(plan: Sequence[int]) -> int:
-    """Index of a beginning of a text: a bit for each cut, and a highest bit that gives the length."""
+    """Index of a prefix of the text with its cuts: a bit for each cut; the highest bit gives the length."""
     ends = np.cumsum(plan)
     return int(sum(1 << (end - 1) for end in ends))
 
 
 def _nodes():
-    """(node, start of the last chunk, end, plan) of each way to cut a beginning of the text."""
+    """Yields (node, start of the last chunk, end, plan) for each way to cut each prefix of the text."""
     for node in range(1, NODES):
         ends = [i + 1 for i in range(LENGTH) if node >> i & 1]
         yield node, ([0, *ends])[-2], ends[-1], np.diff([0, *ends])
 
 
 class CacheStepper(SeveralFunctions):
-    """Live picture of ``cached_attention`` and, where it is given, of ``rotary_step``.
+    """Live picture of ``cached_attention`` and, if given, of ``rotary_step``.
 
     Both are called as f(q, k, v, past=None) → (result, (all keys, all values)), on 8 tokens in every possible plan of
-    chunks: q and k (1, 1, T, 4) or (1, 1, T, 2), past None or what the call before returned, all float32. The values
-    are unit vectors (1, 1, T, 8), so that the result is the attention weights themselves. Traits: plan, the sizes of
-    the chunks, which add up to 8; chunk is the one on show, from 0; store, view and origin are indices. The pictures
-    of the window and of the pages show where tokens lie; the comparison with the full forward is that of one buffer.
-    Raises as TableWidget says, and TraitError for a plan that does not add up.
+    chunks: q and k (1, 1, T, 4) or (1, 1, T, 2), past None or the previous call's second result, all float32. The
+    values are unit vectors (1, 1, T, 8), so that the result is the attention weights themselves. Traits: plan, the
+    sizes of the chunks, which add up to 8; chunk, the number of the chunk shown, from 0; store, view and origin are
+    indices. The pictures of the window and of the pages show where tokens are stored; the comparison with the full
+    forward pass always uses one buffer. Raises the errors of TableWidget, and TraitError for a plan that does not add
+    up.
     """
 
     recording, function_name = "stepper", "cached_attention"
@@ -75,7 +76,7 @@ class CacheStepper(SeveralFunctions):
         super().__init__(_given(cached_attention, rotary_step) or None, **state)
 
     def refresh(self, cached_attention: Function | None = None, rotary_step: Function | None = None) -> None:
-        """Compute the tables again, with other functions where some are given."""
+        """Compute the tables again, with new functions if any are given."""
         super().refresh({**(self._fn or {}), **_given(cached_attention, rotary_step)} or None)
 
     @t.validate("plan")
@@ -118,7 +119,8 @@ class CacheStepper(SeveralFunctions):
         right = _scores(raw, straight, straight)
         with np.errstate(all="ignore"):
             weights = shown["w_rotary_step"]
-            # Weights give scores up to a number per row; a token's own score does not depend on its position.
+            # Weights determine scores up to a constant per row; a token's score with itself does not depend on its
+            # position.
             scores = np.log(weights / np.einsum("ntt->nt", weights)[..., None]) + np.diag(right)[:, None]
         missing = {k: v for k, v in reference.items() if k not in mine}
         return {
@@ -131,7 +133,7 @@ class CacheStepper(SeveralFunctions):
             "right": right,
             "restart": restart,
             "restart_p": restarted,
-            "raw": (q @ k.T / math.sqrt(q.shape[-1])).numpy(),  # scores behind cached_attention's weights
+            "raw": (q @ k.T / math.sqrt(q.shape[-1])).numpy(),  # scores that cached_attention's weights come from
             **{f"pairs_{x}": inputs[f"rotary_{x}"][0, 0].numpy() for x in "qk"},
         }
 
@@ -151,8 +153,8 @@ class CacheStepper(SeveralFunctions):
         }
 
     def readings(self) -> dict[str, Any]:
-        """Of the present step: start, stop, first, read (keys), stored (tokens), gap (of weights), and slots, which
-        token each slot holds. With positions also change, the largest change of a score, and positions of the keys."""
+        """For the current step: start, stop, first, read (keys), stored (tokens), gap (of weights), and slots, the
+        token in each slot. With positions also change, the largest change of a score, and the keys' positions."""
         chunk = min(self.chunk, len(self.plan) - 1)
         stop, node = sum(self.plan[: chunk + 1]), node_of(self.plan[: chunk + 1])
         start = stop - self.plan[chunk]
@@ -281,7 +283,7 @@ def _square(p, color):
 
 
 def _slots(stop, store):
-    """Which token each slot holds after ``stop`` tokens; None for a slot without one."""
+    """The token in each slot after ``stop`` tokens; None for an empty slot."""
     slots = [None] * (LENGTH if store == 0 else WINDOW if store == 1 else BLOCK * len(TABLE))
     for token in range(stop):
         page = TABLE[token // BLOCK]
@@ -304,7 +306,7 @@ def _call(fn, name, past, q, k, v):
 
 
 def _positions(keys, raw):
-    """By which whole position each stored key was turned (8,); NaN for anything else."""
+    """Integer position by which each stored key was rotated (8,); NaN if there is none."""
     found = np.full(LENGTH, np.nan)
     if keys.shape[:2] != (1, 1) or keys.shape[2] > LENGTH or keys.shape[-1] != 2:
         return found
@@ -317,20 +319,20 @@ def _positions(keys, raw):
 
 
 def _scores(raw, query_at, key_at):
-    """Causal scores (T, T) of pairs turned by their positions; −∞ where the key is later."""
+    """Causal scores (T, T) of pairs rotated by their positions; −∞ if the key is later."""
     q, k = (x[: len(at)] * np.exp(1j * at) for x, at in zip(raw, (query_at, key_at), strict=True))
     return np.where(np.tri(len(q), dtype=bool), (q.conj()[:, None] * k).real / math.sqrt(2), -np.inf)
 
 
 def _softmax(scores):
-    """Over the last axis; nothing known (NaN) counts as not seen."""
+    """Softmax over the last axis; unknown scores (NaN) count as masked."""
     with np.errstate(all="ignore"):
         e = np.exp(scores - np.nanmax(np.where(np.isfinite(scores), scores, -1e9), -1, keepdims=True))
         return np.nan_to_num(e) / np.nansum(e, -1, keepdims=True)
 
 
 def _gaps(weights, full):
-    """Largest difference of a weight of the last chunk from the full forward's, for each node."""
+    """Largest difference between the last chunk's weights and the full forward pass's, for each node."""
     gaps = np.zeros(NODES)
     for node, start, stop, __ in _nodes():
         gaps[node] = np.abs(weights[node, start:stop] - full[start:stop]).max()

@@ -1,1 +1,1 @@
-"""What the widgets share: the base classes, calling a learner's function, drawing, following checks, and the page."""
+"""Code that the widgets share: base classes, calling a learner's function, drawing, following checks, and the page."""

@@ -1,4 +1,4 @@
-"""TableWidget: Python computes every position and setting once, the page looks them up and draws."""
+"""TableWidget: Python computes tables for every position and setting once; the page looks values up and draws."""
 
 import base64
 import html
@@ -26,44 +26,44 @@ from .types import Function, Inputs, Tables
 from .words import N_, _, for_page
 
 _HERE = Path(__file__).parent
-SCRIPTS = ("drawing.js", "parts.js", "touch.js", "story.js", "life.js")  # of every widget, before its own
+SCRIPTS = ("drawing.js", "parts.js", "touch.js", "story.js", "life.js")  # of all widgets, before their own
 
 
 def _source(name):
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-# For the learner who only looks, in the gallery or in a saved page.
+# For learners who only look, in the gallery or in a saved page.
 NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own function and it shows yours.")
 
 
 class TableWidget(anywidget.AnyWidget):
     """Base of the widgets that draw tables of a learner's function.
 
-    A subclass names its ``recording``: so are called its folder, the script beside it (``rope/rope.js``), and the file
-    under ``assets/recordings/widgets`` with the inputs and the reference's tables. It names the ``function_name`` that
-    the course uses, and ``controls``, the traits that the page's controls move. It implements ``measure``,
+    A subclass sets its ``recording``: the name of its folder, of its script (``rope/rope.js``), and of the file under
+    ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets ``function_name``, the course's
+    name of the function, and ``controls``, the traits that the page's controls change. It implements ``measure``,
     ``derive``, ``describe``, ``figure`` and the property ``words``.
 
-    Everything is computed in the constructor and in ``refresh``; moving a control costs no Python at all. While the
-    check of a function on show does not pass, ``mistake`` says what that check says. After each check the widget takes
-    over the function that was checked (``following``).
+    Everything is computed in the constructor and in ``refresh``; moving a control runs no Python at all. While the
+    check of a function shown does not pass, ``mistake`` holds the check's message. After each check the widget switches
+    to the function that was checked (``following``).
 
-    Raises MissingRecording when the reference's tables are not there, WrongOutput when the function returns
-    something that cannot be drawn, and whatever the function itself raises.
+    Raises MissingRecording if the reference's tables are missing, WrongOutput if the function returns something that
+    cannot be drawn, and any error that the function itself raises.
     """
 
     recording: ClassVar[str] = ""
     function_name: ClassVar[str] = ""
     controls: ClassVar[tuple[str, ...]] = ()
-    keyed: ClassVar[bool] = False  # are the functions given under names?
+    keyed: ClassVar[bool] = False  # True if functions are passed under names
     story: ClassVar[tuple[Step, ...]] = ()
 
     spec = t.Dict().tag(sync=True)  # settings and words that never change
-    step = t.Int(0, min=0).tag(sync=True)  # of the story
+    step = t.Int(0, min=0).tag(sync=True)  # step of the story
     tables = t.Dict().tag(sync=True)  # name → little-endian float32 bytes
-    notice = t.Unicode().tag(sync=True)  # what is on show if it is not the learner's function
-    mistake = t.Unicode().tag(sync=True)  # what the check says about the learner's function on show; a line for each
+    notice = t.Unicode().tag(sync=True)  # says what is shown if it is not the learner's function
+    mistake = t.Unicode().tag(sync=True)  # the checks' messages about the learner's functions shown, one line each
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "recording" in cls.__dict__:
@@ -74,27 +74,27 @@ class TableWidget(anywidget.AnyWidget):
 
     def __init__(self, fn: Any = None, **state: Any) -> None:
         self._fn = fn
-        self._last: next_day.LastPicture | None = None  # where it is on show
+        self._last: next_day.LastPicture | None = None  # set once the widget is displayed
         recorded = load_recording(self.recording)
         self._reference: Tables = {k.removeprefix("ref_"): v for k, v in recorded.items() if k.startswith("ref_")}
         self._inputs: Inputs = {k: torch.from_numpy(v) for k, v in recorded.items() if not k.startswith("ref_")}
         self._mine: Tables = {}
-        self._said: dict[str, str] = {}  # target → what its check says
+        self._said: dict[str, str] = {}  # target → its check's message
         super().__init__(**state)
         self.spec = {**self.describe(self._inputs), "story": [step.described() for step in self.story]}
         says = for_page(type(self), str(self._esm))
-        if says:  # in English the page needs no words of Python's
+        if says:  # in English the page needs no words from Python
             self.spec = {**self.spec, "says": says}
         self.refresh()
         following.register(self)
 
     @classmethod
     def measure(cls, fn: Any, inputs: Inputs) -> Tables:
-        """The tables of ``fn``, what was given: name → array. ``inputs`` are the recording's, and give the dtype."""
+        """Tables of the given function(s) ``fn``: name → array. ``inputs`` are the recording's and set the dtype."""
         raise NotImplementedError
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
-        """More tables, computed from those of the learner and of the reference: the invariants."""
+        """More tables, such as invariants, computed from the learner's and the reference's tables."""
         raise NotImplementedError
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
@@ -102,21 +102,21 @@ class TableWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def figure(self) -> Figure:
-        """The present state as a matplotlib Figure, for places where no widget can live."""
+        """The current state as a matplotlib Figure, for places that cannot show widgets."""
         raise NotImplementedError
 
     @property
     def words(self) -> str:
-        """The present picture in words."""
+        """The current picture in words."""
         raise NotImplementedError
 
     @property
     def alt(self) -> str:
-        """The present state in words: what the check says, then the picture."""
+        """The current state in words: the check's messages, then the picture."""
         return " ".join([*self.mistake.splitlines(), self.words])
 
     def refresh(self, fn: Any = None) -> None:
-        """Compute the tables again, with another function if one is given.
+        """Compute the tables again, with a new function if one is given.
 
         While the function raises NotImplementedError the reference is shown, and the notice says so.
         """
@@ -125,10 +125,10 @@ class TableWidget(anywidget.AnyWidget):
             self._say(following.what_checks_say(self))
 
     def follow(self, checked: Mapping[str, Function]) -> None:
-        """Takes over the functions that were just checked, target → function, where this widget shows them.
+        """Switches to the functions that were just checked, target → function, if this widget shows them.
 
-        One that cannot be drawn is replaced by the reference, and the notice says why: the learner did not run this
-        cell, and could not tell where an error comes from.
+        A function that cannot be drawn is replaced by the reference, and the notice says why. An error would be
+        confusing, because the learner did not run this cell.
         """
         new = {slot: checked[target] for slot, target in following.targets_in(self).items() if target in checked}
         if not new:
@@ -139,7 +139,7 @@ class TableWidget(anywidget.AnyWidget):
                 self._show(functions, again=new.keys())
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # a class of errors of the learner's own need not be an Exception
+            except BaseException as error:  # a learner's own error class may not be an Exception
                 self._show(None)
                 self._fn, self.notice = functions, replaced(next(iter(new)), error)
             shown = [target for slot, target in following.targets_in(self).items() if self.own(slot)]
@@ -152,11 +152,11 @@ class TableWidget(anywidget.AnyWidget):
             self._say({target: sentence for target, sentence in said.items() if sentence})
 
     def given(self) -> dict[str, Function]:
-        """slot → function, for the functions that were given. Slots are what the widget calls them."""
+        """slot → function, for the given functions. Slots are the widget's names for them."""
         return {} if self._fn is None else {self.function_name: self._fn}
 
     def own(self, slot: str) -> bool:
-        """True when the function of that slot on show is the learner's."""
+        """True if the function shown in that slot is the learner's."""
         return self._mine is not self._reference
 
     def _given_with(self, new):
@@ -175,7 +175,7 @@ class TableWidget(anywidget.AnyWidget):
             self.notice = notice
 
     def _measured(self, fn, again):
-        """(tables, notice) of what was given. again: None, or the slots to measure, and then nothing is raised."""
+        """(tables, notice) of the given function. again: None, or the slots to measure; then errors are not raised."""
         if fn is None:
             return self._reference, _(NOTHING_GIVEN)
         name = self.function_name
@@ -197,13 +197,13 @@ class TableWidget(anywidget.AnyWidget):
 
     @property
     def whose(self) -> str:
-        """Whose curves these are, for the text description."""
+        """Owner of the curves, for the text description."""
         return _("the reference's") if self.notice else _("your")
 
     def png(self) -> bytes:
         """The figure as PNG bytes; the same state gives the same bytes."""
         out = io.BytesIO()
-        # Matplotlib's own font has Latin letters: pictures are in English, their descriptions are not.
+        # Matplotlib's own font has only Latin letters, so pictures are in English; their descriptions are translated.
         with translation.speaking(translation.ENGLISH):
             figure = self.figure()
         above(figure, self.mistake).savefig(out, format="png", dpi=100, metadata={"Software": None})
@@ -224,7 +224,7 @@ class TableWidget(anywidget.AnyWidget):
         self._last = next_day.LastPicture(self, base64.b64decode(data["image/png"]))
 
     def save_html(self, path: str | Path) -> Path:
-        """Write one self-contained page: tables, script and styles inside, no kernel and no network needed.
+        """Write one self-contained page, with tables, script and styles inside; it needs no kernel and no network.
 
         Returns the path. Without JavaScript the page shows the picture and its description.
         """
@@ -264,7 +264,7 @@ body {{ margin: 16px auto; max-width: 860px; background: #fff; }}
 
 
 def load_recording(name: str) -> Tables:
-    """Arrays of ``assets/recordings/widgets/<name>.safetensors``; MissingRecording if the file is not there."""
+    """Arrays of ``assets/recordings/widgets/<name>.safetensors``; raises MissingRecording if the file is missing."""
     path = assets_dir() / "recordings" / "widgets" / f"{name}.safetensors"
     if not path.exists():
         missing = _("{path} is missing, which holds a widget's inputs and reference curves. {repair}")

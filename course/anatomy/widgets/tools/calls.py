@@ -1,4 +1,4 @@
-"""Calling a learner's function for a widget: what counts as not written yet, and what a wrong result is told."""
+"""Calls a learner's function for a widget: detects unwritten functions, and explains wrong results."""
 
 import dis
 import linecache
@@ -23,16 +23,16 @@ class WrongOutput(ValueError):
     """The learner's function returned something that cannot be drawn; the message is one sentence."""
 
     def _render_traceback_(self):
-        # IPython prints these lines in place of a traceback, which would point into the widget's code.
+        # IPython prints these lines instead of a traceback, which would point into the widget's code.
         return [f"{type(self).__name__}: {self}"]
 
 
 def call(fn: Function, name: str, expected: Sequence[int], *tensors: Any, **options: Any) -> Tensor:
-    """The result of ``fn(*tensors, **options)`` as a plain detached tensor.
+    """Returns the result of ``fn(*tensors, **options)`` as a plain detached tensor.
 
-    expected: the shape it must have. The function gets copies, so that one which writes into its arguments
-    does not spoil the next call. Raises WrongOutput for anything but a floating tensor of that shape;
-    whatever the function itself raises passes through.
+    expected: the required shape. The function gets copies, so that in-place changes of its arguments do not affect the
+    next call. Raises WrongOutput for anything except a floating tensor of that shape; errors of the function itself
+    pass through.
     """
     result = fn(*(t.clone() if isinstance(t, torch.Tensor) else t for t in tensors), **options)
     got = None
@@ -49,11 +49,11 @@ def call(fn: Function, name: str, expected: Sequence[int], *tensors: Any, **opti
 
 
 def unwritten(error: BaseException) -> str | None:
-    """Name of the function that a NotImplementedError says is not written, or None.
+    """Name of the unwritten function that raised this NotImplementedError, or None.
 
-    torch raises the same class when a kernel lacks a dtype (softmax of integers, say). That is a bug of the
-    learner's to be shown, so only an error that Python code raised on purpose counts: the last instruction
-    of the innermost frame must be a ``raise``.
+    torch raises the same class when a kernel lacks a dtype (softmax of integers, say). Such a bug must be shown to the
+    learner, so only an error that Python code raised on purpose counts: the last instruction of the innermost frame
+    must be a ``raise``.
     """
     frames = []
     trace = error.__traceback__
@@ -73,10 +73,10 @@ def unwritten(error: BaseException) -> str | None:
 
 
 def replaced(name: str, error: BaseException) -> str:
-    """One sentence: the reference is on show in place of that function, and why."""
+    """One sentence: the reference is shown instead of that function, and why."""
     try:
         said = " ".join(str(error).split())
-    except Exception:  # an error of the learner's own class
+    except Exception:  # the learner's own error class may fail here
         said = ""
     text = _("Showing the reference for {name}, which raised {error}")
     if isinstance(error, WrongOutput):
@@ -88,14 +88,14 @@ def replaced(name: str, error: BaseException) -> str:
 def shorten(error: BaseException) -> None:
     """Makes a notebook show an error of the learner's code without the widget's own lines around it."""
     if not hasattr(error, "_render_traceback_"):
-        error._render_traceback_ = partial(_short, error)  # type: ignore[attr-defined]  # what IPython asks for
+        error._render_traceback_ = partial(_short, error)  # type: ignore[attr-defined]  # called by IPython
 
 
 def _short(error):
     lines, inside = [_("Your code raised an error when the widget called it:")], False
     for frame, number in traceback.walk_tb(error.__traceback__):
         parents = set(Path(frame.f_code.co_filename).parents)
-        inside |= _PACKAGE in parents  # the frames before it are the cell that made the widget
+        inside |= _PACKAGE in parents  # the frames before are the cell that created the widget
         if inside and not {_PACKAGE, *_LIBRARIES} & parents:
             source = linecache.getline(frame.f_code.co_filename, number).strip()
             said = _("line {n} of {name}:  {code}")

@@ -1,4 +1,4 @@
-"""What the widgets' still pictures share: Okabe–Ito colors, always beside a line style or a letter."""
+"""Code that the widgets' still pictures share: Okabe–Ito colors, always together with a line style or a letter."""
 
 import textwrap
 
@@ -13,24 +13,24 @@ DASHES = (0, (4, 3))
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of that many inches; no pyplot, so nothing is left open behind a notebook's back."""
+    """An empty figure with that size in inches; made without pyplot, so that no figure stays open unnoticed."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def above(figure: Figure, text: str) -> Figure:
-    """The figure with these lines above it, each wrapped and marked with a ✗; the picture keeps its size."""
+    """Adds these lines above the figure, each wrapped and marked with a ✗; the picture keeps its size."""
     if not text or not _has_letters_of(text):
         return figure
     width, height = figure.get_size_inches()
     lines = [part for line in text.splitlines() for part in textwrap.wrap(f"✗ {line}", int(width * 14))]
     figure.set_size_inches(width, height + 0.19 * len(lines) + 0.08)
-    # The text may hold a learner's own words: no $ in it starts a formula.
+    # The text may contain a learner's own words, so a $ in it must not start a formula.
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#8a3300", parse_math=False)
     return figure
 
 
 def _has_letters_of(text: str) -> bool:
-    """Whether Matplotlib's own font can write it; boxes in the place of letters would say nothing."""
+    """True if Matplotlib's own font has all its letters; boxes instead of letters would be useless."""
     from matplotlib.font_manager import findfont, get_font
 
     known = get_font(findfont("DejaVu Sans")).get_charmap()
@@ -38,7 +38,7 @@ def _has_letters_of(text: str) -> bool:
 
 
 def plain(axes: Axes, title: str, xlabel: str = "", ylabel: str = "") -> None:
-    """Title, labels and small ticks."""
+    """Sets title, labels and small ticks."""
     axes.set_title(title, fontsize=10, loc="left")
     axes.set_xlabel(xlabel, fontsize=9)
     axes.set_ylabel(ylabel, fontsize=9)

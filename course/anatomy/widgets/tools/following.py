@@ -1,8 +1,8 @@
-"""Widgets follow the checks of this kernel: which widget shows which function, and what its check says about it.
+"""Lets widgets follow this kernel's checks: which widget shows which function, and its check's message.
 
-A widget knows a function by its own name, or by the key it was given under; a name that an exercise asks for leads to
-that exercise. What merely calls such a function (a lambda, a wrapper with another name) is drawn as it is: nothing is
-said about it, and no check replaces it, because it may well be an experiment.
+A widget identifies a function by its own name, or by the key under which it was passed; if an exercise asks for that
+name, this identifies the exercise. A lambda or wrapper that only calls such a function is drawn as it is: it gets no
+message, and no check replaces it, because it may be an experiment.
 """
 
 import contextlib
@@ -20,19 +20,19 @@ from ...system.translation import said as unit_said
 from .types import Function, Widget
 from .words import _
 
-MOST = 3  # mistakes that a widget spells out; the others are named
-LONGEST = 360  # characters of a message: a generic one may quote an error
+MOST = 3  # number of mistakes that a widget describes; of the others it lists the names
+LONGEST = 360  # maximal number of characters of a message: a generic one may quote an error
 
-# widget → (cell, run) that made it
+# widget → (cell, run) that created it
 _live: weakref.WeakKeyDictionary[Widget, tuple[str | None, str | None]] = weakref.WeakKeyDictionary()
-# (id of a function, target) → (weak reference to it, what its last check said; "" where it passed)
+# (id of a function, target) → (weak reference to it, its last check's message; "" if it passed)
 _verdicts: dict[tuple[int, str], tuple[weakref.ref[Function], str]] = {}
-_checked: dict[str, Function] = {}  # target → function, of checks whose widgets are not refreshed yet
+_checked: dict[str, Function] = {}  # target → function, for checks whose widgets are not refreshed yet
 
 
 def register(widget: Widget) -> None:
-    """From now on the widget follows the checks. One that the same cell made in an earlier run is left behind: its
-    picture is gone from the page, but ipywidgets keeps it alive."""
+    """Makes the widget follow the checks from now on. Drops widgets from earlier runs of the same cell: their pictures
+    are gone from the page, but ipywidgets keeps them alive."""
     cell, run = _place()
     for other, (its_cell, its_run) in list(_live.items()):
         if cell and its_cell == cell and its_run != run:
@@ -41,16 +41,17 @@ def register(widget: Widget) -> None:
 
 
 def target_of(function: Function, key: str | None = None) -> str | None:
-    """The name by which an exercise asks for the function, or None. key: the name it was given under, if any."""
+    """The name by which an exercise asks for the function, or None. key: the name under which it was passed, if any."""
     own = getattr(function, "__name__", None)
     return next((n for n in (own, key) if isinstance(n, str) and records.exercise_of(n)), None)
 
 
 def after_check(verdict: Verdict, functions: Mapping[str, Function]) -> None:
-    """Widgets that show these functions take them over, and say or no longer say what is wrong with them.
+    """Makes widgets that show these functions switch to them, and show or remove messages about their mistakes.
 
-    verdict: what the check says. functions: target → the function that was checked. In a notebook this happens when
-    the cell is done, so that no picture delays a verdict; elsewhere at once. Raises nothing and prints nothing.
+    verdict: the check's result. functions: target → the function that was checked. In a notebook this happens after the
+    cell has finished, so that pictures do not delay the verdict; elsewhere it happens at once. Raises nothing and
+    prints nothing.
     """
     with contextlib.suppress(Exception):
         told = _told(verdict)
@@ -62,14 +63,15 @@ def after_check(verdict: Verdict, functions: Mapping[str, Function]) -> None:
             _refresh()
         elif _has_readers(shell):
             _checked.update(functions)
-            shell.events.register("post_run_cell", _cell_done)  # a second time in one cell does nothing
+            shell.events.register("post_run_cell", _cell_done)  # repeated calls in one cell have no effect
 
 
 def what_checks_say(widget: Widget) -> dict[str, str]:
-    """target → what its check says, for the learner's functions on show that do not pass.
+    """target → its check's message, for the learner's functions shown that do not pass.
 
-    The check runs now where the widget holds all functions of the exercise; no try is counted. Else what the last check
-    in this kernel said of that very function. Nothing where nobody reads it, or where recordings are missing.
+    If the widget holds all functions of the exercise, runs the check now, without counting a try. Else returns the
+    message of the last check of that same function in this kernel. Returns {} if there is no reader, or if recordings
+    are missing.
     """
     try:
         shell = _shell()
@@ -81,24 +83,24 @@ def what_checks_say(widget: Widget) -> dict[str, str]:
         for exercise in dict.fromkeys(records.exercise_of(target) for target in shown):
             _judge(exercise, given)
         return {t: said for t in shown if (said := last_said(t, given[t]))}
-    except Exception:  # a picture must not fail because of a sentence beside it
+    except Exception:  # a picture must not fail because of a message next to it
         return {}
 
 
 def targets_in(widget: Widget) -> dict[str, str]:
-    """slot → target, for the functions of the widget that an exercise asks for."""
+    """slot → target, for those of the widget's functions that an exercise asks for."""
     slots = {slot: target_of(fn, slot if widget.keyed else None) for slot, fn in widget.given().items()}
     return {slot: target for slot, target in slots.items() if target}
 
 
 def last_said(target: str, function: Function) -> str:
-    """What the last check of that very function said; "" where it passed or was never checked."""
+    """Message of the last check of that same function; "" if it passed or was never checked."""
     kept, said = _verdicts.get((id(function), target), (None, ""))
     return said if kept is not None and kept() is function else ""
 
 
 def in_words(said: Mapping[str, str]) -> str:
-    """The sentences for the banner, one line each. said: target → what its check says."""
+    """The sentences for the banner, one line each. said: target → its check's message."""
     line, others = _("Your {name}, and what its check says: {sentence}"), list(said)[MOST:]
     lines = [line.format(name=target, sentence=sentence) for target, sentence in list(said.items())[:MOST]]
     if others:
@@ -108,7 +110,7 @@ def in_words(said: Mapping[str, str]) -> str:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """What the learner's code prints or displays is dropped in here, and torch draws the same numbers after it."""
+    """Drops all output of the learner's code, and restores torch's random state afterwards."""
     from IPython.utils.capture import capture_output
 
     with capture_output(), torch.random.fork_rng(devices=[]):
@@ -119,7 +121,7 @@ def _judge(exercise, given):
     targets = records.calls_of(exercise)[0]
     if not all(target in given for target in targets):
         return
-    from ...notebook.checks import evaluate  # here, because checks may be what is being imported
+    from ...notebook.checks import evaluate  # imported here, because checks may be in the middle of its own import
 
     with quietly():
         told = _told(evaluate(exercise, *(given[target] for target in targets)))
@@ -128,13 +130,13 @@ def _judge(exercise, given):
 
 
 def _told(verdict):
-    """target → sentence, for the targets that failing cases speak against. The first mistake is the first case's."""
+    """target → sentence, for the targets that failing cases point to. The first mistake belongs to the first case."""
     if verdict.passed:
         return {}
     targets, calls = records.calls_of(verdict.exercise)
     message = unit_said(verdict.exercise, verdict.mistakes[0].message) if verdict.mistakes else ""
     if verdict.mistakes and verdict.mistakes[0].name == "generic.signature":
-        return {targets[0]: _sentence(message)}  # the check looks at no other signature, and then at no values
+        return {targets[0]: _sentence(message)}  # in this case the check tests no other signature and no values
     told, first = {}, None
     for case, suspects in _suspects(verdict.cases, targets, calls):
         first = first or suspects
@@ -142,13 +144,13 @@ def _told(verdict):
             about = message if target in first else case.sentence
             where = _("it fails where {case}").format(case=unit_said(verdict.exercise, case.shows))
             told.setdefault(target, _sentence(about or where))
-    # Without a failing case something else is wrong, e.g. a built-in that the exercise asks not to use.
+    # Without a failing case, something else is wrong, e.g. a forbidden built-in.
     return told or dict.fromkeys(targets, _sentence(message or _("it does not pass yet")))
 
 
 def _suspects(cases, targets, calls):
-    """(failing case, targets that it speaks against), for each. Of several that a case calls, those are suspected that
-    fail on their own; else those that no case has seen right on its own."""
+    """Yields (failing case, suspected targets). If a case calls several functions, the suspects are those that fail on
+    their own; if there are none, those that never passed a case on their own."""
     cases = list(zip(cases, calls, strict=False))
     alone = {
         passed: {name for case, names in cases if len(names) == 1 and case.passed is passed for name in names}
@@ -167,7 +169,7 @@ def _sentence(text):
 
 def _remember(target, function, told):
     key = id(function), target
-    with contextlib.suppress(TypeError):  # what has no weak references is not remembered
+    with contextlib.suppress(TypeError):  # objects without weak references are not remembered
         _verdicts[key] = weakref.ref(function, lambda gone: _verdicts.pop(key, None)), told.get(target, "")
 
 
@@ -185,7 +187,7 @@ def _refresh():
 def _cell_done(result):
     shell = _shell()
     shell.events.unregister("post_run_cell", _cell_done)
-    with contextlib.suppress(KeyboardInterrupt):  # the check is over, and IPython would print where this one stopped
+    with contextlib.suppress(KeyboardInterrupt):  # the check is over, and IPython would print a traceback of this code
         _refresh()
 
 
@@ -198,12 +200,12 @@ def _shell():
 
 
 def _has_readers(shell):
-    """Is this a kernel with a page in front of it? Graders run notebooks as a whole, and look at no picture."""
+    """True if this kernel has a page. Graders run whole notebooks and do not look at pictures."""
     return hasattr(shell, "kernel") and not os.environ.get("NBGRADER_EXECUTION")
 
 
 def _place():
-    """(cell, run) that is being executed; (None, None) where nobody says."""
+    """(cell, run) that is being executed, or (None, None) if unknown."""
     try:
         parent = _shell().kernel.get_parent("shell")
         return parent["metadata"].get("cellId"), parent["header"]["msg_id"]

@@ -1,7 +1,7 @@
-"""What a widget leaves for the next day, when no kernel holds it any more: its last picture, and how to move it.
+"""Keeps a widget's last picture for the next day, when its kernel is gone, with a note on how to revive it.
 
-Where the view of a widget has died JupyterLab shows an error, and nothing else of the same output. So the picture is
-an output of its own. It is hidden everywhere but below such an error, and then the error is hidden instead.
+If a widget's view has died, JupyterLab shows an error, and nothing else from the same output. So the picture is a
+separate output. It is hidden, except below such an error; then the error is hidden instead.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from .types import Widget
 from .words import _
 
 NAME = "ta-next-day"
-REST = 2.0  # seconds without a change, after which the picture is drawn again
+REST = 2.0  # seconds without a change before the picture is redrawn
 COLORS = 64  # enough for lines and maps, and a third of the bytes
-# JupyterLab marks only such an error so: a view that lives has the class further inside.
+# In JupyterLab only such an error matches: a live view has the class deeper inside.
 DEAD = ".jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets)"
-KEPT = ".jp-OutputArea-child:has(.ta-next-day)"  # no :has() may stand inside another
+KEPT = ".jp-OutputArea-child:has(.ta-next-day)"  # :has() cannot be nested
 STYLE = f"""<style>
 {DEAD}:has(+ .jp-OutputArea-child .ta-next-day) {{ display: none; }}
 .jp-OutputArea-child:not({DEAD}) + {KEPT} {{ display: none; }}
@@ -30,7 +30,7 @@ STYLE = f"""<style>
 
 
 def picture(widget: Widget, png: bytes) -> dict[str, str]:
-    """MIME bundle: the widget's picture, hidden but where its view has died."""
+    """MIME bundle with the widget's picture, hidden unless the view has died."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(png)) as drawn:
         drawn.convert("RGB").quantize(COLORS).save(small, format="PNG", optimize=True)
@@ -44,9 +44,9 @@ def picture(widget: Widget, png: bytes) -> dict[str, str]:
 
 
 class LastPicture:
-    """The output that keeps a widget's picture, and is drawn again when the widget has rested after a change.
+    """The output that keeps a widget's picture; it is redrawn REST seconds after the last change.
 
-    png: the first picture, which exists already.
+    png: the first picture, already drawn.
     """
 
     def __init__(self, widget: Widget, png: bytes) -> None:
@@ -60,7 +60,7 @@ class LastPicture:
     def _changed(self, change: Any) -> None:
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # outside of a kernel nothing can be drawn later
+        except RuntimeError:  # outside a kernel nothing can be redrawn later
             return
         if self._waiting is not None:
             self._waiting.cancel()

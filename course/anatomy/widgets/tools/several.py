@@ -1,4 +1,4 @@
-"""A TableWidget of several functions: each that is not written yet is replaced by the reference on its own."""
+"""A TableWidget of several functions: each unwritten one is replaced by the reference, independently of the others."""
 
 from typing import ClassVar
 
@@ -12,19 +12,19 @@ from .words import _
 
 
 class SeveralFunctions(TableWidget):
-    """Base of the widgets that draw more than one of a learner's functions, given as a mapping name → function.
+    """Base of the widgets that draw more than one of a learner's functions, passed as a mapping name → function.
 
     A subclass lists the ``names`` and implements ``measure_one(name, fn, inputs)``, which returns that function's
-    tables, each called ``<letter>_<name>``. Tables of functions that are not given or not written are the
-    reference's, and the notice says which. Raises TypeError for a name that is not drawn.
+    tables, each named ``<letter>_<name>``. For functions that are missing or not written, the widget uses the
+    reference's tables, and the notice lists the unwritten ones. Raises TypeError for an unknown name.
     """
 
     names: ClassVar[tuple[str, ...]] = ()
     function_name = "functions"
     keyed = True
-    # name → (function, its tables or None, why it cannot be drawn), as measured last; replaced as a whole
+    # name → (function, its tables or None, why it cannot be drawn), as measured last; always replaced as a whole
     _kept: dict[str, tuple[Function, Tables | None, str]] = {}
-    # Does the reference take the place of a function that fails, in the constructor too?
+    # True if the reference replaces a function that fails even in the constructor
     forgiving: ClassVar[bool] = False
 
     @classmethod
@@ -34,7 +34,7 @@ class SeveralFunctions(TableWidget):
 
     @classmethod
     def measure(cls, fn: Functions, inputs: Inputs) -> Tables:
-        """The tables of all functions of a mapping; raises whatever they raise."""
+        """The tables of all functions of a mapping; their errors pass through."""
         return {k: v for name in cls.names if name in fn for k, v in cls.measure_one(name, fn[name], inputs).items()}
 
     def _measured(self, functions, again):
@@ -48,7 +48,7 @@ class SeveralFunctions(TableWidget):
         kept = {}
         for name in (n for n in self.names if n in functions):
             before = self._kept.get(name)
-            # After a check only what was checked is measured again: some of these take a second.
+            # After a check, only the checked functions are measured again: some of these take a second.
             if again is None or name in again or before is None or before[0] is not functions[name]:
                 before = functions[name], *self._measure(name, functions[name], self.forgiving or again is not None)
             kept[name] = before
@@ -61,7 +61,7 @@ class SeveralFunctions(TableWidget):
         return {k: v for tables in shown for k, v in tables.items()}, " ".join(notes)
 
     def _measure(self, name, fn, forgiving):
-        """(tables, "") of one function; (None, "") while it is not written; (None, why) where it cannot be drawn."""
+        """(tables, "") of one function; (None, "") while it is not written; (None, why) if it cannot be drawn."""
         try:
             return self.measure_one(name, fn, self._inputs), ""
         except (Exception, SystemExit) as error:
@@ -73,18 +73,18 @@ class SeveralFunctions(TableWidget):
             raise
 
     def given(self) -> dict[str, Function]:
-        """The mapping that was given."""
+        """The mapping passed to the widget."""
         return dict(self._fn or {})
 
     def own(self, slot: str) -> bool:
-        """True when the function of that name on show is the learner's."""
+        """True if the function shown under that name is the learner's."""
         return self.written(slot)
 
     def _given_with(self, new):
         return {**self._fn, **new}
 
     def written(self, name: str) -> bool:
-        """True when the function of that name is the learner's."""
+        """True if the function of that name is the learner's."""
         return self._mine is not self._reference and any(k.split("_", 1)[1] == name for k in self._mine)
 
     @property
@@ -93,5 +93,5 @@ class SeveralFunctions(TableWidget):
         return _("your") if all(own) else _("partly the reference's") if any(own) else _("the reference's")
 
     def shown(self, table: str) -> np.ndarray:
-        """The table on show: the learner's, or the reference's where that function is not written."""
+        """The table shown: the learner's, or the reference's if that function is not written."""
         return self._mine.get(table, self._reference[table])

@@ -1,4 +1,4 @@
-"""A story: the few steps in which a widget says what to try, what to notice, and what to ask oneself."""
+"""A story: a few steps in which a widget says what to try and what to notice, and asks a question."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,7 +14,7 @@ class Step:
     says: one or two short sentences: what to do, and what to notice
     asks: a question that the picture of this step answers
     choices: two or three answers, ``answer`` the index of the right one
-    because: said after the right answer; ``look`` after a wrong one: where in the picture the answer stands
+    because: shown after the right answer; ``look`` after a wrong one: where in the picture to find the answer
     state: traits that the step sets
     """
 

@@ -1,4 +1,4 @@
-"""Names for what goes through every widget."""
+"""Names for the types that all widgets use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
@@ -6,14 +6,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from torch import Tensor
 
-Function = Callable[..., Any]  # a learner's: nothing is known of what it takes or returns
-Functions = Mapping[str, Function]  # under the names that a widget of several knows
+Function = Callable[..., Any]  # a learner's function, with unknown arguments and result
+Functions = Mapping[str, Function]  # under the names that the widget lists
 Inputs = dict[str, Tensor]  # from the recording
 Tables = dict[str, np.ndarray]
 
 
 class Widget(Protocol):
-    """What a widget's helpers need of it; see ``base.TableWidget``."""
+    """The interface that a widget's helpers need; see ``base.TableWidget``."""
 
     keyed: ClassVar[bool]
     controls: ClassVar[tuple[str, ...]]

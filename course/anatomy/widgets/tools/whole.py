@@ -1,4 +1,4 @@
-"""Calling a learner's function whose result is made of booleans, whole numbers or lists of them."""
+"""Checks results of a learner's function that consist of booleans, integers or lists of them."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -13,9 +13,9 @@ _KINDS = {"boolean": (torch.bool,), "integer": (torch.int64, torch.int32, torch.
 
 
 def tensor_of(value: Any, name: str, kind: Literal["boolean", "integer"], shape: Sequence[int] | None = None) -> Tensor:
-    """``value`` as a detached CPU tensor, if it is a ``"boolean"`` or ``"integer"`` tensor of that shape.
+    """Returns ``value`` as a detached CPU tensor, if it is a ``"boolean"`` or ``"integer"`` tensor of that shape.
 
-    shape: None asks for one axis of any length. Raises WrongOutput with one sentence otherwise.
+    shape: None means one axis of any length. Raises WrongOutput with one sentence otherwise.
     """
     got = None
     if not isinstance(value, torch.Tensor):
@@ -36,7 +36,7 @@ def tensor_of(value: Any, name: str, kind: Literal["boolean", "integer"], shape:
 
 
 def several_of(value: Any, name: str, count: int) -> list[Any]:
-    """``value`` as a list, if it is a tuple or list of ``count`` things. Raises WrongOutput otherwise."""
+    """Returns ``value`` as a list, if it is a tuple or list of ``count`` things, else raises WrongOutput."""
     if not isinstance(value, tuple | list) or len(value) != count:
         got = type(value).__name__
         if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""What widgets say, in the language in use: ``_("…")`` where it is shown, ``N_("…")`` where it is only written down."""
+"""The widgets' words in the current language: ``_("…")`` for words that are shown, ``N_("…")`` only marks them."""
 
 import inspect
 from functools import cache
@@ -9,23 +9,24 @@ from ...system.translation import N_
 
 __all__ = ["CONTEXT", "N_", "_", "for_page", "ngettext"]
 
-CONTEXT = "widget"  # of their entries in the catalogues: a short word may need another translation than elsewhere
+CONTEXT = "widget"  # context in the catalogues: a short word may need a different translation than elsewhere
 
 
 def _(english: str) -> str:
-    """The words in the language in use. Values come afterwards: ``_("layer {n}").format(n=3)``."""
+    """The words in the current language. Insert values afterwards: ``_("layer {n}").format(n=3)``."""
     return translation.said(CONTEXT, english)
 
 
 def ngettext(one: str, many: str, n: float) -> str:
-    """The words for a count, in the language in use: ``ngettext("{n} key", "{n} keys", 3).format(n=3)``."""
+    """The words for a count, in the current language: ``ngettext("{n} key", "{n} keys", 3).format(n=3)``."""
     return translation.ngettext(one, many, n, CONTEXT)
 
 
 def for_page(widget: type, script: str) -> dict[str, str]:
-    """dict English → what the page says in its place; empty in English, which stands in the script.
+    """dict English → translation for the page; empty in English, because the script has the English words.
 
-    script: all of the widget's JavaScript. What its Python marks with ``N_`` goes along: values of controls, say.
+    script: all of the widget's JavaScript. Words that its Python marks with ``N_``, such as controls' values, are
+    included.
     """
     if translation.language() == translation.ENGLISH:
         return {}

@@ -1,4 +1,4 @@
-"""WavelengthExplorer: how many tokens each plane of RoPE needs for a full turn, beside the context length.
+"""WavelengthExplorer: how many tokens each plane of RoPE needs for a full turn, compared with the context length.
 
 Source of the method: Su et al. 2021, arXiv:2104.09864; base 500,000 as in Llama 3, arXiv:2407.21783.
 """
@@ -20,7 +20,7 @@ from .story import STORY
 DIMS = (32, 64, 128, 256)
 BASES = (1e3, 1e4, 1e5, 5e5, 1e6)
 CONTEXTS = tuple(2**e for e in range(7, 21))
-# Relative. A float32 power of these bases misses by about 1e-6; a wrong exponent by tenths.
+# Relative. A float32 power of these bases is off by about 1e-6; with a wrong exponent, by tenths.
 TOLERANCE = 1e-4
 INVARIANTS = ("first", "ratio", "reference")
 
@@ -28,9 +28,9 @@ INVARIANTS = ("first", "ratio", "reference")
 class WavelengthExplorer(TableWidget):
     """Live picture of ``rope_frequencies(D, base=10000.0)``, which returns (D/2,) float32, radians per token.
 
-    The function is called once per D in 32…256 and per base in 1e3…1e6. Plane i turns fully in 2π/θ_i tokens.
-    Traits dim, base, context (128…1,048,576, powers of two) and plane follow the sliders; a plane beyond D/2 − 1
-    counts as the last one. Raises as TableWidget says.
+    The function is called once per D in 32…256 and per base in 1e3…1e6. Plane i makes a full turn in 2π/θ_i tokens.
+    Traits dim, base, context (128…1,048,576, powers of two) and plane follow the sliders; a plane beyond D/2 − 1 counts
+    as the last one. Raises the errors of TableWidget.
     """
 
     recording, function_name = "wavelength", "rope_frequencies"
@@ -73,19 +73,19 @@ class WavelengthExplorer(TableWidget):
         }
 
     def invariants(self) -> dict[str, float]:
-        """Of the present D and base: ``first`` |θ₀ − 1|, ``ratio`` the largest relative error of θᵢ₊₁/θᵢ against
-        base^(−2/D), ``reference`` the largest relative distance from the reference. Right: within TOLERANCE."""
+        """For the current D and base: ``first`` |θ₀ − 1|, ``ratio`` the largest relative error of θᵢ₊₁/θᵢ against
+        base^(−2/D), ``reference`` the largest relative distance to the reference. Right: within TOLERANCE."""
         shape = (len(DIMS), len(BASES), len(INVARIANTS))
         table = np.frombuffer(self.tables["invariants"], "<f4").reshape(shape)
         row = table[DIMS.index(self.dim), BASES.index(self.base)]
         return dict(zip(INVARIANTS, row.tolist(), strict=True))
 
     def wavelengths(self) -> np.ndarray:
-        """Tokens per full turn of each plane at the present D and base: (D/2,) float64, 2π/|θ|."""
+        """Tokens per full turn of each plane for the current D and base: (D/2,) float64, 2π/|θ|."""
         return _wavelengths(self._mine, self.dim, self.base)
 
     def full_turns(self) -> int:
-        """How many planes complete at least one turn within the context."""
+        """Number of planes that complete at least one turn within the context."""
         return int((self.wavelengths() <= self.context).sum())
 
     @property
