@@ -26,10 +26,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from anatomy.system import files  # noqa: E402
 
 from autograder import exercises  # noqa: E402
-from autograder.judge.because import BadReason  # noqa: E402
 from autograder.judge.spec import Exercise  # noqa: E402
 
 from . import explained, processes  # noqa: E402
+from .because import BadReason  # noqa: E402
 from .explained import Review, Survivor  # noqa: E402
 
 COLUMNS = ("mutants", "killed", "no effect", "explained", "unexplained", "stale", "CPU s")

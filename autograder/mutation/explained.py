@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.judge import because
-from autograder.judge.because import BadReason
 from autograder.judge.spec import Exercise
 
+from . import because
+from .because import BadReason
 from .survivors import Survivor, Tally
 
 WIDTH = 104  # characters of a mutant: its line has 120

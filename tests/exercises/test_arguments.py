@@ -21,8 +21,8 @@ from anatomy.program import runner
 from anatomy.program.records import ExerciseRecord
 
 from autograder import exercises
-from autograder.judge.because import reasons
 from autograder.judge.spec import Exercise
+from autograder.mutation.because import reasons
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 DEFAULT = object()

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from autograder.judge.because import BadReason
 from autograder.judge.drawing import draw_record
 from autograder.mutation import explained, processes, survivors, trial
 from autograder.mutation.__main__ import main
+from autograder.mutation.because import BadReason
 from autograder.mutation.survivors import KILLED, WITHOUT_EFFECT, Survivor, Tally, Trials
 from autograder.mutation.variants import KINDS, variants
 
