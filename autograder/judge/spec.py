@@ -287,7 +287,7 @@ class Exercise:
     forbidden: names of torch functions that would do it, with one sentence why.
     extension: not on the unit's core path; its points count extra.
     idle: arguments that the right answer does not depend on: no learner hears that an answer ignores them.
-    unasked: what ``tests/exercises/test_arguments.py`` would ask and no case gives, with reasons (``mutation/because.py``):
+    unasked: what ``tests/exercises/test_arguments.py`` would ask and no case gives, with its reasons:
         ``f(x)`` has always the same value, ``f(a, b)`` never come together, ``gradient of f`` is not asked for, and
         ``precision`` of floats is always the same.
     equivalent: machine-made mutants that pass and may, with reasons, as ``python -m autograder.mutation --template``
