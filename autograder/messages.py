@@ -23,6 +23,7 @@ from anatomy.program import records, runner
 from anatomy.system.translation import ENGLISH, speaking
 
 from autograder import ROOT, exercises
+from autograder.judge.changes import edits
 from autograder.judge.spec import Exercise
 from autograder.notebooks.cells import read_cells
 from autograder.notebooks.source import source_path
@@ -286,13 +287,12 @@ def _tell(chosen: list[Exercise]) -> None:
     counts = {"named": 0, "specific": 0, "generic": 0}
     for exercise in chosen:
         print(f"── {exercise.id}")
-        edits = {f"mistake {m.name}": m.change.split(" ; ") for m in exercise.mutants if m.change}
+        changed = {f"mistake {m.name}": m.change for m in exercise.mutants}
         for titles, verdict in of_exercise(exercise):
             kind = kind_of(verdict)
             counts[kind] += len(titles)
             print(f"  {', '.join(titles)} [{kind}]")
-            for edit in (e for title in titles for e in edits.get(title, ())):
-                old, _, new = (part.strip() for part in edit.partition("→"))
+            for old, new in (e for title in titles for e in edits(changed.get(title, ""))):
                 print(f"      - {old}\n      + {new}")
             for mistake in verdict.mistakes[:2]:
                 print(f"      {mistake.message}")

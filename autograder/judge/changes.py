@@ -15,6 +15,7 @@ import linecache
 import re
 import sys
 import textwrap
+from collections.abc import Iterator
 from functools import cache, cached_property
 from typing import Any
 
@@ -79,11 +80,17 @@ def _source(parts: Parts) -> str:
     return "\n\n".join(textwrap.dedent(inspect.getsource(part)).rstrip() for part in parts) + "\n"
 
 
+def edits(change: str) -> Iterator[tuple[str, str]]:
+    """The (old text, new text) pairs of a change; none for ""."""
+    for edit in filter(None, change.split(" ; ")):
+        old, _, new = edit.partition("→")
+        yield old.strip(), new.strip()
+
+
 def _changed(source: str, name: str, change: str) -> str:
-    for edit in change.split(" ; "):
-        old, _, new = (part.strip() for part in edit.partition("→"))
+    for old, new in edits(change):
         if (count := source.count(old)) != 1:
-            raise BadChange(f"{name}: {old!r} stands {count} times in the answer; it has to be exactly once")
+            raise BadChange(f"{name}: {old!r} occurs {count} times in the answer; it has to occur exactly once")
         source = source.replace(old, new)
     return source
 
@@ -98,7 +105,7 @@ def _made(parts: Parts, name: str, source: str) -> Parts:
     try:
         exec(compile(source, file, "exec"), space)
     except SyntaxError as error:
-        raise BadChange(f"{name}: the changed answer is no Python: {error.msg}") from None
+        raise BadChange(f"{name}: the changed answer is not Python: {error.msg}") from None
     lost = [part.__name__ for part in parts if space.get(part.__name__) is getattr(module, part.__name__, None)]
     if lost:
         raise BadChange(f"{name}: the changed answer no longer has {lost[0]}")

@@ -280,7 +280,7 @@ class Exercise:
 
     id: semantic, frozen after release, e.g. ``rope.rotate_half``.
     reference: the right function or class (a tuple for several targets).
-    mutants: mistakes that learners make, of two equal ones the first is named (see ``changes.py``).
+    mutants: mistakes that learners make (see ``changes.py``); of two with equal outcomes the first is named.
     alternatives: correct solutions written differently; they must pass.
     targets, signature: names in the learner's notebook, and how the first is called; read from the exercise's cell
         where they are not given.

@@ -89,7 +89,12 @@ def _reviews(chosen: list[Exercise], entries: Entries, workers: int) -> Iterator
 
 def _prune(exercise: Exercise, stale: list[explained.Entry]) -> None:
     path, _ = exercises.place_of(exercise)
-    files.replace(path, explained.pruned(path.read_text(encoding="utf-8"), exercise, stale).encode())
+    try:
+        text = explained.pruned(path.read_text(encoding="utf-8"), exercise, stale)
+    except BadReason as error:
+        print(error, file=sys.stderr)
+        return
+    files.replace(path, text.encode())
     print(f"{path.name}: {len(stale)} removed")
 
 

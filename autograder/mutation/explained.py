@@ -75,7 +75,12 @@ def template(survivors: Iterable[Survivor]) -> str:
 
 
 def pruned(text: str, exercise: Exercise, stale: Iterable[Entry]) -> str:
-    """The text of a spec without some entries of an exercise; the other lines stay as they are."""
+    """The text of a spec without some entries of an exercise; the other lines stay as they are.
+
+    Raises BadReason if the block is not in the text as it is.
+    """
+    if exercise.equivalent not in text:
+        raise BadReason(f"{exercise.id}: its spec does not have equivalent as plain text; remove the lines by hand")
     gone = {entry.key for entry in stale}
     kept = {_line(e.key, e.mutant): e.reason for e in entries(exercise).values() if e.key not in gone}
     return text.replace(exercise.equivalent, f"\n{because.written(kept)}")

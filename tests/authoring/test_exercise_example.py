@@ -96,7 +96,7 @@ def test_everything_that_is_wrong_is_said_in_one_run(begun):
     begun = line_of(text, "### BEGIN SOLUTION", f'exercise="{ID}"')
     hints = line_of(text, f'hints="{ID}"')
     for sentence in (
-        f"{SPEC}:{line_of(spec, 'gate_alone')}: gate_alone: 'x.mul' stands 0 times in the answer",
+        f"{SPEC}:{line_of(spec, 'gate_alone')}: gate_alone: 'x.mul' occurs 0 times in the answer",
         f"{SPEC}:{line_of(spec, 'no_upper_corner')}: no_upper_corner: a message has 20 to 260 characters and ends",
         f"{SPEC}:{line_of(spec, 'not_divided')}: not_divided: on public inputs this mistake passes",
         f"{TEXT}:{begun}: {ID}: this ### BEGIN SOLUTION needs its ### END SOLUTION below it",

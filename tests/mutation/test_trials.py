@@ -133,6 +133,11 @@ def test_entries_explain_survivors_and_grow_stale():
     assert explained.pruned(left, one, explained.entries(one).values()) == 'Exercise(\n    equivalent="""\n""",\n)\n'
 
 
+def test_a_block_that_the_spec_writes_another_way_is_not_pruned_in_silence():
+    with pytest.raises(BadReason, match="toy.clipped: its spec does not have equivalent as plain text"):
+        explained.pruned("equivalent=BLOCK", explaining(f"the same number\n    {KEY}"), [])
+
+
 KEY = "0123456789 solution"
 
 

@@ -64,10 +64,10 @@ def test_classes_and_several_targets_are_changed_too():
 @pytest.mark.parametrize(
     "change, says",
     [
-        ("wrong: e.mean → e.sum", "wrong: 'e.mean' stands 0 times in the answer; it has to be exactly once"),
-        ("wrong: dim → 0", "wrong: 'dim' stands 5 times in the answer; it has to be exactly once"),
-        ("wrong: → 0", "wrong: '' stands"),
-        ("wrong: return e → return (e", "wrong: the changed answer is no Python: '(' was never closed"),
+        ("wrong: e.mean → e.sum", "wrong: 'e.mean' occurs 0 times in the answer; it has to occur exactly once"),
+        ("wrong: dim → 0", "wrong: 'dim' occurs 5 times in the answer; it has to occur exactly once"),
+        ("wrong: → 0", "wrong: '' occurs"),
+        ("wrong: return e → return (e", "wrong: the changed answer is not Python: '(' was never closed"),
         ("wrong: def softmax → def hardmax", "wrong: the changed answer no longer has softmax"),
     ],
 )
