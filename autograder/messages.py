@@ -2,7 +2,7 @@
 
 ``python -m autograder.messages --unit 01-attention`` prints each exercise's messages, each of them once, with the
 change that turns a right answer into the known mistake. ``--examples`` prints the whole verdicts on the hand-written
-wrong answers in ``tests/course/wrong_answers/``.
+wrong answers in ``tests/course/wrong_answers/``. Answers written by hand are text files in one format: ``read_answers``.
 """
 
 import argparse
@@ -10,11 +10,12 @@ import ast
 import contextlib
 import inspect
 import io
+import itertools
 import math
-import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from anatomy.judge import judging, probing
@@ -224,15 +225,40 @@ def kind_of(verdict: Verdict) -> str:
     return "generic" if first.message.endswith(bare) else "specific"
 
 
-def hand_written() -> list[tuple[str, str, str, list[str]]]:
-    """[(title, exercise id, source of the answer cell, phrases)] for the hand-written wrong answers."""
-    files = sorted((ROOT / "tests" / "course" / "wrong_answers").glob("u*.py"))
-    return [answer for path in files for answer in runpy.run_path(str(path))["WRONG_ANSWERS"]]
+class Answer(NamedTuple):
+    """An answer that somebody wrote by hand, with what is said about it."""
+
+    exercise: str
+    title: str
+    source: str  # of the answer cell
+    says: list[str]  # phrases that its message must contain, or a tutor's description
+    right: bool
+    own: list[str]  # sources of the cells that the student added
 
 
-def examples() -> list[tuple[str, str, Verdict, Any]]:
-    """[(title, exercise id, Verdict, phrases)] for the hand-written wrong answers."""
-    return [(title, name, verdict_on_source(name, source), said) for title, name, source, said in hand_written()]
+def read_answers(path: Path) -> list[Answer]:
+    """The answers in a text file.
+
+    An answer begins with ``=== exercise: title`` or ``=== right exercise: title``. Lines with ``> `` below say something
+    about it; then comes the answer cell. ``--- a cell of one's own`` begins a cell that the student added.
+    """
+    answers = []
+    for entry in ("\n" + path.read_text(encoding="utf-8")).split("\n=== ")[1:]:
+        head, _, body = entry.partition("\n")
+        exercise, _, title = head.partition(": ")
+        lines = body.splitlines(keepends=True)
+        says = list(itertools.takewhile(lambda line: line.startswith("> "), lines))
+        source, *own = "".join(lines[len(says) :]).split("--- a cell of one's own\n")
+        said = [line[2:].strip() for line in says]
+        right = exercise.startswith("right ")
+        answers.append(Answer(exercise.removeprefix("right "), title, source, said, right, own))
+    return answers
+
+
+def hand_written() -> list[Answer]:
+    """The wrong answers whose messages are tested."""
+    files = sorted((ROOT / "tests" / "course" / "wrong_answers").glob("*.txt"))
+    return [answer for path in files for answer in read_answers(path)]
 
 
 def verdict_on_source(exercise_id: str, source: str) -> Verdict:
@@ -272,8 +298,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--examples", action="store_true", help="the hand-written wrong answers, with whole verdicts")
     options = parser.parse_args(argv)
     if options.examples:
-        for title, name, verdict, _ in examples():
-            print(f"── {name}: {title}\n{verdict.text()}\n")
+        for answer in hand_written():
+            verdict = verdict_on_source(answer.exercise, answer.source)
+            print(f"── {answer.exercise}: {answer.title}\n{verdict.text()}\n")
         return 0
     try:
         _tell([e for u in options.unit or exercises.units() for e in exercises.of_unit(u)])

@@ -10,7 +10,6 @@ import contextlib
 import io
 import itertools
 import os
-import runpy
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,10 +22,10 @@ from anatomy.judge.verdict import Verdict  # noqa: E402
 from anatomy.program import runner  # noqa: E402
 from anatomy.program.records import ExerciseRecord  # noqa: E402
 
-from autograder import ROOT, exercises  # noqa: E402
+from autograder import exercises  # noqa: E402
 from autograder.judge.drawing import draw_record  # noqa: E402
 from autograder.judge.spec import Exercise  # noqa: E402
-from autograder.messages import kind_of, wrong_versions  # noqa: E402
+from autograder.messages import hand_written, kind_of, wrong_versions  # noqa: E402
 from autograder.mutation.subjects import Subject, subjects  # noqa: E402
 from autograder.mutation.trial import OutOfTime, limited, quiet  # noqa: E402
 
@@ -51,9 +50,8 @@ def verdict_on(record: ExerciseRecord, functions: Sequence[Any]) -> Verdict:
 def by_hand() -> dict[str, list[str]]:
     """Exercise id → sources of its hand-written wrong answers."""
     found: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests" / "course" / "wrong_answers").glob("u*.py")):
-        for _, name, source, _ in runpy.run_path(str(path))["WRONG_ANSWERS"]:
-            found.setdefault(name, []).append(source)
+    for answer in hand_written():
+        found.setdefault(answer.exercise, []).append(answer.source)
     return found
 
 

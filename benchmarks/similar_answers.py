@@ -30,8 +30,8 @@ def drawn(unit: str, rng: random.Random, most: int) -> Sources:
     for name in SETS:
         by_exercise = defaultdict(list)
         for answer in read(name):
-            if answer["exercise"] in wanted:
-                by_exercise[answer["exercise"]].append(answer["source"])
+            if answer.exercise in wanted:
+                by_exercise[answer.exercise].append(answer.source)
         for exercise, sources in by_exercise.items():
             for n, source in enumerate(rng.sample(sources, min(most, len(sources)))):
                 found[f"{name} {n}"][exercise] = source
@@ -90,8 +90,8 @@ def closest(unit: str) -> int:
     right: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in SETS:
         for answer in read(name):
-            if answer["kind"] == "right" and answer["exercise"] in stubs:
-                right[name, answer["exercise"]].append(answer["source"])
+            if answer.right and answer.exercise in stubs:
+                right[name, answer.exercise].append(answer.source)
     listed = 0
     for i, a in enumerate(SETS):
         for b in SETS[i + 1 :]:

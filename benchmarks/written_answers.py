@@ -1,7 +1,7 @@
 """Shows the instant check's verdicts on answers that people wrote from the text of the notebooks alone.
 
-``make bench-answers ARGS="--set second --unit 06-rope"``. ``benchmarks/answers/*.jsonl`` contains one answer per line:
-exercise, kind (right or wrong), title, a tutor's description of the mistake, and the source of the cell. The writers
+``make bench-answers ARGS="--set second --unit 06-rope"``. ``benchmarks/answers/*.txt`` says for each answer
+whether it is right, and what a tutor says about the mistake (format: ``autograder.messages.read_answers``). The writers
 saw no spec, no solution and no test. Wrong answers that pass and right answers that fail are listed; ``--unnamed`` also
 lists wrong answers without a name, ``--named`` those with a name, so that a reader can judge whether the name is right.
 """
@@ -11,7 +11,6 @@ import ast
 import builtins
 import contextlib
 import io
-import json
 import linecache
 import multiprocessing
 import os
@@ -29,7 +28,7 @@ from anatomy.program.records import ExerciseRecord  # noqa: E402
 
 from autograder import ROOT, exercises  # noqa: E402
 from autograder.judge.drawing import draw_record  # noqa: E402
-from autograder.messages import kind_of  # noqa: E402
+from autograder.messages import Answer, kind_of, read_answers  # noqa: E402
 from autograder.mutation.trial import OutOfTime, limited, quiet  # noqa: E402
 from autograder.notebooks.cells import read_cells  # noqa: E402
 from autograder.notebooks.source import source_path  # noqa: E402
@@ -43,12 +42,10 @@ TELLING = {
     for n in ("edit", "mutated", "dtype", "gradient", "cost", "law", "raises", "untold", "missing", "signature")
 }
 
-Answer = dict[str, str]
-
 
 def read(name: str) -> list[Answer]:
     """The answers of one set, in order."""
-    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return read_answers(FOLDER / f"{name}.txt")
 
 
 def spaces(unit: str) -> dict[str, dict[str, Any]]:
@@ -72,11 +69,11 @@ def judged(answer: Answer, record: ExerciseRecord, space: dict[str, Any]) -> dic
     """The result of one answer: kind and texts of the verdict, or why its cell does not run."""
     torch.manual_seed(0)
     name = f"<{answer['title']}>"
-    linecache.cache[name] = (len(answer["source"]), None, answer["source"].splitlines(True), name)
+    linecache.cache[name] = (len(answer.source), None, answer.source.splitlines(True), name)
     space = dict(space)
     try:
         with quiet(), limited(SECONDS):
-            exec(compile(answer["source"], name, "exec"), space)
+            exec(compile(answer.source, name, "exec"), space)
             verdict = verdict_on(record, [space[t] for t in record.targets])
     except (OutOfTime, Exception) as error:
         return {"kind": "cell", "says": [f"{type(error).__name__}: {error}"[:200]]}
@@ -95,7 +92,7 @@ def of_unit(job: tuple[str, str]) -> list[tuple[Answer, dict[str, Any]]]:
     drawn: dict[str, ExerciseRecord] = {}
     done = []
     for answer in read(name):
-        exercise = answer["exercise"]
+        exercise = answer.exercise
         if exercise in ids:
             if exercise not in drawn:  # add the results of single changes, which are only recorded
                 edits = records.load(exercise).edits
@@ -106,25 +103,23 @@ def of_unit(job: tuple[str, str]) -> list[tuple[Answer, dict[str, Any]]]:
 
 def sentences(unit: str, found: Sequence[tuple[Answer, dict[str, Any]]], listed: Sequence[str]) -> Iterator[str]:
     """A line of counts, and the answers that are listed."""
-    counts = Counter((a["kind"], f["kind"]) for a, f in found)
-    wrong = sum(n for (kind, sort), n in counts.items() if kind == "wrong" and sort != "cell")
+    counts = Counter((a.right, f["kind"]) for a, f in found)
+    wrong = sum(n for (is_right, sort), n in counts.items() if not is_right and sort != "cell")
     kinds = ("named", "told", "specific", "generic", "passes")
-    shares = "".join(f"{counts['wrong', k]:5} ({100 * counts['wrong', k] / max(wrong, 1):3.0f} %)" for k in kinds)
-    right = sum(n for (kind, sort), n in counts.items() if kind == "right" and sort != "passes")
-    yield f"{unit:28}{wrong:6}{shares}{counts['right', 'passes']:8}{right:6}{counts['wrong', 'cell']:6}"
+    shares = "".join(f"{counts[False, k]:5} ({100 * counts[False, k] / max(wrong, 1):3.0f} %)" for k in kinds)
+    right = sum(n for (is_right, sort), n in counts.items() if is_right and sort != "passes")
+    yield f"{unit:28}{wrong:6}{shares}{counts[True, 'passes']:8}{right:6}{counts[False, 'cell']:6}"
     for answer, what in found:
-        is_bad = (answer["kind"], what["kind"]) == ("wrong", "passes") or (
-            answer["kind"] == "right" and what["kind"] != "passes"
-        )
-        if is_bad or answer["kind"] == "wrong" and what["kind"] in listed:
-            yield f"  {answer['kind']}, {what['kind']}: {answer['exercise']}: {answer['title']}: {answer['says']}"
+        if answer.right != (what["kind"] == "passes") or not answer.right and what["kind"] in listed:
+            kind = "right" if answer.right else "wrong"
+            yield f"  {kind}, {what['kind']}: {answer.exercise}: {answer.title}: {' '.join(answer.says)}"
             yield from (f"      {line}" for line in what["says"])
 
 
 def main() -> None:
     """Prints a table with a line for each unit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--set", default="second", choices=sorted(p.stem for p in FOLDER.glob("*.jsonl")))
+    parser.add_argument("--set", default="second", choices=sorted(p.stem for p in FOLDER.glob("*.txt")))
     parser.add_argument("--unit", action="append", help="e.g. 01-attention (may be repeated; default all)")
     parser.add_argument("--unnamed", action="store_true", help="list wrong answers that got no name")
     parser.add_argument("--named", action="store_true", help="list wrong answers with the names they got")

@@ -15,22 +15,22 @@ def aloud(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name, source, phrases", [answer[1:] for answer in WRITTEN], ids=[f"{name}: {title}" for title, name, *_ in WRITTEN]
+    "answer", [pytest.param(answer, id=f"{answer.exercise}: {answer.title}") for answer in WRITTEN]
 )
-def test_the_message_says_what_to_do(name, source, phrases, aloud):
-    verdict = verdict_on_source(name, source)
+def test_the_message_says_what_to_do(answer, aloud):
+    verdict = verdict_on_source(answer.exercise, answer.source)
     assert not verdict.passed
     said = " ".join(m.message for m in verdict.mistakes[:2])
-    for phrase in phrases:
+    for phrase in answer.says:
         assert phrase in said, verdict.text()
     assert verdict.first_failure.call and len(verdict.text()) < 2_600
 
 
 def test_they_are_of_many_kinds(aloud):
-    assert len(WRITTEN) >= 30 and len({name.split(".")[0] for _, name, *_ in WRITTEN}) >= 10
+    assert len(WRITTEN) >= 30 and len({answer.exercise.split(".")[0] for answer in WRITTEN}) >= 10
     kinds = set()
-    for _, name, source, _ in WRITTEN:  # until there are enough of them
-        kinds.add(verdict_on_source(name, source).mistakes[0].name)
+    for answer in WRITTEN:  # until there are enough of them
+        kinds.add(verdict_on_source(answer.exercise, answer.source).mistakes[0].name)
         if len(kinds) == 20:
             return
     pytest.fail(f"only {len(kinds)} mistakes: {', '.join(sorted(kinds))}")

@@ -2,12 +2,11 @@
 
 import ast
 import functools
-import importlib
 import inspect
-import pkgutil
 import re
 import textwrap
 import time
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -16,10 +15,15 @@ from autograder import ROOT, exercises
 from autograder.grading.base.masters import MARK, gradable_units, master
 from autograder.grading.intake.rebuild import rebuild
 from autograder.grading.source.calls import read_calls
+from autograder.messages import hand_written, read_answers
 
-from ..course import wrong_answers
-from .answers import EVASIONS, PLAYING, RIGHT
-
+ANSWERS = Path(__file__).parent / "answers"
+# Each lets a library compute what the exercise asks students to write by hand, or rebinds names.
+EVASIONS = read_answers(ANSWERS / "evasions.txt")
+# Right answers in as many styles as students write them.
+RIGHT = read_answers(ANSWERS / "right.txt")
+# Cells in which students try things out next to their answers.
+PLAYING = read_answers(ANSWERS / "playing.txt")
 BANNED = {e.id: e for e in exercises.all_exercises() if e.forbidden}
 
 
@@ -53,20 +57,18 @@ def findings(exercise, answer, *own):
     return read(exercise, answer, *own).findings(spec.targets, spec.forbidden)
 
 
-@pytest.mark.parametrize("evasion", EVASIONS, ids=lambda e: f"{e[0]}-{e[1]}"[:70])
+@pytest.mark.parametrize("evasion", EVASIONS, ids=lambda e: f"{e.exercise}-{e.title}"[:70])
 def test_an_evasion_is_seen_from_its_source(evasion):
-    exercise, _, answer, own = evasion
-    found = findings(exercise, answer, *own)
+    found = findings(evasion.exercise, evasion.source, *evasion.own)
     assert found and found[0].line >= 1 and found[0].cell
 
 
-@pytest.mark.parametrize("answer", RIGHT, ids=lambda a: f"{a[0]}-{a[1]}"[:70])
+@pytest.mark.parametrize("answer", RIGHT, ids=lambda a: f"{a.exercise}-{a.title}"[:70])
 def test_a_right_answer_is_not_held(answer):
-    exercise, _, source, own = answer
-    assert findings(exercise, source, *own) == []
+    assert findings(answer.exercise, answer.source, *answer.own) == []
 
 
-@pytest.mark.parametrize("cell", [entry[2] for entry in PLAYING], ids=range(len(PLAYING)))
+@pytest.mark.parametrize("cell", [entry.source for entry in PLAYING], ids=range(len(PLAYING)))
 def test_a_cell_that_only_plays_holds_nothing(cell):
     for unit in gradable_units():
         calls = read_calls(notebook_with(solved(unit), [cell]))
@@ -197,10 +199,7 @@ def notebook_of(setup, *answers):
 
 
 WRONG = [
-    pytest.param(exercise, source, id=f"{exercise}-{title}")
-    for module in pkgutil.iter_modules(wrong_answers.__path__)
-    for title, exercise, source, _ in importlib.import_module(f"{wrong_answers.__name__}.{module.name}").WRONG_ANSWERS
-    if exercise in BANNED
+    pytest.param(a.exercise, a.source, id=f"{a.exercise}-{a.title}") for a in hand_written() if a.exercise in BANNED
 ]
 
 
@@ -259,6 +258,6 @@ def test_what_a_finding_says():
 
 def test_there_are_enough_of_them():
     assert len(EVASIONS) >= 200 and len(RIGHT) >= 60 and len(PLAYING) >= 15
-    assert {e[0] for e in RIGHT} == set(BANNED)
+    assert {e.exercise for e in RIGHT} == set(BANNED)
     told = f"({len(EVASIONS)} evasions, {len(RIGHT)} right answers, {len(PLAYING)} ways to play beside one)"
     assert told in (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
