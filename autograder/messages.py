@@ -2,7 +2,7 @@
 
 ``python -m autograder.messages --unit 01-attention`` prints each exercise's messages, each of them once, with the
 change that turns a right answer into the known mistake. ``--examples`` prints the whole verdicts on the hand-written
-wrong answers in ``tests/course/wrong_answers/``. Answers written by hand are text files in one format: ``read_answers``.
+wrong answers in ``tests/course/wrong_answers/``. Their format: ``read_answers``.
 """
 
 import argparse
@@ -239,8 +239,9 @@ class Answer(NamedTuple):
 def read_answers(path: Path) -> list[Answer]:
     """The answers in a text file.
 
-    An answer begins with ``=== exercise: title`` or ``=== right exercise: title``. Lines with ``> `` below say something
-    about it; then comes the answer cell. ``--- a cell of one's own`` begins a cell that the student added.
+    An answer begins with ``=== exercise: title`` or ``=== right exercise: title``. Lines with ``> ``
+    below say something about it; then comes the answer cell. ``--- a cell of one's own`` begins a cell that the
+    student added.
     """
     answers = []
     for entry in ("\n" + path.read_text(encoding="utf-8")).split("\n=== ")[1:]:
