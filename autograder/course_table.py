@@ -2,6 +2,7 @@
 
 The columns: minutes of the core path and of the extensions, exercises and their difficulty, points, minutes per point,
 words, code cells and their median length, widgets, predictions, questions, claims, and the units that each one needs.
+The second table holds the thermometers of the prose (``authoring/prose.py``).
 """
 
 import ast
@@ -12,6 +13,7 @@ from statistics import median
 
 from anatomy.widgets import __all__ as WIDGETS
 
+from autograder.authoring.prose import Prose, prose
 from autograder.authoring.review import words
 from autograder.notebooks import facts
 
@@ -96,6 +98,18 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+PROSE = ("unit", "words read in full", "causal ‰", "example ‰", "contrast ‰", "colons ‰", "short sentences")
+
+
+def thermometers(found: Sequence[tuple[str, Prose]]) -> str:
+    """(unit, its prose) for each unit as a Markdown table."""
+    rows = [
+        (name, f"{p.words:,}", *(f"{v:.1f}" for v in (p.causal, p.example, p.contrast, p.colons)), f"{p.short:.0%}")
+        for name, p in found
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (PROSE, ("---",) * len(PROSE), *rows))
+
+
 def _cells(r: Row) -> tuple[str, ...]:
     return (
         r.name,
@@ -117,8 +131,10 @@ def _cells(r: Row) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Prints the table."""
+    """Prints both tables."""
     print(table([row(name) for name in facts.names()]))
+    print()
+    print(thermometers([(name, prose(name)) for name in facts.names()]))
     return 0
 
 

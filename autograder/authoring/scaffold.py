@@ -153,7 +153,7 @@ def _add_text(
         parts.insert(0, templates.SECTION.format(number=f"{max(numbers) + 1}. " if numbers else "").rstrip("\n") + "\n")
         made.notes.append(
             "It stands in an extension of its own before the recap. To put it on the core path, drop 'Extension: ' in "
-            "the heading and extension=True in the spec; the core path of a unit takes 60 to 100 minutes."
+            "the heading and extension=True in the spec; the core path of a unit takes 60 to 170 minutes."
         )
     text = "\n".join(part.replace("{id}", exercise_id).replace("{target}", target) for part in parts)
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -4,14 +4,20 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from anatomy.program.units import cell_id
 from nbformat import NotebookNode
 
 from autograder.judge.spec import Exercise
 
 from . import wording, written
 
-HEADING = re.compile(r"^(#+) +(?:\d+\. +)?(Extension: )?", re.M)
-WORDS_PER_MINUTE, LINES_PER_MINUTE = 150, 20  # slow reading, with pictures; given code is only read
+HEADING = re.compile(r"^(#+) +(?:(\d+)\. +)?(Extension: )?", re.M)
+# A first reading by somebody who knows PyTorch and no Transformers. Two estimates by hand for an average student are
+# 125 to 165 minutes for the core path of a unit.
+WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12
+MINUTES = {"output": 0.2, "prediction": 1.0, "quiz": 3.0, "widget": 3.0}
+WIDGET = re.compile(r"^\w*(Explorer|View|Stepper|Calculator|Lab|Atlas)\(", re.M)
+SITTING = 100  # minutes; a longer core path is divided in two
 
 
 class Paths:
@@ -25,6 +31,8 @@ class Paths:
         self.aside: list[NotebookNode] = []
         self._minutes = {False: 0.0, True: 0.0}
         self._written = False
+        self._begun: list[str] = []  # ids of the answer cells so far
+        self._sections: list[tuple[str, float, int]] = []  # of the core path: number, minutes and exercises before it
 
     def heading(self, source: str) -> None:
         """Reads a text cell: an extension begins with its heading and lasts to the next one of its level or above."""
@@ -34,8 +42,10 @@ class Paths:
         level = len(found[1])
         if self.extension and level <= self._level:
             self.extension = False
-        if found[2] and not self.extension:
+        if found[3] and not self.extension:
             self.extension, self._level = True, level
+        if found[2] and level == 2 and not self.extension:
+            self._sections.append((found[2], self._minutes[False], len(self._begun)))
 
     def count(self, cells: Iterable[NotebookNode]) -> None:
         """Counts the cells made at the current place."""
@@ -43,6 +53,8 @@ class Paths:
             if self.extension:
                 self.aside.append(cell)
             self._minutes[self.extension] += _reading(cell)
+            name = cell.get("id", "")
+            self._begun += [name] if name.startswith("solve-") else []
             self._written |= written.is_written(cell)
 
     def reading(self) -> dict[str, int]:
@@ -57,21 +69,34 @@ class Paths:
             "core": to_five(self._minutes[False] + sum(e.minutes for e in core)),
             "extensions": to_five(self._minutes[True] + sum(e.minutes for e in more)),
         }
+        time = wording.said(
+            "about {minutes} minutes for the core path ({exercises})"
+            if more
+            else "about {minutes} minutes ({exercises})",
+            minutes=spent["core"],
+            exercises=_exercises(core),
+        )
+        if spent["core"] > SITTING and self._sections:
+            time = wording.said(
+                "{time}, in two sittings with a break before section {section}", time=time, section=self._middle(specs)
+            )
         if more:
             time = wording.said(
-                "about {minutes} minutes for the core path ({exercises}), {more} more for the extensions ({others})",
-                minutes=spent["core"],
-                exercises=_exercises(core),
+                "{time}, {more} more for the extensions ({others})",
+                time=time,
                 more=spent["extensions"],
                 others=_exercises(more),
-            )
-        else:
-            time = wording.said(
-                "about {minutes} minutes ({exercises})", minutes=spent["core"], exercises=_exercises(core)
             )
         if self._written:
             time = wording.said("{time}, {minutes} for writing", time=time, minutes=written.MINUTES)
         return {"time": time, **spent}
+
+    def _middle(self, specs: Iterable[Exercise]) -> str:
+        """The number of the core path's section before which about half of its minutes are spent."""
+        minutes = {cell_id("solve", e.id): e.minutes for e in specs if not e.extension}
+        whole = self._minutes[False] + sum(minutes.values())
+        before = {n: read + sum(minutes.get(e, 0) for e in self._begun[:met]) for n, read, met in self._sections}
+        return min(before, key=lambda n: abs(before[n] - whole / 2))
 
 
 def to_five(minutes: float) -> int:
@@ -84,16 +109,20 @@ def _exercises(specs: list[Exercise]) -> str:
 
 
 def _reading(cell: NotebookNode) -> float:
+    """Minutes for reading a cell and its output."""
     name = cell.get("id", "")
     if cell.cell_type == "markdown":
         # The written question has its own minutes, and learners never see the text of the answer cell.
-        return (
-            0
-            if name.startswith(("hint-", "say-written-", "written-", "compare-"))
-            else len(cell.source.split()) / WORDS_PER_MINUTE
-        )
-    # Code that learners write is counted in the minutes of its exercise.
-    return 0 if name.startswith(("solve-", "check-")) else len(cell.source.splitlines()) / LINES_PER_MINUTE
+        aside = name.startswith(("hint-", "say-written-", "written-", "compare-"))
+        return 0 if aside else len(cell.source.split()) / WORDS_PER_MINUTE
+    if name.startswith(("solve-", "check-")):  # counted in the minutes of its exercise
+        return 0
+    if name.startswith("predict-"):
+        return MINUTES["prediction"]
+    if name == "quiz":
+        return MINUTES["quiz"]
+    widget = MINUTES["widget"] if WIDGET.search(cell.source) else 0
+    return len(cell.source.splitlines()) / LINES_PER_MINUTE + MINUTES["output"] + widget
 
 
 def core_minutes(text: dict[str, Any]) -> int:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from autograder import course_table
+from autograder.authoring import prose
 from autograder.course_uses import REFERENCE, closure, uses, vocabulary
 from autograder.notebooks import facts
 
@@ -116,7 +117,7 @@ def test_points_go_by_minutes():
 @pytest.mark.parametrize("name", UNITS[1:])
 def test_a_unit_is_as_large_as_the_others(name):
     row = course_table.row(name)
-    assert 11 <= row.points[0] <= 16 and 60 <= row.core <= 100 and 5 <= row.exercises[0] <= 10
+    assert 11 <= row.points[0] <= 16 and 60 <= row.core <= 170 and 5 <= row.exercises[0] <= 10
     assert 3 <= row.median_lines <= 5 and row.widgets >= 1 and row.predictions >= 2 and row.claims >= 2
     assert 5 <= row.questions <= 6 and 3_000 <= row.words <= 6_500
     assert sum(row.hard) == sum(row.exercises)
@@ -124,6 +125,28 @@ def test_a_unit_is_as_large_as_the_others(name):
 
 def test_the_table_has_a_line_for_each_unit(capsys):
     assert course_table.main() == 0
-    lines = capsys.readouterr().out.strip().split("\n")
-    assert [line.split(" | ")[0][2:] for line in lines[2:]] == UNITS
-    assert {line.count("|") for line in lines} == {len(course_table.COLUMNS) + 1}
+    for shown, columns in zip(
+        capsys.readouterr().out.strip().split("\n\n"), (course_table.COLUMNS, course_table.PROSE)
+    ):
+        lines = shown.split("\n")
+        assert [line.split(" | ")[0][2:] for line in lines[2:]] == UNITS
+        assert {line.count("|") for line in lines} == {len(columns) + 1}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_sentences_are_joined(name):
+    """Loose bounds: a text that leaves them has lost its joints, and one within them isn't good for that."""
+    p = prose.prose(name)
+    assert p.causal >= 3 and p.colons <= 16 and p.short <= 0.1 and p.example + p.contrast >= 2, p
+
+
+def test_the_thermometers_tell_joined_prose_from_a_list_of_facts():
+    joined = prose.of_text(
+        "# A heading: no prose\n\nThe score is divided by √D, because it grows with D, so that the softmax stays soft. "
+        "For example, $D = 64$ divides it by 8. However, a model can learn without it."
+    )
+    bare = prose.of_text(
+        "The score: divided by √D. It grows. So divide: by 8. `softmax(x)`: soft. Or learn.\n\n| a: | b: |"
+    )
+    assert joined.causal > 50 and joined.example > 20 and joined.contrast > 20 and joined.colons == 0 == joined.short
+    assert bare.causal == bare.example == bare.contrast == 0 and bare.colons > 100 and bare.short == 1

@@ -23,7 +23,7 @@ def pages() -> dict[str, str]:
         "learners": f"""# For learners
 
 You build a Transformer from one weighted average up: {_link("learners", "map", "the map")} shows the way,
-and unit 00 takes a quarter of an hour. Everything on this site can be read as it is, and every picture moves. To write
+and unit 00 takes half an hour. Everything on this site can be read as it is, and every picture moves. To write
 and to be checked, open a unit in your own JupyterLab or in Colab.
 
 {_listed("learners", LEARNERS)}

@@ -13,7 +13,7 @@ BELOW = N_(
     "A small Transformer that has read six novels. Text goes in at the bottom, its guess of the next\n"
     "word comes out at the top. Point at anything; the blue bar tells a story."
 )
-TIMES = N_("Each unit has a core path of 60 to 100 minutes (the first: 15) and extensions that block nothing.")
+TIMES = N_("Each unit has a core path of about two hours (the first: half an hour) and extensions that block nothing.")
 LEARN = N_(
     "**You want to learn.** Begin with [unit 00](units/00-start-here.ipynb): fifteen minutes, one exercise. Read here, "
     "or\n  work in your own copy: `anatomy lab` opens it, with instant checks that name the mistake."
