@@ -125,9 +125,8 @@ def test_a_unit_is_as_large_as_the_others(name):
 
 def test_the_table_has_a_line_for_each_unit(capsys):
     assert course_table.main() == 0
-    for shown, columns in zip(
-        capsys.readouterr().out.strip().split("\n\n"), (course_table.COLUMNS, course_table.PROSE)
-    ):
+    tables = capsys.readouterr().out.strip().split("\n\n")
+    for shown, columns in zip(tables, (course_table.COLUMNS, course_table.PROSE), strict=True):
         lines = shown.split("\n")
         assert [line.split(" | ")[0][2:] for line in lines[2:]] == UNITS
         assert {line.count("|") for line in lines} == {len(columns) + 1}
