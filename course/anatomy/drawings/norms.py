@@ -12,8 +12,8 @@ Shares = Callable[[int, int], bool]
 def norm_groups(batch: int = 3, channels: int = 4, groups: int = 2) -> Drawing:
     """Draws a batch of feature maps (N, C, H, W) four times: what batch, layer, instance and group norm average over.
 
-    Each small square is one position (H × W = 2 × 2) of one channel of one example. The blue ones share one mean and one
-    variance. batch: N. channels: C. groups: number of groups of group norm.
+    Each small square is one position (H × W = 2 × 2) of one channel of one example. The blue ones share one mean and
+    one variance. batch: N. channels: C. groups: number of groups of group norm.
 
     Raises:
         ValueError: a size is not a positive integer, or groups does not divide channels.

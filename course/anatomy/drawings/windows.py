@@ -28,7 +28,7 @@ def cone(layers: int = 4, window: int = 3, length: int = 14) -> Drawing:
     panel.label(70, -STEP, f"reaches {back} tokens back" + (" (all of them)" if back == T - 1 else ""), "note", "start")
     panel.says = (
         f"A row of {T} tokens for the input and for each of {L} layers, one above the other. The last token of the top "
-        f"row depends on itself and {w - 1} tokens before it in the row below, on {2 * (w - 1)} in the next one, and so "
-        f"on: on {back} earlier tokens of the input, {L} · ({w} − 1)."
+        f"row depends on itself and {w - 1} tokens before it in the row below, on {2 * (w - 1)} in the next one, and "
+        f"so on: on {back} earlier tokens of the input, {L} · ({w} − 1)."
     )
     return Drawing("How far stacked windows see", panel.says, (panel,))
