@@ -30,10 +30,7 @@ def draw(norm: Callable[[Tensor], Tensor]) -> None:
     x = tokens()
     before, centered, after = (seen(t) for t in (x, x - x.mean(-1, keepdim=True), norm(x).detach()))
     figure, (side, above) = plt.subplots(1, 2, figsize=(8, 3.8))
-    thin, limit = (
-        {"color": "gray", "ls": "-", "lw": 1, "zorder": 1},
-        {"color": "gray", "ls": "--", "lw": 1, "zorder": 1},
-    )
+    thin: dict[str, Any] = {"color": "gray", "ls": "-", "lw": 1, "zorder": 1}
     for a, b, c in zip(before, centered, after, strict=True):
         side.plot([a[0], b[0]], [a[2], b[2]], **thin)
         above.plot([b[0], c[0]], [b[1], c[1]], **thin)
@@ -46,8 +43,6 @@ def draw(norm: Callable[[Tensor], Tensor]) -> None:
     normed = above.scatter(after[:, 0], after[:, 1], color="C2", marker="^")
     side.set(title="from the side: onto the plane of mean 0", xlabel="in the plane", ylabel="height above it")
     above.set(title="from above: onto a circle of radius √3", xlabel="in the plane", aspect="equal")
-    shown = {
-        label: line for panel in (side, above) for line, label in zip(*panel.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(shown.values(), shown.keys(), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.08))
+    (token, middle), words = side.get_legend_handles_labels()
+    figure.legend([token, middle, normed], [*words, "after the norm"], loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.08))
     figure.tight_layout()
