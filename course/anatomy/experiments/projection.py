@@ -44,5 +44,6 @@ def draw(norm: Callable[[Tensor], Tensor]) -> None:
     side.set(title="from the side: onto the plane of mean 0", xlabel="in the plane", ylabel="height above it")
     above.set(title="from above: onto a circle of radius √3", xlabel="in the plane", aspect="equal")
     (token, middle), words = side.get_legend_handles_labels()
-    figure.legend([token, middle, normed], [*words, "after the norm"], loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.08))
+    shown = [token, middle, normed]
+    figure.legend(shown, [*words, "after the norm"], loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.08))
     figure.tight_layout()
