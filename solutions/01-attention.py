@@ -13,13 +13,13 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# An attention layer reads *dog bites man* and gives each word one number:
+# An attention layer reads *dog bites man* and gives each token, which is a word here, one number.
 #
 # | dog | bites | man |
 # |---|---|---|
 # | 5.45 | 2.12 | 3.13 |
 #
-# Now it reads *man bites dog*: the same words, the opposite meaning. Which numbers does it give?
+# Now it reads *man bites dog*. The words are the same, but the meaning is the opposite. Which numbers does it give?
 
 # %% setup=true
 import math
@@ -35,31 +35,42 @@ use_style()
 
 # %%
 predict("attention.p1", "Reading 'man bites dog', the layer gives…",
-        ["each word the number it had before", "each place the number it had before (man gets 5.45)",
+        ["each word the number it had before", "each position the number it had before (man gets 5.45)",
          "three new numbers"])
 
 # %% [markdown]
-# Keep your guess. You will build that layer, and it will answer.
+# Keep your guess until section 5. By then you will have built this layer and can run it.
 
 # %% [markdown]
 # ## 1. What one vector loses
 #
-# Early neural translators read a sentence word by word and handed on one vector, their last state, however long the sentence was ([Cho et al. 2014](https://arxiv.org/abs/1409.1259)). Suppose that vector holds 16 numbers. A sentence of 2 words has 8 numbers for each word, a sentence of 16 words has one.
+# Why did anybody invent attention? Around 2014, neural translators were *recurrent networks*. Such a network reads a sentence token by token and carries along one vector, its *state*. At each step it computes a new state from the old one and the next token, so that its *last state* depends on the whole sentence.
 #
-# A test of what gets lost: a reader sees $n$ random words (16 different ones exist), then is asked for one of them by its place. Guessing is right once in 16.
+# A translator had two such networks, an *encoder*, which read the source sentence, and a *decoder*, which got the encoder's last state and wrote the translation ([Cho et al. 2014](https://arxiv.org/abs/1409.1259)).
+
+# %% [markdown]
+# This last state is a bottleneck, because it has the same size however long the sentence is. If it holds 16 numbers, for example, a sentence of 2 tokens has 8 numbers per token, but a sentence of 16 tokens only one.
+#
+# Attention was invented to get around it. The encoder keeps *all* its states, one per token, and at each step the decoder chooses among them ([Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473)).
+
+# %% [markdown]
+# Does the bottleneck really lose something that matters? To test this, a reader sees $n$ random tokens (16 different ones exist) and is then asked for the token at one position. Guessing is right once in 16 times.
 
 # %%
-predict("attention.p7", "The reader keeps 16 numbers. After training, how often does it recall one of 8 words?",
+predict("attention.p7", "The reader keeps a last state of 16 numbers. After training, how often does it recall one of 8 tokens?",
         ["nearly always", "about half the time", "about one time in five"])
 
 # %% [markdown]
-# Two readers share the same recurrent encoder. One answers from the last state. The other keeps *all* states, one per word, and lets the question choose among them: that choice is attention, and you will build it. Train both:
+# The next cell trains two readers with the same recurrent encoder. One answers from the last state, while the other lets the question choose among all states, in a way that sections 2 and 3 explain. Both are trained by *Adam*, an optimizer that divides each gradient by a running estimate of its size.
 
 # %%
 from anatomy.experiments import bottleneck, show_large
 
 for way in bottleneck.WAYS:
     print(f"{way:11} recalls {bottleneck.train_recaller(way, length=8)[0]:.0%} of new questions about 8 words")
+
+# %% [markdown]
+# One run can be luck, so here are recorded runs with {{bottleneck.seeds:word}} seeds each, for two sizes of the state and four lengths of sentences.
 
 # %%
 rows = [r for r in bottleneck.recorded()["rows"] if r["steps"] == 400]
@@ -81,21 +92,26 @@ show_large("bottleneck")
 # %%
 reveal("attention.p7",
        lambda: f"{mean(way='last state', size=16, length=8):.0%}",
-       "The mean of the recorded runs. Eight words of 16 kinds are 32 bits. Sixteen numbers have room for that, but "
-       "training does not find a way to pack them so that any single word can be read back.",
+       "This is the mean of the recorded runs. Eight tokens of 16 kinds are 32 bits. Sixteen numbers have room for "
+       "that, but training does not find a way to pack them so that any single token can be read back.",
        answer="about one time in five")
 
 # %% [markdown] evidence="recorded: bottleneck, control: size of the state"
-# Recorded: from the last state of 16 numbers, mean recall falls from {{bottleneck.last_state.size16.length2.mean:.1%}} at 2 words to {{bottleneck.last_state.size16.length8.mean:.0%}} at 8. Four times the numbers move the limit: {{bottleneck.last_state.size64.length8.mean:.0%}} at 8 words, {{bottleneck.last_state.size64.length16.mean:.0%}} at 16. With attention the lowest of all runs has {{bottleneck.attention.lowest:.2%}}.
+# **Verdict: the last state forgets as the sentence grows, while attention recalls nearly every token.** A larger state only moves the limit. With attention, even the worst of all runs recalls {{bottleneck.attention.lowest:.2%}}.
 #
-# Longer training helps the last state too (after half the steps it had {{bottleneck.last_state.fewer.size64.length8.mean:.0%}} instead of {{bottleneck.last_state.size64.length8.mean:.0%}}). So this is what training reached here, not a proven limit. Attention's memory has a price of its own: it grows with the text.
+# | mean recall from | 2 tokens | 8 tokens | 16 tokens |
+# |---|---|---|---|
+# | a last state of 16 numbers | {{bottleneck.last_state.size16.length2.mean:.1%}} | {{bottleneck.last_state.size16.length8.mean:.0%}} | {{bottleneck.last_state.size16.length16.mean:.0%}} |
+# | a last state of 64 numbers | {{bottleneck.last_state.size64.length2.mean:.1%}} | {{bottleneck.last_state.size64.length8.mean:.0%}} | {{bottleneck.last_state.size64.length16.mean:.0%}} |
+#
+# This is what training reached here, not a proven limit, since longer training helps the last state too (after half the steps, 64 numbers recalled {{bottleneck.last_state.fewer.size64.length8.mean:.0%}} of 8 tokens). Attention pays in another way, as its memory grows with the text.
 
 # %% [markdown]
 # ## 2. From scores to weights
 #
-# Unit 00 mixed words with weights that somebody chose. Attention computes its weights from *scores*: any numbers, large or negative. Softmax turns them into positive weights that sum to 1.
+# Unit 00 mixed numbers with weights that somebody chose. Attention computes its weights from *scores*, which may be any numbers, large or negative. *Softmax* turns scores into positive weights that sum to 1. It takes the exponential of each score, which is always positive, and divides by the sum of all exponentials.
 #
-# Scores 2, 1, 0 have exponentials 7.39, 2.72, 1. Their sum is 11.11, so the weights are 0.67, 0.24, 0.09.
+# For example, the scores 2, 1, 0 have exponentials 7.39, 2.72, 1. Their sum is 11.11, so the weights are 0.67, 0.24, 0.09.
 
 # %%
 scores = torch.tensor([2.0, 1.0, 0.0])
@@ -103,9 +119,11 @@ e = torch.exp(scores)
 e / e.sum()
 
 # %% [markdown]
+# In symbols, the score $x_i$ gets the weight $w_i$.
+#
 # $$w_i = \frac{e^{x_i}}{\sum_j e^{x_j}}$$
 #
-# A score that is larger by 1 gets a weight that is $e = 2.72$ times larger, wherever the two scores lie. Only differences count.
+# A score that is larger by 1 gets a weight that is $e = 2.72$ times as large, whatever the two scores are. Only the differences between scores count.
 
 # %%
 predict("attention.p2", "Add 1000 to all three scores and run the same two lines. The weights…",
@@ -119,16 +137,16 @@ reveal("attention.p2",
        answer="are not numbers any more")
 
 # %% [markdown]
-# The fix is also found on paper. Multiply numerator and denominator by $e^{-m}$, for any $m$:
+# The remedy can be found on paper too. Multiplying the numerator and the denominator by $e^{-m}$, for any number $m$, does not change the fraction.
 #
 # $$\frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}$$
 #
-# With $m = \max_j x_j$ the largest exponent is 0, so nothing overflows.
+# If $m = \max_j x_j$, the largest exponent is 0, so nothing overflows.
 
 # %% [markdown] statement="attention.softmax"
-# Write softmax along axis `dim`, with the shift. Each slice along `dim` has a maximum of its own.
+# Write softmax along axis `dim`, with this shift. Each slice along `dim` is shifted by its own maximum.
 #
-# A score of $-\infty$ gets weight exactly 0 (every slice tested here has at least one finite score).
+# A score of $-\infty$ gets weight exactly 0. (Every slice tested here has at least one finite score.)
 
 # %% exercise="attention.softmax"
 def softmax(x, dim=-1):
@@ -152,12 +170,12 @@ def softmax(x, dim=-1):
 # 3. `e = torch.exp(x - x.amax(dim=dim, keepdim=True))`, then `return e / …`, where the dots are a sum with the same two arguments.
 
 # %% [markdown] worth="attention.softmax"
-# With the shift, softmax passes over each row three times: for the maximum, the sum and the division. A running maximum, with the sum rescaled whenever it changes, merges the first two passes ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)).
+# With the shift, softmax passes over each row three times, for the maximum, for the sum and for the division. However, a running maximum, with the sum rescaled whenever it changes, merges the first two passes ([Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867)).
 
 # %% [markdown]
 # ### See it
 #
-# Multiply the same scores by a factor: the wider their spread, the more of the weight the largest one takes.
+# The wider the scores spread, the more of the weight the largest one takes. The next cell shows it for nine scores, which it multiplies by three factors.
 
 # %%
 line = torch.linspace(-1, 1, 9)
@@ -170,12 +188,21 @@ with described("Three curves of softmax weights over nine evenly spaced scores: 
 # %% [markdown]
 # ## 3. Queries, keys, values
 #
-# Where do scores come from? Each word makes three vectors: a *query* (what it is looking for), a *key* (what it can be found by) and a *value* (what it has to give). The score of a pair is the dot product of one word's query with the other's key.
+# Where do the scores come from? A token has to find the tokens that matter to it. In *the cat that chased the dogs was tired*, for example, the word *was* needs its subject *cat*. Each token therefore makes three vectors from its own, with three matrices that are learned.
+#
+# | vector | says |
+# |---|---|
+# | *query* | what the token is looking for |
+# | *key* | what the token can be found by |
+# | *value* | what the token gives when it is found |
+
+# %% [markdown]
+# The score of a pair is the dot product of one token's query with the other token's key, which is large if the two vectors point in similar directions. We say that the first token *looks at* the second, although all that happens is a dot product and a softmax.
 
 # %% [markdown]
 # ### Worked example
 #
-# One query of size $D = 4$ meets three keys. The dot products are 4, 2, 0. Divided by $\sqrt 4$ they are 2, 1, 0, whose weights you know: 0.67, 0.24, 0.09. The values are 10, 20, 40, so the result is
+# Take one query of size $D = 4$ and three keys with the dot products 4, 2, 0. Divided by $\sqrt D = \sqrt 4$ (section 4 says why) they become the scores 2, 1, 0, whose weights you know, 0.67, 0.24, 0.09. If the values are 10, 20, 40, the weights mix them as follows.
 #
 # $$0.67 \cdot 10 + 0.24 \cdot 20 + 0.09 \cdot 40 = 15.1$$
 
@@ -186,7 +213,19 @@ v = torch.tensor([[10.0], [20.0], [40.0]])
 softmax(q @ k.T / math.sqrt(4)) @ v
 
 # %% [markdown]
-# For all queries at once:
+# ### One token on its way through the layer
+#
+# Now follow *dog* through the layer of the puzzle, whose matrices are in the code further down. From its vector (2, 0) they make the query (2, 0), the key (0, 4) and the value 2. The token *bites* has the key (2, 0) and the value 6, and *man* has the key (1, 2) and the value 4.
+
+# %% [markdown]
+# The query of *dog* meets all three keys, including its own. The dot products are 0, 4 and 2, and divided by $\sqrt 2$ they become the scores 0, 2.83 and 1.41. Softmax turns these into the weights 0.045, 0.768 and 0.187, so *dog* looks mostly at *bites*. Mixed with these weights, the values give the number of *dog* in the puzzle.
+#
+# $$0.045 \cdot 2 + 0.768 \cdot 6 + 0.187 \cdot 4 = 5.45$$
+
+# %% [markdown]
+# ### All tokens at once
+#
+# If the queries are the rows of a matrix $Q$, and keys and values those of $K$ and $V$, one product $QK^\top$ computes all scores, and the whole of attention is one line.
 #
 # $$\text{Attention}(Q, K, V) = \text{softmax}\!\left(\frac{QK^\top}{\sqrt{D}}\right)V$$
 #
@@ -198,12 +237,12 @@ softmax(q @ k.T / math.sqrt(4)) @ v
 # | `v` | $(\dots, S, D_v)$ |
 # | result | $(\dots, T, D_v)$ |
 #
-# The dots stand for any leading axes, such as batch and heads. Each *row* of weights sums to 1: a query divides its attention among the keys.
+# The dots stand for any leading axes, such as batch and heads (section 6). Each *row* of weights sums to 1, because each query divides its attention among the keys.
 
 # %% [markdown]
 # ### Masks
 #
-# A **mask** says which keys a query may look at. In this course it is boolean and **True means may look**. A forbidden score becomes $-\infty$ *before* the softmax, so its weight is exactly 0 and the others still sum to 1.
+# Some tokens must not be seen, for example those that a model still has to predict. A **mask** says which keys a query may look at. In this course it is boolean, and **True means may look**. A forbidden score becomes $-\infty$ *before* the softmax, so that its weight is exactly 0 and the others still sum to 1.
 
 # %%
 allowed = torch.tensor([[True, True, False]])
@@ -211,20 +250,20 @@ masked = (q @ k.T / math.sqrt(4)).masked_fill(~allowed, -math.inf)
 masked, softmax(masked)
 
 # %% [markdown]
-# And a query that may look at nothing? It happens: batches contain empty sentences, and unit 07 will combine masks until some rows are empty.
+# What about a query that may look at nothing? This happens, since batches can contain empty sentences, and unit 07 will combine masks until some rows are empty.
 
 # %%
 torch.softmax(torch.full((1, 3), -math.inf), dim=-1)
 
 # %% [markdown]
-# All scores are $-\infty$, and softmax divides 0 by 0. One such NaN reaches the loss, and from there every weight of the model.
+# All scores are $-\infty$, so softmax divides 0 by 0. A single NaN of this kind reaches the loss, and from there every weight of the model.
 #
-# A mean over nothing has no right value, so we *define* one: zeros. That has to hold in the backward pass too.
+# A mean over nothing has no right value, so we *define* it to be zeros. The backward pass needs the same care, because a NaN in a gradient does the same damage.
 
 # %% [markdown] statement="attention.masked_softmax"
-# Write softmax over the last axis, among the keys where `mask` is True. Forbidden keys get exactly 0. A row without any allowed key gets zeros, and no gradient is NaN.
+# Write softmax over the last axis, among the keys where `mask` is True. Forbidden keys get weight exactly 0. A row without any allowed key gets zeros, and no gradient is NaN.
 #
-# Any softmax may be used here, yours included.
+# You may use any softmax here, including your own.
 
 # %% exercise="attention.masked_softmax"
 def masked_softmax(scores, mask):
@@ -249,17 +288,17 @@ def masked_softmax(scores, mask):
 # 3. `weights = softmax(scores.masked_fill(~mask, -math.inf))`, `empty = ~mask.any(…)`, `return weights.masked_fill(empty, …)`.
 
 # %% [markdown] worth="attention.masked_softmax"
-# Until 2024, PyTorch's `scaled_dot_product_attention` could give NaN for a query without any allowed key. A change of that year made it give zeros, as your function does ([pull request 133882](https://github.com/pytorch/pytorch/pull/133882)).
+# Until 2024, PyTorch's `scaled_dot_product_attention` could give NaN for a query without any allowed key. A change of that year made it give zeros, as your function does ([pull request 133882](https://github.com/pytorch/pytorch/pull/133882)), although NaN was still reported in 2025.
 
 # %% [markdown]
 # ### Attention in one function
 #
-# Everything is there now: scores, masked weights, weighted sum.
+# You now have all parts of attention, namely scores, masked weights and a weighted sum. The function that joins them will be used in the whole course.
 
 # %% [markdown] statement="attention.scaled_dot_product"
 # Write attention as in the formula, for any leading axes, with an optional boolean mask that broadcasts to the scores' shape $(\dots, T, S)$.
 #
-# Without a mask, use your `softmax`; with one, your `masked_softmax`, so that a query that may look at nothing gets zeros.
+# Use your `softmax` if there is no mask. If there is one, use your `masked_softmax`, so that a query that may look at nothing gets zeros.
 
 # %% exercise="attention.scaled_dot_product"
 def scaled_dot_product_attention(q, k, v, mask=None):
@@ -282,16 +321,16 @@ def scaled_dot_product_attention(q, k, v, mask=None):
 
 # %% [markdown] hints="attention.scaled_dot_product"
 # 1. The worked example is almost the function. What is fixed there (the 4, the transpose of two axes) that must follow the inputs here?
-# 2. `k.transpose(-2, -1)` swaps the last two axes whatever stands before them. Divide by `math.sqrt(q.shape[-1])`. The weights come from `softmax(scores)` without a mask and from `masked_softmax(scores, mask)` with one. Multiply them by `v`.
+# 2. `k.transpose(-2, -1)` swaps the last two axes whatever axes come before them. Divide by `math.sqrt(q.shape[-1])`. The weights come from `softmax(scores)` without a mask and from `masked_softmax(scores, mask)` with one. Multiply them by `v`.
 # 3. `scores = q @ k.transpose(-2, -1) / math.sqrt(…)`; `weights = softmax(scores) if mask is None else masked_softmax(…)`; `return weights @ …`.
 
 # %% [markdown] worth="attention.scaled_dot_product"
-# Your version stores all $T \cdot S$ weights: with 32 heads and 8,192 words in float16, 4 GiB per layer and sentence. FlashAttention computes the same result tile by tile and never stores them ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)).
+# Your version stores all $T \cdot S$ weights. With 32 heads and 8,192 tokens these are 4 GiB per layer and sentence, even in half precision (16 bits per number instead of 32). FlashAttention, however, computes the same result tile by tile and never stores them ([Dao et al. 2022](https://arxiv.org/abs/2205.14135)).
 
 # %% [markdown]
 # ### See it
 #
-# The layer of the puzzle gives every word two numbers and has three small matrices. With the identity as values, attention returns its own weights.
+# Your function can now run the layer of the puzzle, which gives each token two numbers and has three small matrices. With the identity matrix as values, attention returns its own weights.
 
 # %%
 words = {"dog": [2.0, 0.0], "bites": [0.0, 2.0], "man": [1.0, 1.0]}
@@ -311,16 +350,16 @@ with described("Weights of the sentence dog bites man as a 3 by 3 picture, one r
     plt.xlabel("looked at (key)"), plt.ylabel("looking (query)"), plt.colorbar(label="weight")
 
 # %% [markdown]
-# Now real heads, computed by **your** function. A small model, which you will build in unit 12, was trained on Jane Austen's novels; these are its 16 heads, in sentences it never saw. It reads from left to right, so the mask is *causal*: no word looks ahead.
+# The row of *dog* has the three weights that you followed above. Now **your** function computes the weights of a trained model, the small one that you will build in unit 12. It was trained on Jane Austen's novels, and these are its 16 *heads* (attention functions that run in parallel, section 6) in sentences that it never saw. It reads from left to right, so its mask is *causal*, which means that no token looks ahead.
 
 # %% [markdown]
-# Point at a word, a cell or a small map. Look for a head that looks at the word before, one at itself, one at the first word. Drag the grip on a bar: one score moves, all weights follow. Then switch the scaling off, or the mask. (`<pad>` is filler; section 8 hides it.)
+# Point at a token, a cell or a small map. Look for a head in which each token looks at the one before, one in which it looks at itself, and one in which it looks at the first token. Drag the grip on a bar, so that one score moves while all weights follow. Then switch the scaling off, or the mask. (`<pad>` is filler, which section 8 hides.)
 
 # %%
 AttentionExplorer(scaled_dot_product_attention)
 
 # %% [markdown]
-# PyTorch does all this in one call. Does your function agree with it, also where the third query may look at nothing?
+# PyTorch does all this in one call. Does your function agree with it, even where the third query may look at nothing? (Differences of about 1e-7 are rounding.)
 
 # %%
 torch.manual_seed(0)
@@ -336,7 +375,7 @@ for m in (None, mask):
 #
 # > *"[…] the scores are filled with minus infinity (−1e9), so that the weight of masked places after the softmax is 0."*
 #
-# The claim takes the two for the same. Try an ordinary row, an empty row, and half precision:
+# The claim treats −∞ and −1e9 as the same. Try an ordinary row, an empty row, and a row in half precision (float16), in which a number has 16 bits instead of 32 to save memory and time.
 
 # %%
 row, some, none = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([[True, True, False]]), torch.zeros(1, 3).bool()
@@ -351,14 +390,14 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown] evidence="exact"
-# **Verdict: true for float32 rows with an allowed key, and only there.** There exp(−1e9) underflows to exactly 0.
+# **Verdict: −1e9 can replace −∞ only in float32 rows that have an allowed key.** There exp(−1e9) is too small for float32 and becomes exactly 0.
 #
-# In an empty row all scores are the same −1e9, so the forbidden keys get equal weights: a wrong number without a warning. And float16 ends at 65504, so it cannot hold −1e9 at all. Use $-\infty$, and say what an empty row gives.
+# In an empty row, however, all scores are the same −1e9, so the forbidden keys get equal weights, which is wrong and gives no warning. And float16 ends at 65504, so it cannot hold −1e9 at all. Use $-\infty$, and say what an empty row gives.
 
 # %% [markdown]
 # ## 4. Why divide by √D?
 #
-# Take queries and keys whose entries are independent, with mean 0 and variance 1. One product $q_i k_i$ has variance $1 \cdot 1 = 1$. A dot product adds up $D$ of them.
+# How large would the scores be without the division? Take queries and keys whose entries are independent, with mean 0 and variance 1. Then one product $q_i k_i$ has variance $1 \cdot 1 = 1$, and a dot product adds up $D$ of them.
 
 # %%
 predict("attention.p3", "Heads often have D = 64. How far from 0 does a typical score q·k lie (standard deviation)?",
@@ -374,11 +413,14 @@ reveal("attention.p3",
        answer="8")
 
 # %% [markdown]
-# In symbols, and with what the division does to it:
+# The division brings this variance back to 1, whatever $D$ is.
 #
 # $$\operatorname{Var}(q \cdot k) = D, \qquad \operatorname{Var}\!\left(\frac{q \cdot k}{\sqrt D}\right) = \frac{D}{(\sqrt D)^2} = 1$$
 #
-# This is the reason that the paper gives in a footnote ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)). It assumes variance 1. Do fresh layers have it? That depends on their initialization:
+# This is the reason that the paper gives in a footnote ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)). Scores that spread more would give nearly all weight to one key, as you saw in section 2.
+
+# %% [markdown]
+# The argument assumes that queries and keys have variance 1. Whether those of a fresh layer do depends on the *initialization*, the rule by which its weights are drawn. **Xavier** initialization chooses their variance so that a layer's output varies about as much as its input. (**He** initialization makes it larger for layers with a ReLU, which sets about half of the numbers to 0.) Compare it with PyTorch's default and with a fixed standard deviation of 0.02.
 
 # %%
 torch.manual_seed(0)
@@ -394,19 +436,19 @@ for name, init in fresh.items():
     print(f"{name:15}{q.var():14.2f}{std:21.1f}{std / 8:16.2f}")
 
 # %% [markdown] evidence="recorded: root_d, control: learning rate"
-# Xavier's rule gives a square matrix variance 1, and scores 8 wide. PyTorch's default and the normal weights of [BERT's code](https://github.com/google-research/bert/blob/master/modeling.py) and GPT-2 (standard deviation 0.02, here at $d_{model} = 768$) give about a third of that variance, so the scores are less than 3 wide before any division. The growth with $\sqrt D$ is the same in all three.
+# **Verdict: undivided scores grow with $\sqrt D$, but how wide they start depends on the initialization.** With Xavier's and $D = 64$ they are 8 wide (in standard deviation), as the footnote assumes. PyTorch's default and the 0.02 of [BERT's code](https://github.com/google-research/bert/blob/master/modeling.py) and GPT-2 give queries and keys about a third of the variance here, so the scores are less than 3 wide before any division.
 #
-# Does it hurt to leave the division out? In a small recorded training it did, in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs, though not for the footnote's reason alone; the second extension below shows them.
+# Does it hurt to leave the division out? In a small recorded training it did, in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs, although not only for the footnote's reason. The second extension below shows them.
 
 # %% [markdown]
 # ### Extension: variance against D
 #
-# Do not take $\operatorname{Var}(q \cdot k) = D$ from the page: measure it.
+# Do not believe $\operatorname{Var}(q \cdot k) = D$ because a page says so, but measure it.
 
 # %% [markdown] statement="attention.logit_variance"
-# Score every query against every key. Return two numbers: the variance of the raw scores $q \cdot k$, and the variance of the scores divided by $\sqrt D$.
+# Score every query against every key; the first line, which does this, is given. Return two numbers, the variance of the raw scores $q \cdot k$ and the variance of the scores divided by $\sqrt D$.
 #
-# Variance here is the mean squared distance from the mean, over all $N \cdot M$ scores (divide by the count, not by the count minus 1). The first line is given.
+# Variance here is the mean squared distance from the mean, over all $N \cdot M$ scores (divide by the count, not by the count minus 1).
 
 # %% exercise="attention.logit_variance"
 def logit_variance(q, k):
@@ -430,7 +472,7 @@ def logit_variance(q, k):
 # 3. `scaled = raw / math.sqrt(q.shape[-1])`, then return `raw.var(unbiased=False).item()` and the same of `scaled`.
 
 # %% [markdown] worth="attention.logit_variance"
-# Dividing by √D is right while queries and keys are unrelated. Once training aligns them, a score can grow like $D$ itself, which is why µP divides by $D$ ([Yang et al. 2022](https://arxiv.org/abs/2203.03466)).
+# Dividing by √D is right while queries and keys are unrelated. Once training aligns them, however, a score can grow like $D$ itself, which is why µP divides by $D$ ([Yang et al. 2022](https://arxiv.org/abs/2203.03466)).
 
 # %%
 torch.manual_seed(0)
@@ -450,7 +492,7 @@ with described("On two logarithmic axes the variance of raw scores follows the l
 # %% [markdown]
 # ### Extension: does leaving it out hurt?
 #
-# The footnote's argument: the slope of a weight by its own score is $w(1-w)$. It is 0.25 at $w = 0.5$ and almost 0 where one key takes everything. Here 16 random keys share one query's attention, with queries and keys of variance 1:
+# Why would wide scores be bad for training? The slope of a weight by its own score is $w(1-w)$, which is 0.25 at $w = 0.5$ but almost 0 where one key takes everything, so that hardly any gradient passes. The next cells show this for 16 random keys that share one query's attention, with queries and keys of variance 1.
 
 # %%
 def sharpness(D, scale):
@@ -472,9 +514,9 @@ with described("Two panels against D. Without scaling the largest of 16 weights 
     panels[0].legend()
 
 # %% [markdown]
-# At $D = 1024$ one key takes nearly all the weight by chance, and hardly any slope is left to change that. So scores that start too wide should learn badly.
+# At $D = 1024$ one key takes nearly all the weight by chance, and hardly any slope is left to change that. According to this argument, a head whose scores start too wide should learn badly.
 #
-# A test: one head looks up a value by its key among 8 pairs. Train it with the division, without it, and without it but with fresh $W_Q$, $W_K$ scaled down so that the scores *start* as narrow as with the division.
+# As a test, one head looks up a value by its key among 8 pairs. Train it with the division, without it, and without it but with fresh $W_Q$ and $W_K$ scaled down so that the scores *start* as narrow as with the division. If only the start mattered, the third way would do as well as the first.
 
 # %%
 from anatomy.experiments import root_d
@@ -504,30 +546,39 @@ with described("Recorded accuracy, five seeds each, for D = {dims}. Means at {to
 show_large("root_d")
 
 # %% [markdown] evidence="recorded: root_d, control: learning rate"
-# Recorded, without the division, the loss ends higher in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs (same seed, same batches). In {{root_d.not_divided.clear:word}} of {{root_d.not_divided.settings:word}} settings the mean difference exceeds two standard errors; {{root_d.comparisons}} comparisons were made in all, of which about one gets there by chance.
+# **Verdict: without the division training nearly always ends worse, and clearly so at a large learning rate.** The loss ends higher in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs with the same seed and batches. In {{root_d.not_divided.clear:word}} of {{root_d.not_divided.settings:word}} settings the mean difference exceeds two standard errors. (By chance about one of all {{root_d.comparisons}} comparisons would.)
 #
-# How much it hurts depends on the learning rate. At 0.001 the worst run without it still answers {{root_d.not_divided.lowest_at_rate0:.1%}}, although scores of $D = 256$ start {{root_d.not_divided.d256.spread:.1f}} wide. At 0.01 and $D = 256$ it answers {{root_d.not_divided.d256.rate2.accuracy:.1%}} on average, with a narrow start {{root_d.small_start.d256.rate2.accuracy:.1%}}, with the division {{root_d.divided.d256.rate2.accuracy:.1%}}.
+# At a learning rate of 0.001 the worst run without the division still answers {{root_d.not_divided.lowest_at_rate0:.1%}} of the questions, although scores of $D = 256$ start {{root_d.not_divided.d256.spread:.1f}} wide. At 0.01, however, the ways differ.
+#
+# | $D = 256$, learning rate 0.01 | mean accuracy |
+# |---|---|
+# | with the division | {{root_d.divided.d256.rate2.accuracy:.1%}} |
+# | without it, narrow start | {{root_d.small_start.d256.rate2.accuracy:.1%}} |
+# | without it | {{root_d.not_divided.d256.rate2.accuracy:.1%}} |
 
 # %% [markdown] evidence="recorded: root_d, control: start + argued"
-# **Verdict on this task: the division helps, and not mainly for the reason given.** At a small learning rate, wide fresh scores cost little. At a large one, a narrow start does not replace the division: it ends behind it in {{root_d.small_start.fast.worse}} of {{root_d.small_start.fast.of}} pairs.
+# **Verdict on this task: the division helps, but not mainly because it makes the scores start narrow.** At a small learning rate, wide fresh scores cost little. At a large one, a narrow start does not replace the division, since it ends with the higher loss in {{root_d.small_start.fast.worse}} of {{root_d.small_start.fast.of}} pairs.
 #
-# What fits the runs is the step: one step of Adam moves all $D$ products of a score together, and the division shrinks that move by $\sqrt D$. This is one small head; unit 10 takes up scores that grow in large models. T5 has no division: [its code](https://github.com/huggingface/transformers/blob/main/src/transformers/models/t5/modeling_t5.py) starts with smaller query weights.
+# Step size explains the runs better. One Adam step pushes all $D$ products of a score the same way, so an undivided score jumps $\sqrt D$ times as far (which we did not test separately).
+
+# %% [markdown]
+# All this is about one small head, and unit 10 takes up scores that grow in large models. T5 is a large model without the division, although [its code](https://github.com/huggingface/transformers/blob/main/src/transformers/models/t5/modeling_t5.py) starts with smaller query weights.
 
 # %% [markdown]
 # ## 5. What attention does not know
 #
-# Back to the puzzle. Your function reads both sentences:
+# Now let your function read both sentences of the puzzle.
 
 # %%
 reveal("attention.p1",
        lambda: "; ".join(
     ", ".join(f"{w} {n:.2f}" for w, n in zip(s.split(), read(s).flatten().tolist()))
     for s in ("dog bites man", "man bites dog")),
-    "Every word keeps its number. Nothing in the formula says where a word stands.",
+    "Every word keeps its number, because nothing in the formula says at which position a token is.",
     answer="each word the number it had before")
 
 # %% [markdown]
-# Is that so for any input? Take seven random words in ten random orders. If attention only moves the rows along with the words, `out[p]` (the old outputs, reordered) equals attention on `x[p]` (the reordered words).
+# Is that so for any input? Take seven random tokens in ten random orders. If attention only moves the rows along with the tokens, `out[p]` (the old outputs, reordered) equals attention on `x[p]` (the reordered tokens). The next cell prints the largest gap between the two.
 
 # %%
 torch.manual_seed(0)
@@ -545,16 +596,16 @@ print(f"causal mask           {gap(torch.ones(7, 7).tril().bool()):.1e}")
 print(f"a vector per place    {gap(place=places):.1e}")
 
 # %% [markdown]
-# Without a mask the gap is rounding. This property is called **permutation equivariance**: reorder the input, and the output is reordered in the same way.
+# Without a mask the gap is only rounding. If the input is reordered, the output is reordered in the same way, which is called **permutation equivariance**.
 #
-# Two things break it: a mask that depends on place (causal: each word sees itself and those before it), and a vector added for each place. The second is what units 05 and 06 are about.
+# Two things break it. One is a mask that depends on the position, such as the causal mask, with which each token sees itself and those before it. The other is a vector added at each position, which is what units 05 and 06 are about.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"The word vectors of the two sentences are the same set. […] Without a mask, attention is completely symmetric, $f(x, y) = f(y, x)$, so the attention computed for the two sentences is exactly the same."*
 #
-# Take the puzzle's layer, dog (0) and man (2). Is the score of dog looking at man that of man looking at dog?
+# Take *dog* (0) and *man* (2) in the puzzle's layer. Does *dog* looking at *man* have the same score as *man* looking at *dog*? And with $W_K$ for both queries and keys?
 
 # %%
 three = torch.tensor(list(words.values()))
@@ -564,14 +615,14 @@ for name, s in (("W_Q and W_K", S), ("W_K twice", tied), ("softmax of that", sof
     print(f"{name:16} dog → man {s[0, 2]:.3f}   man → dog {s[2, 0]:.3f}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: right conclusion, wrong reason.** $QK^\top$ is not symmetric: with $W_Q \neq W_K$ a word can look without being looked at. Even with one matrix for both, the softmax treats each row by itself.
+# **Verdict: attention is blind to word order, but not because it is symmetric.** $QK^\top$ is not symmetric, since with $W_Q \neq W_K$ a token can look at another without being looked at. Even with one matrix for both, softmax treats each row by itself, so the weights differ.
 #
-# What holds is equivariance. The outputs of the two sentences are the same rows in another order, so whatever adds them up or picks "dog" sees no difference.
+# The right reason is equivariance. The outputs of the two sentences are the same rows in another order, so whatever adds them up or picks the row of *dog* sees no difference.
 
 # %% [markdown]
 # ### Extension: predict the shuffle
 #
-# To describe a new order, give a list `perm`: place $i$ now holds the word that stood at place `perm[i]`. Indexing does just that.
+# Can you say what attention gives for a shuffled sentence without running it again? A list `perm` describes the new order. Position $i$ now has the token that was at position `perm[i]`, so the new order comes from indexing.
 
 # %%
 x = ["dog", "bites", "man"]
@@ -579,14 +630,14 @@ perm = [2, 0, 1]
 [x[p] for p in perm]
 
 # %% [markdown]
-# The score of a pair depends on the two words alone. So if place $i$ holds old word `perm[i]` and place $j$ holds old word `perm[j]`, their new score is the old score of these two:
+# The score of a pair depends on its two tokens alone. So if position $i$ now has the old token `perm[i]` and position $j$ the old token `perm[j]`, their new score is the old score of these two.
 #
 # $$S'_{ij} = S_{p_i\, p_j}$$
 #
-# Rows and columns of the score matrix are shuffled, and no score changes.
+# Rows and columns of the score matrix are shuffled, while no score changes.
 
 # %% [markdown] statement="attention.permutation"
-# Self-attention read a sentence of $T$ words; you have its scores $(T, T)$ and its outputs $(T, D)$. The words are then put in the order `perm` (place $i$ holds old word `perm[i]`).
+# Self-attention has read a sentence of $T$ tokens, and you have its scores $(T, T)$ and its outputs $(T, D)$. The tokens are then put in the order `perm` (position $i$ now has the old token `perm[i]`).
 #
 # Return the new scores and the new outputs **without computing attention again**.
 
@@ -608,14 +659,14 @@ def after_permutation(scores, out, perm):
 
 # %% [markdown] hints="attention.permutation"
 # 1. Write the three words and the 3×3 table of the first case on paper, and move one word. Which row moves? Which column?
-# 2. `scores[perm]` reorders rows. Columns need an index after a colon. Outputs have one axis that belongs to words.
+# 2. `scores[perm]` reorders rows. Columns need an index after a colon. Outputs have one axis that belongs to tokens.
 # 3. `return scores[perm][:, …], out[…]`, and both dots are the same name.
 
 # %% [markdown] worth="attention.permutation"
-# Shuffle only the keys and values, together, and no output changes at all: a sum has no order. It is the order of the queries, and nothing else, that the outputs follow.
+# If only the keys and values are shuffled, together, no output changes at all, because a sum has no order. The outputs follow the order of the queries and nothing else.
 
 # %% [markdown]
-# Is your shuffle what attention does? Compare it with attention run again, then drag the words of the widget into other orders and add positions.
+# Compare your shuffle with attention that is run again. Then drag the words of the widget into other orders, and add positions.
 
 # %%
 x, p = torch.randn(7, 8), torch.randperm(7)
@@ -629,35 +680,35 @@ PermutationExplorer(scaled_dot_product_attention)
 # %% [markdown]
 # ## 6. Several heads
 #
-# One query makes one set of weights. A verb may want its subject *and* its object, without mixing them. So the $d_{model}$ numbers of a word are dealt out to $H$ heads of $D = d_{model}/H$ numbers, and each head attends by itself.
+# One query makes one set of weights, but a verb, for example, may want its subject *and* its object without mixing them. Therefore the $d_{model}$ numbers of a token are dealt out to $H$ **heads** of $D = d_{model}/H$ numbers, and each head computes attention by itself.
 
 # %% [markdown]
 # ### Worked example
 #
-# Two words of four numbers, two heads. Head 0 takes the first two numbers of *every* word, head 1 the last two.
+# Take two tokens of four numbers and two heads. Head 0 takes the first two numbers of *every* token, and head 1 takes the last two.
 
 # %%
 x = torch.arange(8.0).reshape(1, 2, 4)
 x[..., :2], x[..., 2:]
 
 # %% [markdown]
-# Attention wants one tensor $(B, H, T, D)$. Reading memory in order, the last axis of 4 splits into (2 heads, 2 numbers); then the head axis moves forward:
+# Your attention function needs one tensor $(B, H, T, D)$, with the heads as a leading axis like the batch. Since memory is read in order, the last axis of 4 splits into (2 heads, 2 numbers), and then the head axis moves forward.
 #
 # $$(B, T, d_{model}) \to (B, T, H, D) \to (B, H, T, D)$$
 
 # %%
 predict("attention.p4", "What does x.reshape(1, 2, 2, 2), without moving any axis, put into head 0?",
-        ["0, 1 and 4, 5: half of each word", "0, 1, 2, 3: the whole first word", "0, 2 and 4, 6: every other number"])
+        ["0, 1 and 4, 5: half of each token", "0, 1, 2, 3: the whole first token", "0, 2 and 4, 6: every other number"])
 
 # %%
 reveal("attention.p4",
        lambda: x.reshape(1, 2, 2, 2)[0, 0].tolist(),
-       "The first four numbers in memory are word 0. The shape is right and the contents are wrong, "
+       "The first four numbers in memory are token 0. The contents are wrong although the shape is right, "
        "which is why this mistake runs without an error.",
-       answer="0, 1, 2, 3: the whole first word")
+       answer="0, 1, 2, 3: the whole first token")
 
 # %% [markdown] statement="attention.split_heads"
-# Write both directions. Head $h$ owns the numbers $hD$ to $(h+1)D - 1$ of every word. `merge_heads` undoes `split_heads`.
+# Write both directions. Head $h$ gets the numbers $hD$ to $(h+1)D - 1$ of every token, and `merge_heads` undoes `split_heads`.
 #
 # `split_heads` raises a `ValueError` when `n_heads` does not divide $d_{model}$.
 
@@ -685,12 +736,12 @@ def merge_heads(x):
 # 3. `x.reshape(B, T, n_heads, d_model // n_heads).transpose(1, 2)` and `x.transpose(…).reshape(B, T, …)`.
 
 # %% [markdown] worth="attention.split_heads"
-# $H \cdot D$ may exceed $d_{model}$, since the matrices that make queries, keys and values are free to widen. T5-11B has words of 1,024 numbers and 128 heads of 128, 16,384 in all ([Raffel et al. 2019](https://arxiv.org/abs/1910.10683)).
+# $H \cdot D$ may exceed $d_{model}$, since the matrices that make queries, keys and values are free to widen. T5-11B, for example, has 1,024 numbers per token and 128 heads of 128 numbers, 16,384 in all ([Raffel et al. 2019](https://arxiv.org/abs/1910.10683)).
 
 # %% [markdown]
 # ### See it
 #
-# All heads at once must equal a loop over heads.
+# All heads at once must give the same as a loop over the heads.
 
 # %%
 torch.manual_seed(0)
@@ -701,7 +752,7 @@ loop = torch.cat([scaled_dot_product_attention(q[..., c], k[..., c], v[..., c]) 
 (together - loop).abs().max()
 
 # %% [markdown]
-# The same numbers as a picture, from the bottom up: 2 sentences of 5 words, 12 numbers each, 3 heads. Cutting a row moves nothing. In the next step the bands come apart: the head axis stands in front of the words.
+# The picture shows the same steps from the bottom up, for 2 sentences of 5 tokens with 12 numbers each and 3 heads. Cutting a row moves no number, while in the next step the bands come apart, because the head axis moves in front of the tokens.
 
 # %%
 from anatomy import drawings
@@ -711,19 +762,19 @@ drawings.split_and_merge(d_model=12, n_heads=3, batch=2, length=5)
 # %% [markdown]
 # ## 7. The layer
 #
-# After the merge, the numbers of head 0 and head 1 lie side by side and have never met. The output matrix $W_O$ mixes them:
+# After the merge, the numbers of all heads are in one row, but nothing has combined them yet. This is the task of the output matrix $W_O$.
 #
 # $$\text{MHA}(X) = \text{concat}(\text{head}_1, \dots, \text{head}_H)\, W_O$$
 #
-# Four linear maps in all, each $d_{model} \to d_{model}$: `q_proj`, `k_proj`, `v_proj`, `o_proj`.
+# In all, the layer has four linear maps $d_{model} \to d_{model}$, called `q_proj`, `k_proj`, `v_proj` and `o_proj`.
 
 # %% [markdown]
-# In **cross-attention** the queries come from one sequence $x$ of length $T$, keys and values from another, the *context*, of length $S$. A translator's decoder reads the source sentence this way. The result has one row per query: $(B, T, d_{model})$.
+# In *self-attention* a sequence looks at itself. In **cross-attention** the queries come from one sequence $x$ of length $T$, while keys and values come from another, the *context*, of length $S$. A translator's decoder, for example, reads the source sentence this way. The result $(B, T, d_{model})$ has one row per query.
 
 # %% [markdown] statement="attention.multi_head"
-# Write the module with four `nn.Linear` layers named as above, each with a bias if `bias` is True. Weights are loaded by these names. The result has the dtype of `x`.
+# Write the module with four `nn.Linear` layers, each with a bias if `bias` is True. Name them as above, because weights are loaded by these names. The result has the dtype of `x`.
 #
-# `context=None` means self-attention. Pass `mask` to your attention function as it is: a sentence without words then gives `o_proj`'s bias in every row, and no NaN. The constructor raises a `ValueError` when `n_heads` does not divide `d_model`.
+# `context=None` means self-attention. Pass `mask` to your attention function as it is, so that a sentence without tokens gives `o_proj`'s bias in every row, and no NaN. The constructor raises a `ValueError` when `n_heads` does not divide `d_model`.
 
 # %% exercise="attention.multi_head"
 class MultiHeadAttention(nn.Module):
@@ -752,17 +803,17 @@ class MultiHeadAttention(nn.Module):
         ### END SOLUTION
 
 # %% [markdown] hints="attention.multi_head"
-# 1. Everything is written already: two helpers and one attention function. Who asks the questions in cross-attention, and who answers?
+# 1. Everything is written already: two helpers and one attention function. Which sequence do the queries come from in cross-attention, and which the keys and values?
 # 2. Project x to queries and the context to keys and values; split all three; attend; merge; project with `o_proj`. Without a context, the context is x.
 # 3. `q = split_heads(self.q_proj(x), self.n_heads)`, likewise k and v from `context`; `return self.o_proj(merge_heads(scaled_dot_product_attention(…)))`.
 
 # %% [markdown] worth="attention.multi_head"
-# The bias of `k_proj` has no effect: it adds the same number to every score of a query, and softmax ignores that. [Whisper](https://github.com/openai/whisper/blob/main/whisper/model.py) leaves this one bias out.
+# The bias of `k_proj` has no effect, because it adds the same number to every score of a query, and softmax ignores that. This is why [Whisper](https://github.com/openai/whisper/blob/main/whisper/model.py) can leave this one bias out.
 
 # %% [markdown]
 # ### See it
 #
-# PyTorch stacks three of the four matrices into one. With the same numbers, both layers must agree.
+# PyTorch's own layer stacks three of the four matrices into one. With the same numbers in them, both layers must agree.
 
 # %%
 torch.manual_seed(0)
@@ -777,7 +828,7 @@ x = torch.randn(2, 5, 12)
 # %% [markdown]
 # ### Extension: who came first?
 #
-# A task that is nothing but word order: eight words, two of them special. Did special word A come before special word B? Your layer learns it three times: with no positions, with a learned vector per place, and with no positions but a causal mask.
+# Can training make up for what attention does not know? In this task only order matters. A sentence has eight tokens, two of them special, and the question is whether special token A comes before special token B. Your layer learns it with no positions, with a learned vector for each position, and with no positions but a causal mask.
 
 # %%
 predict("attention.p5", "Without positions and without a mask, the accuracy after 300 steps is about…",
@@ -805,19 +856,25 @@ show_large("word_order")
 # %%
 reveal("attention.p5",
        lambda: f"{curves['no positions'][-1][1]:.1%}",
-       "Exchange A and B: the outputs are the same rows in another order, their mean is the same, and so is "
-       "the answer, which should be the opposite. No amount of training helps.",
+       "If A and B are exchanged, the outputs are the same rows in another order. Their mean is the same, and so "
+       "is the answer, although it should be the opposite. No amount of training helps.",
        answer="50 %")
 
 # %% [markdown] evidence="recorded: word_order, control: learning rate"
-# Recorded with 32 words, and with 8 words at three learning rates: a vector per place found the order in {{word_order.vector_per_place.found}} of {{word_order.vector_per_place.of}} runs (accuracy {{word_order.learned:.0%}} or more), a causal mask in {{word_order.causal_mask.found}} of {{word_order.causal_mask.of}}. Without either, all {{word_order.no_positions.of}} runs ended between {{word_order.no_positions.lowest_of_all:.1%}} and {{word_order.no_positions.highest_of_all:.1%}}.
+# **Verdict: without positions and without a mask no run found the order, while a causal mask alone was enough.** The recorded runs have 32 tokens, or 8 tokens at three learning rates.
 #
-# So a causal mask alone can do it: a word's output depends on what came before. Language models can be trained that way ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634); [Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466) call it NoPE), and unit 09 comes back to it.
+# | | runs that found the order (accuracy {{word_order.learned:.0%}} or more) |
+# |---|---|
+# | a vector for each position | {{word_order.vector_per_place.found}} of {{word_order.vector_per_place.of}} |
+# | a causal mask | {{word_order.causal_mask.found}} of {{word_order.causal_mask.of}} |
+# | neither | {{word_order.no_positions.found}} of {{word_order.no_positions.of}} (highest accuracy {{word_order.no_positions.highest_of_all:.1%}}) |
+#
+# With a causal mask, a token's output depends on what came before. Language models can be trained that way too ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634); [Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466) call it NoPE), and unit 09 comes back to it.
 
 # %% [markdown]
 # ## 8. Padding
 #
-# Sentences of a batch have different lengths. Short ones are filled up on the right with padding, which must not be seen. Lengths 1 and 3, padded to 4, as a mask:
+# The sentences of a batch have different lengths. Short ones are therefore filled up on the right with *padding*, which must not be seen. For example, the lengths 1 and 3, padded to 4, give this mask.
 
 # %%
 lengths = torch.tensor([1, 3])
@@ -825,12 +882,12 @@ place = torch.arange(4)
 [[bool(p < n) for p in place] for n in lengths]
 
 # %% [markdown]
-# Scores have shape $(B, H, T, S)$. What this mask hides depends on the sentence and the key, not on head or query. Axes of size 1 say so, and broadcasting does the rest: $(B, 1, 1, S)$.
+# Scores have shape $(B, H, T, S)$. What this mask hides depends on the sentence and the key, but not on the head or the query. So it has the shape $(B, 1, 1, S)$, and broadcasting repeats it along the axes of size 1.
 
 # %% [markdown] statement="attention.padding_mask"
-# Return the boolean mask for sentences of the given lengths, padded on the right to $S$ words: True at places $0$ to $\text{length} - 1$. Shape $(B, 1, 1, S)$.
+# Return the boolean mask of shape $(B, 1, 1, S)$ for sentences of the given lengths, padded on the right to $S$ tokens. It is True at positions $0$ to $\text{length} - 1$.
 #
-# A length of 0 is allowed. A length larger than $S$ raises a `ValueError`.
+# A length of 0 is allowed, while a length larger than $S$ raises a `ValueError`.
 
 # %% exercise="attention.padding_mask"
 def padding_mask(lengths, S):
@@ -849,7 +906,7 @@ def padding_mask(lengths, S):
     ### END SOLUTION
 
 # %% [markdown] hints="attention.padding_mask"
-# 1. Compare each place with each length: that is a table of $B$ rows and $S$ columns. Which shapes make one comparison give a table?
+# 1. Compare each position with each length: that is a table of $B$ rows and $S$ columns. Which shapes make one comparison give a table?
 # 2. `torch.arange(S)` has shape `(S,)` and `lengths[:, None]` has shape `(B, 1)`. Compare them with `<`, then insert two axes. Check `(lengths > S).any()` first.
 # 3. `return (torch.arange(S) < lengths[:, None])[:, None, …, :]`.
 
@@ -859,7 +916,7 @@ def padding_mask(lengths, S):
 # %% [markdown]
 # ### See it
 #
-# Lengths 2 and 3. Put garbage into the padding: outputs of real words must not move.
+# Take the lengths 2 and 3, and put garbage into the padding. If the mask works, the outputs of real tokens do not move.
 
 # %%
 torch.manual_seed(0)
@@ -869,9 +926,9 @@ garbage[0, 2:], garbage[1, 3:] = 1000.0, -1000.0
 (layer(x, mask=mask) - layer(garbage, mask=mask)).abs().amax(-1).detach()
 
 # %% [markdown]
-# Rows are sentences, columns are words. Only the padding's own outputs move, and nobody reads those.
+# Rows are sentences and columns are positions. Only the outputs at padding move, and nobody reads those.
 #
-# Now an empty sentence in the batch. With your `masked_softmax` inside, the layer gives its rows `o_proj`'s bias; the gradients are finite as well.
+# Now put an empty sentence into the batch. Because your `masked_softmax` gives zeros for it, its rows are `o_proj`'s bias, and the gradients are finite as well.
 
 # %%
 out = layer(x, mask=padding_mask(torch.tensor([0, 4]), 4))
@@ -883,18 +940,18 @@ print("NaN in a gradient:   ", any(p.grad.isnan().any().item() for p in layer.pa
 # %% [markdown]
 # ## 9. Three families
 #
-# From this one layer, three kinds of models are built:
+# Three families of models are built from this one layer, and they differ in who may look at whom.
 #
-# - **Encoder-only** (BERT): each layer has one attention block, and every word sees every word.
-# - **Decoder-only** (GPT): one block per layer, word $t$ sees words $0$ to $t$.
-# - **Encoder–decoder** (original Transformer, T5): an encoder reads the $S$ input words, a decoder writes $T$ output words. Each decoder layer has *two* blocks: causal self-attention, and cross-attention to the encoder's output.
+# - **Encoder-only** models such as BERT have one attention block per layer, in which every token sees every token.
+# - **Decoder-only** models such as GPT also have one block per layer, but token $t$ sees only tokens $0$ to $t$.
+# - **Encoder–decoder** models such as the original Transformer and T5 have two stacks. The encoder reads the $S$ input tokens, and the decoder writes $T$ output tokens. Each decoder layer has *two* blocks, causal self-attention and cross-attention to the encoder's output.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"BERT is made for language understanding: its input is usually text, its output usually a label. Yet BERT is in essence a seq2seq model (an encoder–decoder architecture that works through time steps, for input and output sequences of any length: RNN, LSTM, GRU)."*
 #
-# The published configurations can tell: has BERT-base a decoder, or cross-attention? And does its first word already see the last one, which no step-by-step model can?
+# The published configurations can tell. Does BERT-base have a decoder or cross-attention? And does its first token see the last one, which is impossible in a model that works step by step?
 
 # %%
 from anatomy.experiments.named_models import recorded as named_models
@@ -907,7 +964,7 @@ for name in ("bert-base", "t5-small"):
           f"{m['cross_attention_modules']:12} blocks     {sees}")
 
 # %% [markdown]
-# And in kind, on your own layer: feed four words, then the same four and a fifth. Do the first four outputs stay?
+# Your own layer shows the difference as well. Feed it four tokens, then the same four and a fifth. In a recurrent network the first four outputs stay the same.
 
 # %%
 torch.manual_seed(0)
@@ -919,19 +976,19 @@ for name, f in [("RNN", lambda x: rnn(x)[0]), ("encoder", encoder)]:
 print(f"cross-attention: 5 words in, {encoder(torch.randn(1, 3, 12), context=x).shape[1]} rows out")
 
 # %% [markdown] evidence="models: bert-base, t5-small"
-# **Verdict: no.** BERT-base is one stack of encoder layers: no decoder, no cross-attention. It takes no time steps, since its first word sees the last, and it gives one row per input word. A label is read off one of these rows.
+# **Verdict: BERT is not an encoder–decoder but a single stack of encoder layers.** It has no decoder and no cross-attention. It doesn't work through time steps, since its first token sees the last. It gives one row per input token, and a label is read off one of these rows.
 #
-# Another number of rows needs a second stack that asks for them through cross-attention. T5-small has one, with a cross-attention block in each of its decoder layers; the original Transformer does too.
+# To produce a different number of rows, a model needs a second stack, whose queries read the first through cross-attention. T5-small, for example, has a cross-attention block in each of its decoder layers, and so does the original Transformer.
 
 # %% [markdown]
 # ## 10. Extension: what it costs
 #
-# Multiplying an $(a, b)$ by a $(b, c)$ matrix takes $a \cdot b \cdot c$ multiplications and as many additions: $2abc$ FLOPs.
+# How much does attention cost, and which part costs most? Multiplying an $(a, b)$ by a $(b, c)$ matrix takes $a \cdot b \cdot c$ multiplications and as many additions, that is, $2abc$ floating-point operations (FLOPs).
 #
-# BERT-base has $d_{model} = 768$. Its attention block holds four 768 × 768 matrices and four biases: $4 \cdot (768^2 + 768) = 2{,}362{,}368$ parameters.
+# BERT-base, for example, has $d_{model} = 768$. Its attention block has four 768 × 768 matrices and four biases, $4 \cdot (768^2 + 768) = 2{,}362{,}368$ parameters.
 
 # %% [markdown]
-# One block, $T$ queries, $S$ keys, $d = d_{model}$:
+# The table lists the products of one block with $T$ queries, $S$ keys and $d = d_{model}$.
 #
 # | product | rows × inner × columns | FLOPs |
 # |---|---|---|
@@ -941,11 +998,11 @@ print(f"cross-attention: 5 words in, {encoder(torch.randn(1, 3, 12), context=x).
 # | weighted sum | $H$ times $T \times S \times D$, per sentence | $2BTSd$ |
 
 # %%
-predict("attention.p6", "BERT-base reads 512 words. Which share of the block's FLOPs do the two T×T products take?",
+predict("attention.p6", "BERT-base reads 512 tokens. Which share of the block's FLOPs do the two T×T products take?",
         ["about 25 %", "about 50 %", "about 90 %"])
 
 # %% [markdown] statement="attention.cost"
-# Write both counts for one block, as Python integers. A multiply-add is 2 FLOPs. Only the six matrix products count (softmax, scaling and biases lack the factor $d$), and all $T \cdot S$ pairs count, masked or not.
+# Write both counts for one block, as Python integers. A multiply-add counts as 2 FLOPs. Only the six matrix products count, since softmax, scaling and biases lack the factor $d$, and all $T \cdot S$ pairs count, whether masked or not.
 #
 # `attention_flops` raises a `ValueError` when `H` does not divide `d_model`.
 
@@ -968,12 +1025,12 @@ def attention_flops(B, T, S, d_model, H):
     ### END SOLUTION
 
 # %% [markdown] hints="attention.cost"
-# 1. Work the smallest case by hand: one word of two numbers. Each projection is a (1, 2) by (2, 2) product, 8 FLOPs. How many projections? How large are the other two products?
+# 1. Work the smallest case by hand: one token of two numbers. Each projection is a (1, 2) by (2, 2) product, 8 FLOPs. How many projections? How large are the other two products?
 # 2. Add up the last column of the table. $H$ heads of $D = d/H$ numbers cost as much as one head of $d$, so $H$ appears in the check only.
 # 3. `projections = 4 * B * T * d_model**2 + 4 * B * S * …`, `pairs = 4 * B * T * …`.
 
 # %% [markdown] worth="attention.cost"
-# Training costs three times this. For each product the backward pass takes two more, one for each factor's gradient, which leads to the rule of 6 FLOPs per weight and word ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
+# Training costs three times this, because for each product the backward pass takes two more, one for each factor's gradient. This leads to the rule of 6 FLOPs per weight and token ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361)).
 
 # %%
 def pair_share(T, d_model):
@@ -988,7 +1045,7 @@ reveal("attention.p6",
 # %% [markdown]
 # ### Experiment: count what really runs
 #
-# PyTorch can count the FLOPs of every matrix product as it happens. Formula against measurement, on your module:
+# PyTorch can count the FLOPs of every matrix product as it happens. Compare your formula with this measurement on your own module.
 
 # %%
 from torch.utils.flop_counter import FlopCounterMode
@@ -1012,10 +1069,10 @@ with described("FLOPs per word against length on logarithmic axes, d_model 768: 
 # %% [markdown]
 # ## 11. Extension: three families in numbers
 #
-# What do the three families cost, layer for layer?
+# What do the three families cost if they have the same number of layers?
 
 # %% [markdown] statement="attention.families"
-# `encoder_only_counts` is given. Write the other two. Each returns four integers, summed over all layers: blocks, parameters, FLOPs, and *allowed pairs*: the (query, key) pairs of one sentence that the masks leave open, heads not counted separately.
+# `encoder_only_counts` is given, and you write the other two. Each returns four integers, summed over all layers, namely blocks, parameters, FLOPs and *allowed pairs*. These are the (query, key) pairs of one sentence that the masks leave open, with heads not counted separately.
 #
 # FLOPs are those of dense code, where a masked score is computed and then hidden.
 
@@ -1050,12 +1107,12 @@ def encoder_decoder_counts(n_encoder, n_decoder, B, S, T, d_model, H, bias=True)
 # 3. `cross = (n_decoder, n_decoder * attention_parameters(…), n_decoder * attention_flops(B, T, S, …), n_decoder * T * …)`, then add up the three tuples entry by entry.
 
 # %% [markdown] worth="attention.families"
-# Decoder-only began as an economy: to summarize long texts, Liu et al. dropped the encoder and put input and output into one sequence ([2018](https://arxiv.org/abs/1801.10198)). The first GPT, months later, built on that decoder.
+# The decoder-only model began as a way to save work. To summarize long texts, Liu et al. dropped the encoder and put input and output into one sequence ([2018](https://arxiv.org/abs/1801.10198)). The first GPT, months later, built on that decoder.
 
 # %% [markdown]
 # ### See it
 #
-# A task: read 512 words, write 128. The decoder-only model puts both into one sequence of 640. All three have 12 layers in total, $d_{model} = 768$.
+# Suppose the task is to read 512 tokens and to write 128. The decoder-only model puts both into one sequence of 640 tokens. All three models have 12 layers in total and $d_{model} = 768$.
 
 # %%
 rows = {"encoder-only, reads 512": encoder_only_counts(12, 1, 512, 768, 12),
@@ -1066,14 +1123,14 @@ for name, (blocks, parameters, flops, pairs) in rows.items():
     print(f"{name:26}{blocks:6}{parameters:12,}{flops / 1e9:9.1f}{pairs:15,}")
 
 # %% [markdown]
-# The encoder–decoder has 50 % more attention parameters and still needs less work: each half of its layers sees only its own part of the text. Where it pays is elsewhere; unit 08 counts its caches, unit 11 whole models.
+# The encoder–decoder has 50 % more attention parameters, although it needs less work, because each half of its layers sees only its own part of the text. Unit 08 counts its caches, and unit 11 whole models.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"Training attention costs a decoder-only model a little less than an encoder-only one of the same size, because its mask is triangular."*
 #
-# Count what runs with and without the mask, and what the mask leaves open:
+# Count the FLOPs with and without the mask, and the share of the pairs that the mask leaves open.
 
 # %%
 T, causal = 1024, torch.ones(64, 64).tril().bool()
@@ -1083,9 +1140,29 @@ print(f"allowed pairs: {decoder[3] / encoder[3]:.1%} of all")
 print(f"saved at most, at {T} words: {(1 - decoder[3] / encoder[3]) * pair_share(T, 768):.1%} of the block")
 
 # %% [markdown] evidence="exact"
-# **Verdict: not by itself.** Dense code computes every score and then hides half of them, so the FLOPs are equal.
+# **Verdict: a triangular mask alone saves nothing, because dense code computes every score and then hides half of them.** The FLOPs with and without it are equal.
 #
-# A kernel that skips hidden tiles can save up to half of the *pair* products ([FlashAttention-2](https://arxiv.org/abs/2307.08691) does). Up to 1024 words at this width that is a fifth of the block or less, since the projections do not shrink.
+# However, a kernel that skips hidden tiles, such as [FlashAttention-2](https://arxiv.org/abs/2307.08691), can save up to half of the *pair* products. At this width and up to 1,024 tokens that is a fifth of the block or less, since the projections do not shrink.
+
+# %% [markdown]
+# ## 12. Your own experiment
+#
+# The experiments so far used toy tasks. What do the parts of attention do on real text? The *growing character model* is a two-layer Transformer that learns in a few seconds to predict the next character of Jane Austen's novels, and any of its parts may be yours. Its loss is the mean of $-\ln p$ of the right character on pages that it never saw. The unit is called *nats* per character, and less is better.
+#
+# The first comparison takes the division by $\sqrt D$ out of your attention.
+
+# %%
+from anatomy.experiments.growing import grow
+
+def undivided(q, k, v, mask):
+    return scaled_dot_product_attention(q * math.sqrt(q.shape[-1]), k, v, mask)
+
+for seed in (0, 1):
+    mine, other = (grow(seed=seed, attend=f) for f in (scaled_dot_product_attention, undivided))
+    print(f"seed {seed}: {mine.loss:.3f} with the division, {other.loss:.3f} without, in nats per character")
+
+# %% [markdown]
+# Is this what you expected after section 4? What would you change next, for example the number of heads (`n_heads=1` or 16), the learning rate (`lr=0.01` instead of 0.003), or softmax itself? Run at least two seeds of each setting, because a single run can be luck, and write down your answer in one sentence. Nothing here is graded.
 
 # %% [markdown] written="question"
 # A colleague deletes the division by $\sqrt D$, sees nearly the same loss in the first step of a fresh model with $D = 64$, and calls the division useless. Why may a fresh model show no difference? What would you measure instead? Predict how the width of the scores changes from $D = 16$ to $D = 256$, with and without the division.
@@ -1132,7 +1209,7 @@ quiz("D grows from 64 to 256. Without scaling, the scores' standard deviation…
 # %%
 quiz("Which layer can tell 'dog bites man' from 'man bites dog' by the mean of its outputs?",
      {"self-attention with 16 heads": (False, "Each head is equivariant, and so are all together."),
-      "self-attention with a causal mask": (True, "The mask depends on the place."),
+      "self-attention with a causal mask": (True, "The mask depends on the position."),
       "self-attention with a padding mask": (False, "With no padding it hides nothing; it depends on length alone.")})
 
 # %%
@@ -1147,10 +1224,15 @@ progress("01-attention")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Scaled dot products, heads and $W_O$: [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762); attention before it: [Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473).
-# - Encoder-only: [BERT](https://arxiv.org/abs/1810.04805). Encoder–decoder: [T5](https://arxiv.org/abs/1910.10683). Decoder-only: [GPT-3](https://arxiv.org/abs/2005.14165), [LLaMA](https://arxiv.org/abs/2302.13971).
-# - Equivariance put to use, on sets: [Set Transformer](https://arxiv.org/abs/1810.00825).
-# - Do all heads matter? [Michel et al. 2019](https://arxiv.org/abs/1905.10650).
-# - The shift by the maximum, in one pass over the data: [Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867), and with it [FlashAttention](https://arxiv.org/abs/2205.14135).
+# | what | where |
+# |---|---|
+# | scaled dot products, heads and $W_O$ | [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762) |
+# | attention before that | [Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473) |
+# | encoder-only | [BERT](https://arxiv.org/abs/1810.04805) |
+# | encoder–decoder | [T5](https://arxiv.org/abs/1910.10683) |
+# | decoder-only | [GPT-3](https://arxiv.org/abs/2005.14165), [LLaMA](https://arxiv.org/abs/2302.13971) |
+# | equivariance put to use, on sets | [Set Transformer](https://arxiv.org/abs/1810.00825) |
+# | whether all heads matter | [Michel et al. 2019](https://arxiv.org/abs/1905.10650) |
+# | the shift by the maximum, in one pass over the data | [Milakov and Gimelshein 2018](https://arxiv.org/abs/1805.02867), [FlashAttention](https://arxiv.org/abs/2205.14135) |
 #
-# Attention only blends vectors; nothing keeps their size from growing or fading layer by layer. Next, **02-normalization**: what keeps it in place.
+# Attention only blends vectors, and nothing in it keeps their size from growing or fading from layer to layer. In the next unit, **02-normalization**, you build what does.

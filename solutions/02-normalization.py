@@ -3,8 +3,8 @@
 #
 # **You will be able to**
 #
-# - write LayerNorm and RMSNorm, and say what each does not notice;
-# - derive a part of LayerNorm's gradient, and write all of it;
+# - write LayerNorm and RMSNorm, and say which changes of its input each of them ignores;
+# - derive LayerNorm's gradient, and write it in code;
 # - keep a norm working in half precision, and say what a norm costs;
 # - in the extension: tell batch, layer, instance and group norm apart by their axes.
 #
@@ -13,15 +13,17 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# Three words, each made of three numbers:
+# Here are three tokens, each made of three numbers.
 #
-# - $x = (1, 3, 5)$
-# - $y = (101, 103, 105)$, which is $x$ plus 100
-# - $z = (10, 30, 50)$, which is $x$ times 10
+# | token | numbers | how they are made |
+# |---|---|---|
+# | $x$ | $(1, 3, 5)$ | |
+# | $y$ | $(101, 103, 105)$ | $x$ plus 100 |
+# | $z$ | $(10, 30, 50)$ | $x$ times 10 |
 #
-# Machine A gives all three the same answer. Machine B gives $x$ and $z$ the same answer, and $y$ a different one. BERT and GPT-2 use machine A, LLaMA uses machine B.
+# Machine A gives all three the same answer. Machine B gives $x$ and $z$ the same answer, but $y$ a different one. BERT and GPT-2 use machine A, whereas LLaMA uses machine B.
 #
-# What do they compute? You will work both out by hand with these numbers, then build them.
+# What do they compute? You will work both out by hand with these numbers, and then build them.
 
 # %% setup=true
 import math
@@ -40,7 +42,10 @@ use_style()
 # %% [markdown]
 # ## 1. Why normalize?
 #
-# Each layer multiplies. If it makes its input 1.5 times as large, thirty layers make it $1.5^{30} \approx 190{,}000$ times as large, and a factor of 0.7 leaves nothing. A careful initialization can set all thirty factors to 1, but training moves them. A norm after each layer sets the size again in every step.
+# Each layer multiplies the size of its input by some factor. If this factor is 1.5, thirty layers make the input $1.5^{30} \approx 190{,}000$ times as large, and if it is 0.7, almost nothing is left. A careful *initialization* (the rule that draws the first weights) can set all thirty factors to 1 at the start. However, training moves the weights, and the factors move with them.
+
+# %% [markdown]
+# A norm after each layer sets the size again in every step, whatever the weights have become. There are networks without norms, although at a price. They need a special initialization, and other means against steps that are too large. The figure compares the two factors with a norm.
 
 # %%
 def sizes(factor, norm, layers=30, d=64):
@@ -60,13 +65,15 @@ with described("Size of a vector through 30 layers, logarithmic: explodes at 1.5
 # %% [markdown]
 # ## 2. LayerNorm
 #
-# Worked example with $x = (1, 3, 5)$:
+# How can the size of a vector be set? *LayerNorm* first subtracts the mean of its numbers and then divides by their standard deviation, as the table shows for $x = (1, 3, 5)$. Note that the variance divides by 3 and not by 2.
 #
-# - mean: $(1+3+5)/3 = 3$
-# - centered: $(-2, 0, 2)$
-# - variance: $(4 + 0 + 4)/3 = 8/3$. Divided by 3, not by 2.
-# - standard deviation: $\sqrt{8/3} = 1.633$
-# - normalized: $(-2, 0, 2)/1.633 = (-1.225, 0, 1.225)$
+# | step | by hand |
+# |---|---|
+# | mean | $(1+3+5)/3 = 3$ |
+# | centered | $(-2, 0, 2)$ |
+# | variance | $(4 + 0 + 4)/3 = 8/3$ |
+# | standard deviation | $\sqrt{8/3} = 1.633$ |
+# | normalized | $(-2, 0, 2)/1.633 = (-1.225, 0, 1.225)$ |
 
 # %%
 x = torch.tensor([1.0, 3.0, 5.0])
@@ -74,17 +81,17 @@ centered = x - x.mean()
 centered / (centered**2).mean().sqrt()
 
 # %% [markdown]
-# And the others? $y$ has the mean 103 and the same centered vector. $z$ is centered to $(-20, 0, 20)$ with a deviation of 16.33. All three become $(-1.225, 0, 1.225)$: LayerNorm is machine A.
+# What happens to the other two tokens? The mean of $y$ is 103, and its centered vector is the same as that of $x$. The vector $z$ is centered to $(-20, 0, 20)$, with a deviation of 16.33. All three become $(-1.225, 0, 1.225)$, so LayerNorm is machine A.
 #
-# What about $(7, 7, 7)$? Its deviation is 0, and 0/0 is NaN. So a small $\varepsilon$ is added to the variance, **inside** the root.
+# A token such as $(7, 7, 7)$ makes trouble, because its deviation is 0, and 0/0 is NaN. Therefore a small $\varepsilon$ is added to the variance, **inside** the root.
 
 # %% [markdown]
 # $$\text{LayerNorm}(x) = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
 #
-# Shapes: $x$ is $(B, T, d)$. Each of the $B \cdot T$ words has its own $\mu$ and $\sigma^2$, so both are $(B, T, 1)$. The learned $\gamma$ (weight) and $\beta$ (bias) are $(d,)$, and shared by all words ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)).
+# A batch $x$ of $B$ sentences with $T$ tokens each has shape $(B, T, d)$. Each of the $B \cdot T$ tokens has its own $\mu$ and $\sigma^2$, so both have shape $(B, T, 1)$. The learned vectors $\gamma$ (weight) and $\beta$ (bias) have shape $(d,)$ and are shared by all tokens ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)). They let the model choose another size and another mean for each entry, where that helps.
 
 # %% [markdown] statement="norm.layer_norm"
-# Write LayerNorm over the last axis. The variance divides by $d$, and $\varepsilon$ stands inside the root. The first line is given.
+# Write LayerNorm over the last axis. The variance divides by $d$, and $\varepsilon$ is added inside the root. The first line is given.
 
 # %% exercise="norm.layer_norm"
 def layer_norm(x, weight, bias, eps=1e-5):
@@ -109,7 +116,7 @@ def layer_norm(x, weight, bias, eps=1e-5):
 # 3. `variance = (centered**2).mean(-1, keepdim=True)`, then `weight * centered / torch.sqrt(…) + bias`
 
 # %% [markdown] worth="norm.layer_norm"
-# Why center first? The shortcut mean(x²) − mean(x)² gives 0 for (10001, 10003, 10005) in float32. Both terms are near 10⁸, where neighboring numbers lie 8 apart, and the variance is 8/3.
+# Why center first? The shortcut mean(x²) − mean(x)² gives 0 for (10001, 10003, 10005) in float32, although the variance is 8/3. Both terms are near 10⁸, where neighboring numbers lie 8 apart.
 
 # %%
 words = torch.tensor([[1.0, 3.0, 5.0], [101.0, 103.0, 105.0], [10.0, 30.0, 50.0]])
@@ -118,18 +125,20 @@ layer_norm(words, torch.ones(3), torch.zeros(3))
 # %% [markdown]
 # ## 3. RMSNorm
 #
-# Machine B leaves the mean in. It only divides by the size, the *root mean square*. By hand:
+# Machine B notices that $y$ is shifted, since it doesn't subtract the mean. It only divides by the size of the numbers, their *root mean square*. This is what it does to $x = (1, 3, 5)$.
 #
-# - squares of $(1, 3, 5)$: $(1, 9, 25)$, their mean $35/3$
-# - root: 3.416
-# - normalized: $(0.293, 0.878, 1.464)$
+# | step | by hand |
+# |---|---|
+# | mean of the squares | $(1 + 9 + 25)/3 = 35/3$ |
+# | its root | 3.416 |
+# | normalized | $(0.293, 0.878, 1.464)$ |
 #
 # $$\text{RMSNorm}(x) = \gamma \odot \frac{x}{\sqrt{\frac1d\sum_i x_i^2 + \varepsilon}}$$
 #
-# There is no bias ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)).
+# Unlike LayerNorm it has no bias ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)).
 
 # %% [markdown] statement="norm.rms_norm"
-# Write RMSNorm over the last axis: the *mean* of the squares, and $\varepsilon$ inside the root.
+# Write RMSNorm over the last axis. Take the *mean* of the squares, and add $\varepsilon$ inside the root.
 
 # %% exercise="norm.rms_norm"
 def rms_norm(x, weight, eps=1e-6):
@@ -151,20 +160,20 @@ def rms_norm(x, weight, eps=1e-6):
 # 3. `return weight * x / torch.sqrt((x**2).mean(…) + eps)`
 
 # %% [markdown] worth="norm.rms_norm"
-# T5 has this norm under another name: its paper speaks of a simplified layer normalization that only rescales and has no bias ([Raffel et al. 2019](https://arxiv.org/abs/1910.10683)). Hugging Face's class is called `T5LayerNorm`.
+# T5 has this norm under another name. Its paper speaks of a simplified layer normalization that only rescales and has no bias ([Raffel et al. 2019](https://arxiv.org/abs/1910.10683)), and Hugging Face calls its class `T5LayerNorm`.
 
 # %%
 rms_norm(words, torch.ones(3))
 
 # %% [markdown]
-# $x$ and $z$ agree, $y$ differs: machine B. The numbers of $y$ come out close to 1 each, because 101, 103 and 105 are almost equal beside their size.
+# $x$ and $z$ agree and $y$ differs, so this is machine B. The numbers of $y$ all come out close to 1, because the differences between 101, 103 and 105 are small compared with their size.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"$\text{RMSNorm}(x) = \frac{x}{\sqrt{\lVert x\rVert_2^2 + \varepsilon}}\cdot\gamma$"*
 #
-# Without the $1/d$. Does it matter? Try LLaMA's 4096 numbers:
+# This formula, from the notes that the course is made from, lacks the $1/d$. Does that matter? Try a vector with as many numbers as LLaMA's, 4096.
 
 # %%
 torch.manual_seed(0)
@@ -174,14 +183,14 @@ right = rms_norm(wide, torch.ones(4096))
 print(f"size of an entry: {claimed.std():.4f} instead of {right.std():.4f}, a factor of {(right / claimed).mean():.1f}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: off by $\sqrt d$.** That is the vector scaled to *length* 1. RMSNorm scales it to length $\sqrt d$, so that each entry has a size of about 1, whatever the width. A checkpoint run with the claimed formula would see everything 64 times too small.
+# **Verdict: the claimed result is too small by a factor of $\sqrt d$.** The formula scales the vector to *length* 1, whereas RMSNorm scales it to length $\sqrt d$, so that each entry has a size of about 1, whatever the width. A checkpoint that was run with the claimed formula would see everything 64 times too small.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"In LLaMA, RMSNorm may also get a bias."*
 #
-# LLaMA-2-7B has 6,738,415,616 parameters. Its 32 layers have two norms each, and there is one at the end. Count with and without a bias:
+# The published number of parameters decides this. LLaMA-2-7B has 6,738,415,616 of them, and its 32 layers have two norms each, with one more at the end. Count with and without a bias.
 
 # %%
 d, ff, layers, vocabulary = 4096, 11008, 32, 32000
@@ -190,15 +199,17 @@ for vectors, name in ((1, "weight only"), (2, "weight and bias")):
     print(f"{name:16} {matrices + (2 * layers + 1) * vectors * d:,}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: it has none.** The published number leaves room for one vector per norm, to the last parameter.
+# **Verdict: no, LLaMA's norms have no bias.** With one vector per norm the count agrees to the last parameter, which leaves no room for a second.
 
 # %% [markdown]
 # ## 4. What a norm does not notice
 #
-# Compare the two formulas: RMSNorm is LayerNorm without the centering. So center first, and the two are the same.
+# The two formulas are closely related, because for a vector whose mean is 0 the root mean square is the standard deviation. If you center first, the two norms do the same.
+#
+# In a picture, centering drops the vector onto the plane of all vectors with mean 0, and the division then moves it along its ray to the sphere of radius $\sqrt d$.
 
 # %% [markdown] statement="norm.from_rms"
-# Write LayerNorm (without weight and bias) in two steps: subtract each token's mean, then call **your** `rms_norm` with a weight of ones. Hand `eps` on.
+# Write LayerNorm (without weight and bias) in two steps. Subtract each token's mean, and then call **your** `rms_norm` with a weight of ones. Pass `eps` on to it.
 
 # %% exercise="norm.from_rms"
 def layer_norm_from_rms(x, eps=1e-5):
@@ -213,10 +224,10 @@ def layer_norm_from_rms(x, eps=1e-5):
 # 3. `return rms_norm(x - …, torch.ones(x.shape[-1]), eps)`
 
 # %% [markdown] worth="norm.from_rms"
-# If the matrices that feed a norm only write vectors of mean 0, the first step has nothing to do. Centering them turns a trained Pre-LN model (unit 03) into an RMSNorm model with equal outputs ([Jiang et al. 2023](https://arxiv.org/abs/2305.14858)).
+# If the matrices that feed a norm only write vectors of mean 0, the first step has nothing to do. Centering these matrices turns a trained Pre-LN model (unit 03) into an RMSNorm model with equal outputs ([Jiang et al. 2023](https://arxiv.org/abs/2305.14858)).
 
 # %% [markdown]
-# "Does not notice" can be measured. Scale and shift the input, and see by how much the output moves at most. By hand for the function that changes nothing, $x = (1,3,5)$ and $2x + 3 = (5, 9, 13)$: the outputs differ by 4, 6 and 8, at most by 8.
+# We say that a norm *does not notice* a change of its input if its output stays the same. This can be measured. Scale and shift the input, and see by how much the output moves at most. Suppose, for example, that the function is no norm at all but returns its input. With $x = (1,3,5)$ and $2x + 3 = (5, 9, 13)$, the outputs differ by 4, 6 and 8, at most by 8.
 
 # %% [markdown] statement="norm.invariance"
 # Return, as a float, the largest absolute change of an output entry when the input $x$ becomes $\text{scale}\cdot x + \text{shift}$:
@@ -236,7 +247,7 @@ def largest_change(norm, x, scale, shift):
 # 3. `return (norm(scale * x + shift) - norm(x)).….item()`
 
 # %% [markdown] worth="norm.invariance"
-# A norm hides the size of the matrix before it: double that matrix and (ε aside) no output changes, but its gradient halves. Weight decay on it acts on the step size, not on the function ([van Laarhoven 2017](https://arxiv.org/abs/1706.05350)).
+# A norm hides the size of the matrix before it. If that matrix is doubled, no output changes (apart from ε), but its gradient is halved. Weight decay on it acts on the step size and not on the function ([van Laarhoven 2017](https://arxiv.org/abs/1706.05350)).
 
 # %%
 one, zero = torch.ones(64), torch.zeros(64)
@@ -251,7 +262,7 @@ predict("norm.p1", "Which of the two norms gives −x the same output as x?",
 # %%
 reveal("norm.p1",
        lambda: {name: f"moves by {largest_change(norm, v, -1, 0):.2f}" for name, norm in norms.items()},
-       "Neither. A norm divides by a size, and sizes are positive: the sign of the vector survives.",
+       "Neither does. A norm divides by a size, and since sizes are positive, the sign of the vector survives.",
        answer="neither")
 
 # %%
@@ -259,12 +270,12 @@ for name, norm in norms.items():
     print(f"{name:10} scale 10: {largest_change(norm, v, 10, 0):.5f}   shift 10: {largest_change(norm, v, 1, 10):.5f}")
 
 # %% [markdown]
-# Both ignore the scale (the 0.00001 is $\varepsilon$'s doing), only LayerNorm ignores the shift.
+# Both norms ignore the scale (the remaining 0.00001 comes from $\varepsilon$), but only LayerNorm ignores the shift.
 
 # %% [markdown]
 # ## See it move
 #
-# Your two functions, side by side. Move **shift**: which bars stand still? Then make **scale** small and **ε** large, until the invariance to scale ends. Why there?
+# Here are your two functions, side by side. Move **shift** and watch which bars don't move. Then make **scale** small and **ε** large, until the norms notice the scale. Why does that happen just there?
 
 # %%
 NormExplorer({"layer_norm": layer_norm, "rms_norm": rms_norm})
@@ -272,9 +283,9 @@ NormExplorer({"layer_norm": layer_norm, "rms_norm": rms_norm})
 # %% [markdown]
 # ## 5. The gradient of LayerNorm
 #
-# Training sends a gradient back through the norm. What LayerNorm does not notice, no gradient can ask for: shifts and scales must be gone from it.
+# In training the gradient flows back through every norm. What does LayerNorm do to it? The output does not change when the input is shifted or rescaled. Therefore the gradient with respect to the input has no component in these two directions. We derive it in two halves, first for the centering and then for the division.
 #
-# Worked example, for the first half. Centering, $c = x - \text{mean}(x)$, has the backward pass $g \mapsto g - \text{mean}(g)$: the same projection.
+# For the first half, centering, $c = x - \text{mean}(x)$, has the backward pass $g \mapsto g - \text{mean}(g)$. That is, the gradient is centered as well.
 
 # %%
 x = torch.tensor([1.0, 3.0, 5.0], requires_grad=True)
@@ -283,14 +294,22 @@ g = torch.tensor([0.0, 1.0, 0.0])
 x.grad, g - g.mean()
 
 # %% [markdown]
-# The division by $\sigma$ removes a second direction, that of $\hat x$ itself (a longer $x$ has the same $\hat x$). With $\hat x$ the normalized input and $g = \gamma\odot\text{grad}$:
+# For the second half, let $s = \sqrt{\text{mean}(c^2) + \varepsilon}$, let $\hat x = c/s$ be the normalized vector, and let $g = \gamma\odot\text{grad}$ be the gradient that arrives at it.
+#
+# 1. The slope of $s$ is $\dfrac{\partial s}{\partial c_j} = \dfrac{c_j}{d\,s} = \dfrac{\hat x_j}{d}$.
+# 2. By the quotient rule, $\dfrac{\partial \hat x_i}{\partial c_j} = \dfrac1s\Big(\delta_{ij} - \dfrac{\hat x_i \hat x_j}{d}\Big)$, where $\delta_{ij}$ is 1 if $i = j$ and 0 otherwise.
+# 3. Multiply by $g_i$ and sum over $i$. The gradient of $c$ is $\dfrac1s\big(g - \hat x\,\text{mean}(g\odot\hat x)\big)$.
+# 4. The first half centers this. Since $\hat x$ has mean 0, only $\text{mean}(g)$ is subtracted.
+
+# %% [markdown]
+# The result takes the two directions out of $g$.
 #
 # $$dx = \frac{1}{\sqrt{\sigma^2+\varepsilon}}\Big(g - \underbrace{\text{mean}(g)}_{\text{shift}} - \hat x\,\underbrace{\text{mean}(g \odot \hat x)}_{\text{scale}}\Big)$$
 #
-# Weight and bias are shared by all tokens, so their gradients are sums over tokens: of $\text{grad}\odot\hat x$ and of $\text{grad}$.
+# Weight and bias are shared by all tokens, so their gradients are sums over the tokens, of $\text{grad}\odot\hat x$ for the weight and of $\text{grad}$ for the bias.
 
 # %% [markdown] statement="norm.backward"
-# `grad` is the gradient with respect to LayerNorm's output. Return `(dx, dweight, dbias)`: $dx$ like $x$, the other two of shape $(d,)$, summed over all axes but the last. `x` has at least two axes. The lines up to `dbias` are given.
+# Let `grad` be the gradient with respect to LayerNorm's output. Return `(dx, dweight, dbias)`, where $dx$ has the shape of $x$, and the other two have shape $(d,)$ and are summed over all axes but the last. `x` has at least two axes. The lines up to `dbias` are given.
 
 # %% exercise="norm.backward"
 def layer_norm_backward(grad, x, weight, eps=1e-5):
@@ -318,10 +337,10 @@ def layer_norm_backward(grad, x, weight, eps=1e-5):
 # 3. `dx = inverse * (g - g.mean(-1, keepdim=True) - x_hat * …)` and `dweight = (grad * x_hat).flatten(0, -2).sum(0)`
 
 # %% [markdown] worth="norm.backward"
-# For the backward pass PyTorch's own kernel saves `x` and two numbers per token, the mean and 1/σ, and recomputes x̂. Written step by step, autograd keeps several tensors as large as `x`.
+# For the backward pass PyTorch's own kernel saves `x` and two numbers per token, the mean and 1/σ, and recomputes x̂ from them. If LayerNorm is written step by step, however, autograd keeps several tensors as large as `x`.
 
 # %% [markdown]
-# Does autograd agree? And are the two directions really gone? (What is left along $\hat x$ is $\varepsilon$'s doing.)
+# Does autograd agree, and are the two directions really gone? (What is left along $\hat x$ comes from $\varepsilon$.)
 
 # %%
 torch.manual_seed(0)
@@ -336,7 +355,7 @@ x_hat = layer_norm(x.detach(), torch.ones(8), torch.zeros(8))
 #
 # > *"The gradient of LayerNorm depends on statistics of the batch, so it fluctuates."*
 #
-# Take the Jacobian of word 0 (how its output moves with its input), then change word 1. Do the same for batch norm, which takes its statistics over the words.
+# If so, it would change with the other tokens. Take the Jacobian of one token, which says how its output moves with its input, and then change another token. Do the same for batch norm, which takes its statistics over the tokens. (The cell calls a token a word.)
 
 # %%
 from torch.autograd.functional import jacobian
@@ -351,12 +370,12 @@ for name, norm in {"layer norm": over(1), "batch norm": over(0)}.items():
     print(f"{name}: the Jacobian of word 0 moves by {(before - after).abs().max():.2g}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: wrong; that is batch norm.** LayerNorm's statistics belong to one word. Change another word, and nothing moves at all.
+# **Verdict: no, that is true of batch norm.** LayerNorm's statistics come from one token alone. If another token changes, nothing moves at all.
 
 # %% [markdown]
 # ## 6. Half precision
 #
-# float16 ends at 65,504. A number of size 1000 is safe, its square is not. And such numbers occur: trained LLaMA models hold entries in the thousands ([Sun et al. 2024](https://arxiv.org/abs/2402.17762)).
+# Large models store numbers in 16 bits instead of 32 to save memory and time, which is called *half precision*. The price is a smaller range or fewer digits. For example, float16 ends at 65,504. A number of size 1000 is safe, but its square is not, and trained LLaMA models do have entries in the thousands ([Sun et al. 2024](https://arxiv.org/abs/2402.17762)).
 
 # %%
 predict("norm.p2", "rms_norm of float16 (1000, 3000, 5000), computed in float16. The result is…",
@@ -368,13 +387,14 @@ big = torch.tensor([1000.0, 3000.0, 5000.0]).half()
 # %%
 reveal("norm.p2",
        lambda: (big / (big**2).mean().add(1e-6).sqrt()).tolist(),
-       "1000² is a million, beyond float16: the mean square is infinite, and x/∞ is 0. No error, no NaN, a dead layer.",
+       "1000² is a million and beyond float16, so the mean square is infinite, and x/∞ is 0. There is no error and no "
+       "NaN, and yet the layer is dead.",
        answer="all zeros")
 
 # %% [markdown] statement="norm.half_precision"
-# Write RMSNorm so that it survives: compute in float32, and return the dtype of `x`, which may be float16, bfloat16 or float32. The weight may have another dtype than `x`.
+# Write RMSNorm so that it survives this. Compute in float32, and return the dtype of `x`, which may be float16, bfloat16 or float32. The weight may have another dtype than `x`.
 #
-# LLaMA casts back first and multiplies by the weight then; Gemma the other way round. Both are accepted.
+# LLaMA first casts back and then multiplies by the weight, whereas Gemma does it the other way round. Both are accepted.
 
 # %% exercise="norm.half_precision"
 def rms_norm_half(x, weight, eps=1e-6):
@@ -398,14 +418,14 @@ def rms_norm_half(x, weight, eps=1e-6):
 # 3. `work = x.float()`, …, `return normed.to(x.dtype) * weight.to(x.dtype)`
 
 # %% [markdown] worth="norm.half_precision"
-# bfloat16 would not overflow here, since it has the range of float32. But it has only 8 significant bits: a sum of ones, added one by one, stops growing at 256.
+# bfloat16 would not overflow here, since it has the range of float32. However, it has only 8 significant bits, so a sum of ones, added one by one, stops growing at 256.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"`eps: float = 1e-8` avoids the division by zero."*
 #
-# So says an RMSNorm in course notes. It computes in the dtype of its input.
+# This is from the notes, whose RMSNorm computes in the dtype of its input. Try it on zeros in float16.
 
 # %%
 zeros = torch.zeros(4, dtype=torch.float16)
@@ -414,21 +434,28 @@ for eps in (1e-8, 1e-6):
     print(f"eps {eps:g}: under the root {inside:.2g}, result {(zeros / inside.sqrt()).tolist()}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: not in float16.** Its smallest positive number is $6\cdot10^{-8}$, so $10^{-8}$ rounds to 0, and the zero vector (padding, say) becomes NaN. In float32 the claim holds: one more reason to cast first.
+# **Verdict: not in float16.** The smallest positive number of float16 is $6\cdot10^{-8}$, so $10^{-8}$ is rounded to 0, and the zero vector of a padding token, for example, becomes NaN. In float32 the claim holds, which is one more reason to cast first.
 
 # %% [markdown]
 # ## 7. What does a norm cost?
 #
-# Per entry, LayerNorm needs 1 operation to sum, 1 to center, 2 to square and sum, 1 to scale, 2 for weight and bias: **7**, and **5** per token (two divisions by $d$, ε, root, reciprocal).
+# RMSNorm is simpler, so is it also faster? To find out, count the operations and the bytes that each norm moves.
 #
-# RMSNorm: 2 to square and sum, 1 to scale, 1 for the weight: **4**, and 4 per token.
+# | operations per entry | LayerNorm | RMSNorm |
+# |---|---|---|
+# | sum and center | 1 + 1 | – |
+# | square and sum | 2 | 2 |
+# | scale | 1 | 1 |
+# | weight and bias | 2 | 1 |
+# | **per entry** | **7** | **4** |
+# | **in addition per token** | **5** | **4** |
 #
-# Bytes: $x$ is read `reads` times, the result written once, the vectors read once in all.
+# The 5 operations per token are two divisions by $d$, ε, the root and the reciprocal; RMSNorm has one division by $d$ less. As for the bytes, $x$ is read `reads` times, the result is written once, and the weight and bias vectors are read once in all.
 
 # %% [markdown] statement="norm.cost"
 # Return `(operations, bytes)` as two ints, for `tokens` rows of `d` entries of `itemsize` bytes.
 #
-# By hand, LayerNorm, one token, $d = 4$, float16: $7\cdot4 + 5 = 33$ operations; $(4 + 4 + 2\cdot4)\cdot 2 = 32$ bytes.
+# For example, LayerNorm on one token with $d = 4$ in float16 takes $7\cdot4 + 5 = 33$ operations and moves $(4 + 4 + 2\cdot4)\cdot 2 = 32$ bytes.
 
 # %% exercise="norm.cost"
 def layer_norm_cost(tokens, d, itemsize, reads=1):
@@ -449,25 +476,25 @@ def rms_norm_cost(tokens, d, itemsize, reads=1):
 # 3. `return tokens * (7 * d + 5), (… + 2 * d) * itemsize`, and with 4, 4 and one `d` for RMSNorm
 
 # %% [markdown] worth="norm.cost"
-# In a block of $12d^2$ weights, a token takes $24d^2$ FLOPs. At $d = 4096$ two LayerNorms add one operation to every 7,000 of these. Their share of the *time* is another matter.
+# In a block of $12d^2$ weights, a token takes $24d^2$ FLOPs. At $d = 4096$ two LayerNorms add one operation to every 7,000 of these. Their share of the *time*, however, is another matter.
 
 # %%
 operations, traffic = layer_norm_cost(4096, 4096, 2)
 print(f"{operations / traffic:.2f} operations per byte")
 
 # %% [markdown]
-# An H100 can do 20 float32 operations in the time it takes to fetch one byte (67 TFLOP/s and 3.35 TB/s by its data sheet). A norm does fewer than two per byte: it waits for memory.
+# By its data sheet (67 TFLOP/s and 3.35 TB/s), an H100 can do 20 float32 operations in the time that it takes to fetch one byte. A norm needs fewer than two per byte, so most of the time it waits for memory.
 #
 # ### Claim on trial
 #
 # > *"RMSNorm is faster because it needs fewer FLOPs."*
 
 # %%
-predict("norm.p3", "Beside a plain copy of the tensor, torch's own LayerNorm with its 7 operations per entry takes…",
+predict("norm.p3", "Compared with a plain copy of the tensor, torch's own LayerNorm with its 7 operations per entry takes…",
         ["about as long", "three times as long", "seven times as long"])
 
 # %% [markdown]
-# Three facts decide: how long an operation takes, how long a pass over memory, and how long the norms. torch's own LayerNorm is *fused*: one program that reads each row once. Yours goes step by step.
+# Three measurements decide: how long an operation takes, how long a pass over memory takes, and how long the norms take. While your norms go step by step, torch's own LayerNorm is *fused*, which means that one program reads each row once and does all the steps on it.
 
 # %%
 from anatomy.experiments import recorded, show_large, where
@@ -482,7 +509,7 @@ def ratio():
 
 # %%
 reveal("norm.p3",
-       ratio, "One pass in, one pass out, and seven operations that cost next to nothing on the way.",
+       ratio, "It reads once and writes once, as the copy does, and the seven operations on the way cost next to nothing.",
        answer=lambda: ("about as long" if times["fused LayerNorm"] < 1.7 * times["copy"] else
                        "three times as long" if times["fused LayerNorm"] < 4.6 * times["copy"] else
                        "seven times as long"))
@@ -492,7 +519,7 @@ for name, ns in times.items():
     print(f"{name:16} {ns:7.3f} ns per entry")
 
 # %% [markdown]
-# The same, recorded over five sizes (the matrix product lies far above). Your own functions may come out slower than recorded: each step asks the system for fresh memory, which the recording was allowed to keep.
+# Here are the same times, recorded over five sizes (the matrix product lies far above). Your own functions may come out slower than the recorded ones, because each step asks the system for fresh memory, which the recording was allowed to keep.
 
 # %%
 record = recorded("norm_bandwidth")
@@ -506,7 +533,7 @@ print(where(record))
 show_large("norm_bandwidth")
 
 # %% [markdown]
-# Now two models of the time. By operations: those of the norm, at the rate of the matrix product. By bytes: passes over memory, at the rate of the copy (two passes). Written step by step, LayerNorm reads 7 times and writes 5 times, RMSNorm 4 and 3.
+# Which of the two, operations or passes, explains these times? Make two predictions. The first counts a norm's operations, at the rate of the matrix product. The second counts its passes over memory, at the rate of the copy, which makes two. Written step by step, LayerNorm reads 7 times and writes 5 times, and RMSNorm reads 4 times and writes 3 times.
 
 # %%
 at = next(r["ns_per_entry"] for r in rows if r["tokens"] == 1024)
@@ -515,18 +542,21 @@ for name, operations, passes in (("LayerNorm by steps", 7, 12), ("RMSNorm by ste
     print(f"{name}: by operations {operations * per_operation:.3f}, by passes {passes * per_pass:.2f}, measured {at[name]:.2f} ns")
 
 # %% [markdown] evidence="measured: norm_bandwidth"
-# **Verdict: the reason is wrong.** At 1,024 tokens operations explain {{norm_bandwidth.by_operations.least:.0%}} to {{norm_bandwidth.by_operations.most:.0%}} of the recorded time, passes over memory {{norm_bandwidth.by_passes.least:.0%}} to {{norm_bandwidth.by_passes.most:.0%}}. RMSNorm by steps is faster because it makes fewer passes. And the fused LayerNorm, with more operations but one pass, takes {{norm_bandwidth.fused_to_rms:.0%}} of its time.
+# **Verdict: the reason is wrong. RMSNorm by steps is faster because it makes fewer passes over memory.** At 1,024 tokens operations explain at most {{norm_bandwidth.by_operations.most:.0%}} of the recorded time, whereas passes explain at least {{norm_bandwidth.by_passes.least:.0%}}. The fused LayerNorm, which needs more operations but a single pass, takes only {{norm_bandwidth.fused_to_rms:.0%}} of the time of RMSNorm by steps.
 #
-# In one fused kernel, the two norms move the same bytes, but for the bias: there little is left to gain. These are times of a CPU; on your GPU, measure before you believe.
+# If both norms are fused, they move the same bytes except for the bias vector, so little is left to gain. These are times of a CPU. Measure on your GPU before you believe that they hold there.
 
 # %% [markdown]
 # ## 8. Extension: the same formula over other axes
 #
-# Images come as $(N, C, H, W)$: samples, channels, rows, columns. Every norm below subtracts a mean and divides by a deviation. They differ in one thing: **over which axes** these are taken. By hand, two samples of two features:
+# How is LayerNorm related to the norms that are used for images? Images have the shape $(N, C, H, W)$, for samples, channels, rows and columns. Think of a block of small cubes, with one edge for samples, one for channels and one for the places in the image. Each norm below subtracts a mean and divides by a deviation, and they differ only in **which axes** these are taken over, that is, in which cubes of the block share one mean.
+
+# %% [markdown]
+# Suppose, for example, that there are two samples (rows) of two features (columns).
 #
 # $$\begin{pmatrix}1 & 10\\ 3 & 30\end{pmatrix}$$
 #
-# Over axis 0 (down the columns), means are 2 and 20. Over axis 1 (along the rows), 5.5 and 16.5.
+# Over axis 0, down the columns, the means are 2 and 20. Over axis 1, along the rows, they are 5.5 and 16.5.
 
 # %%
 x = torch.tensor([[1.0, 10.0], [3.0, 30.0]])
@@ -540,12 +570,12 @@ x.mean(0, keepdim=True), x.mean(1, keepdim=True)
 # | instance | sample and channel | places |
 # | group | sample and group of neighboring channels | the group's channels and places |
 #
-# *Places* are all axes from 2 on: $H$ and $W$ for images. $\varepsilon$ is $10^{-5}$ in all.
+# Here *places* are all axes from 2 on, such as $H$ and $W$ for images. $\varepsilon$ is $10^{-5}$ in all four.
 
 # %% [markdown] statement="norm.axes"
-# Write `normalize_over(x, axes, eps)` with mean and biased variance over `axes` (a tuple), and with it the three others. Their `x` has shape $(N, C, \ldots)$ with one or more places axes.
+# Write `normalize_over(x, axes, eps)` with mean and biased variance over `axes` (a tuple), and use it to write the three others. Their `x` has shape $(N, C, \ldots)$ with one or more axes of places.
 #
-# `group_norm`: channels $0 \ldots C/\text{groups}-1$ are the first group. A `ValueError` if $C$ cannot be split evenly.
+# In `group_norm`, the channels $0 \ldots C/\text{groups}-1$ are the first group. If $C$ cannot be split evenly, raise a `ValueError`.
 
 # %% exercise="norm.axes"
 def normalize_over(x, axes, eps=1e-5):
@@ -582,10 +612,10 @@ def group_norm(x, groups):
 # 3. `normalize_over(x, (0, *range(2, x.ndim)))`, and for groups `normalize_over(split, tuple(range(2, split.ndim))).flatten(1, 2)`
 
 # %% [markdown] worth="norm.axes"
-# Group norm was made for tasks such as detection and video, where memory allows only a few images per batch and batch statistics turn noisy. Its paper's default is 32 groups ([Wu and He 2018](https://arxiv.org/abs/1803.08494)).
+# Group norm was made for tasks such as detection and video, where memory allows only a few images per batch, so that batch statistics turn noisy. Its paper's default is 32 groups ([Wu and He 2018](https://arxiv.org/abs/1803.08494)).
 
 # %% [markdown]
-# Now let arrays tell the axes. Nudge a single number, and see along which axes the output moves:
+# A table can be wrong, so let the arrays tell their axes themselves. Change a single number a little, and see along which axes the output moves.
 
 # %%
 def spread(norm, x, axes):
@@ -603,7 +633,7 @@ for name, norm in {"batch": batch_norm, "layer": lambda x: normalize_over(x, (1,
     print(f"{name:16}", spread(norm, image, "NCHW"))
 
 # %% [markdown]
-# Read it as: batch norm moved 3 of 3 samples and 1 of 6 channels. Text is $(B, T, d)$; its channels are the features. Transformers take the mean per **word**, over $d$ alone, not over $(T, d)$:
+# The first line says that batch norm moved 3 of 3 samples and 1 of 6 channels. Text has the shape $(B, T, d)$, and its channels are the features. Transformers take the mean per **token**, over $d$ alone and not over $(T, d)$.
 
 # %%
 text = torch.randn(3, 7, 8)
@@ -617,16 +647,16 @@ for name, norm in {"batch": per_feature(batch_norm), "instance": per_feature(ins
 #
 # > *"Instance norm normalizes over channels and samples, C and N."*
 #
-# Look at its line in the table of images above: which of N and C moved?
+# Look at its line in the printed table for images above. Which of N and C moved?
 
 # %%
 spread(instance_norm, image, "NCHW"), spread(lambda x: normalize_over(x, (0, 1)), image, "NCHW")
 
 # %% [markdown] evidence="exact"
-# **Verdict: the other way round.** One sample and one channel moved, and all places: it averages over $H$ and $W$. Samples and channels are what it keeps *apart*. A sentence like "normalizes over the channels" can mean either; axes cannot.
+# **Verdict: no, instance norm averages over $H$ and $W$.** One sample and one channel moved, but all places in them. Samples and channels are what it keeps *apart*. A sentence such as "normalizes over the channels" can mean either, whereas a list of axes cannot.
 
 # %% [markdown]
-# Why does text prefer the mean per word? Two sentences, the second one short and padded. Watch the first sentence while the padding of the second changes:
+# Why do models of text prefer the mean per token? Take two sentences, of which the second is short and padded with zeros. Watch what happens to the first sentence while the padding of the second changes.
 
 # %%
 pair = torch.randn(2, 6, 8)
@@ -636,19 +666,22 @@ for name, norm in {"batch": per_feature(batch_norm), "layer": lambda x: normaliz
     print(f"{name}: sentence 0 moves by {(norm(short) - norm(shorter))[0].abs().max():.3f}")
 
 # %% [markdown]
-# With batch norm, your sentence depends on its neighbors and on how they are padded. LayerNorm does not.
+# With batch norm a sentence depends on its neighbors in the batch and on how they are padded, whereas with LayerNorm it does not.
 
 # %% [markdown]
-# At inference there may be no neighbors at all. So batch norm leads two lives. In training it uses the mean and variance of the batch, and lets a share of them (`momentum`) flow into running averages:
+# When a trained model is used, there may be no neighbors at all. This is why batch norm works in two modes. In training it uses the mean and variance of the batch, and lets a share of them (`momentum`) flow into running averages:
 #
 # $$\text{kept} \leftarrow (1 - \text{momentum})\cdot\text{kept} + \text{momentum}\cdot\text{batch's}$$
 #
-# In evaluation it uses the averages. By hand, for a batch of 1 and 3 with averages 0 and 1: the batch's mean is 2 and its variance 1, so the result is −1 and 1. Kept are $0.9\cdot 0 + 0.1\cdot 2 = 0.2$ and, with the variance over $n - 1$, $0.9\cdot 1 + 0.1\cdot 2 = 1.1$.
+# In evaluation it uses the averages.
+
+# %% [markdown]
+# For example, let the batch be 1 and 3, and let the averages so far be 0 and 1. The batch's mean is 2 and its variance is 1, so the result is −1 and 1. The new averages are $0.9\cdot 0 + 0.1\cdot 2 = 0.2$ for the mean and, with the variance over $n - 1$, which is 2, $0.9\cdot 1 + 0.1\cdot 2 = 1.1$ for the variance.
 
 # %% [markdown] statement="norm.running"
-# Write one step of batch norm (without weight and bias) for $x$ of shape $(N, C, \ldots)$. Return `(y, mean, variance)`: the result, and the averages that are to be kept. Change nothing in place.
+# Write one step of batch norm (without weight and bias) for $x$ of shape $(N, C, \ldots)$. Return `(y, mean, variance)`, which are the result and the averages to keep. Change nothing in place.
 #
-# As in PyTorch, the variance that normalizes divides by $n$, the one that is kept by $n - 1$; $n$ counts samples and places. In evaluation the averages come back as they are.
+# As in PyTorch, the variance that normalizes divides by $n$, whereas the one that is kept divides by $n - 1$, and $n$ counts samples and places. In evaluation the averages are returned as they are.
 
 # %% exercise="norm.running"
 def batch_norm_step(x, mean, variance, training, momentum=0.1, eps=1e-5):
@@ -677,7 +710,7 @@ def batch_norm_step(x, mean, variance, training, momentum=0.1, eps=1e-5):
 # 3. `now, spread = mean, variance`; `if training:` replace both, and mix the averages; `return (x - now.view(shape)) / torch.sqrt(…), mean, variance`.
 
 # %% [markdown] worth="norm.running"
-# Forgetting `model.eval()` is the classic bug: batch norm goes on using the batch, so an answer depends on who else is in it. LayerNorm and RMSNorm compute the same thing in both modes.
+# Forgetting `model.eval()` is the classic bug. Batch norm then goes on using the batch, and an answer depends on who else is in it. LayerNorm and RMSNorm compute the same thing in both modes.
 
 # %%
 torch.manual_seed(0)
@@ -690,7 +723,31 @@ print("one sample in evaluation:", batch_norm_step(alone, mean, variance, traini
 print("one sample by its own statistics:", batch_norm(alone).numpy().round(2))
 
 # %% [markdown]
-# By its own statistics a single sample is its own mean: all zeros. With the averages it keeps what tells it from others. LayerNorm needs no such memory.
+# By its own statistics a single sample is its own mean, so all its numbers become 0. With the running averages, however, it keeps what distinguishes it from others. LayerNorm needs no such memory.
+
+# %% [markdown]
+# ## 9. Your own experiment
+#
+# Does a real model need a norm at all, and does it matter which one? The *growing character model* is a small Transformer that learns to continue Jane Austen's novels, one character at a time, and you can replace any of its parts. As its norm it takes a module, so the first cell puts your `rms_norm` into one, with a weight to learn.
+
+# %%
+class MyNorm(torch.nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(d))
+
+    def forward(self, x):
+        return rms_norm(x, self.weight)
+
+# %%
+from anatomy.experiments.growing import grow
+
+for seed in (0, 1):
+    none, yours = (grow(seed=seed, make_norm=norm).loss for norm in (lambda d: torch.nn.Identity(), MyNorm))
+    print(f"seed {seed}: no norm {none:.3f} against yours {yours:.3f} nats per character")
+
+# %% [markdown]
+# The numbers are losses on text that the model has not seen, in *nats*, the unit of a loss that is made with natural logarithms, and lower is better. What would you change? For example, put in LayerNorm, leave the weight out, train four layers instead of two (`layers=4`), or take a larger rate (`lr=1e-2` instead of 0.003). Write down what you expect, change one thing at a time, and run at least two seeds. Nothing here is graded. Which answer would you write down in one sentence?
 
 # %% [markdown] written="question"
 # Somebody replaces every LayerNorm of a trained model by RMSNorm, keeps the weights and drops the biases. When do the outputs hardly change, and when do they change a lot? Which number would you measure at each norm before trying it? What could be done where that number is large?
@@ -715,7 +772,7 @@ print("one sample by its own statistics:", batch_norm(alone).numpy().round(2))
 # %%
 quiz("x = (2, 2, 2, 2), weight ones, bias zeros. LayerNorm gives…", {
     "NaN": (False, "ε keeps the root above 0."),
-    "zeros": (True, "Centered, nothing is left; 0/√ε = 0."),
+    "zeros": (True, "Centering leaves only zeros, and 0/√ε is 0."),
     "ones": (False, "That is what RMSNorm gives.")})
 
 # %%
@@ -726,7 +783,7 @@ quiz("You add 5 to every entry of every word. Which model's norms notice?", {
 
 # %%
 quiz("The gradient that leaves LayerNorm's backward pass, towards x, sums over each word to…", {
-    "0": (True, "No gradient can ask for a shift, which the output does not notice."),
+    "0": (True, "A shift doesn't change the output, so the gradient has no component along it."),
     "1": (False, "The mean of g is subtracted."),
     "the sum of grad": (False, "The mean of g is subtracted.")})
 
@@ -740,7 +797,7 @@ quiz("A float16 model gives all zeros after a norm. The first thing to look at i
 quiz("Why does RMSNorm, written step by step, take less time than LayerNorm written the same way?", {
     "It needs fewer operations": (False, "Operations are a few percent of the time."),
     "It makes fewer passes over memory": (True, "A norm waits for memory, not for arithmetic."),
-    "It has no bias to learn": (False, "One vector for all tokens is hardly read at all.")})
+    "It has no bias to learn": (False, "The bias is one vector shared by all tokens, so reading it costs almost nothing.")})
 
 # %%
 progress("02-normalization")
@@ -748,8 +805,11 @@ progress("02-normalization")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - LayerNorm: the original Transformer ([1706.03762](https://arxiv.org/abs/1706.03762)), BERT, GPT-2 and GPT-3, OPT, BLOOM
-# - RMSNorm: T5 ([1910.10683](https://arxiv.org/abs/1910.10683)), Gopher, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Mistral, Qwen, DeepSeek; Gemma with $1 + \gamma$
-# - Group norm: image diffusion models; batch norm: ResNet ([1512.03385](https://arxiv.org/abs/1512.03385))
+# | norm | models |
+# |---|---|
+# | LayerNorm | the original Transformer ([1706.03762](https://arxiv.org/abs/1706.03762)), BERT, GPT-2 and GPT-3, OPT, BLOOM |
+# | RMSNorm | T5 ([1910.10683](https://arxiv.org/abs/1910.10683)), Gopher, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Mistral, Qwen, DeepSeek; Gemma with $1 + \gamma$ |
+# | group norm | image diffusion models |
+# | batch norm | ResNet ([1512.03385](https://arxiv.org/abs/1512.03385)) |
 #
-# *Where* in the block the norm stands matters as much as which one. Next, **03-norm-placement**: the places it can have, and what each does to the gradient.
+# *Where* in the block a norm is put matters as much as which norm it is. The next unit, **03-norm-placement**, tries the possible places and measures what each of them does to the gradient.

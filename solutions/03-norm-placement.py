@@ -3,8 +3,9 @@
 #
 # **You will be able to**
 #
-# - wire a Pre-LN stack with its final norm, and the other places for a norm that real models use;
-# - listen to gradients with hooks, and read a trend from noisy measurements;
+# - say why a layer adds its output to its input, and what happens to training if it does not;
+# - wire a Pre-LN stack with its final norm, and the other wirings that real models use;
+# - measure gradients with hooks, and read a trend from noisy measurements;
 # - say what warm-up is for, and which of two explanations for it survives a test;
 # - decide common claims about Post-LN and Pre-LN by experiment.
 #
@@ -13,7 +14,7 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# Three models of 12 layers learn to name the token that stood two places back, from the same data. Knowing nothing is a loss of $\ln 16 = 2.773$. After {{warmup.steps}} steps, over {{warmup.seeds}} seeds or more:
+# Three models of 12 layers learn to name the token that was two positions back, all from the same data. Since there are 16 different tokens, a model that knows nothing has a loss of $\ln 16 = 2.773$ *nats*, the unit of a loss that is made with natural logarithms. Each model was trained {{warmup.steps}} steps long, with {{warmup.seeds}} random seeds or more.
 #
 # | model | median loss | from … to |
 # |---|---|---|
@@ -37,14 +38,92 @@ from torch.nn import functional as F
 use_style()
 
 # %% [markdown]
-# ## 1. Two places for one norm
+# ## 1. Why add x?
 #
-# A *sublayer* (attention or feed-forward) reads the stream $x$ and adds to it. Where does the norm go? The original Transformer puts it behind the sum (**Post-LN**), GPT-2 in front of the sublayer (**Pre-LN**).
+# A Transformer is a stack of layers, and each layer has two *sublayers*, attention (unit 01) and a feed-forward layer, which is a small network applied to each token by itself (unit 04). We write $F$ for either of them. The output of a sublayer does not replace its input $x$ but is added to it, so that the next sublayer reads $x + F(x)$. What is this addition good for?
+
+# %% [markdown]
+# The addition is called a **residual connection**, because $F$ only has to provide the residue, the difference between output and input. The vector $x$ that runs through the whole stack, and to which every sublayer adds, is the *residual stream*, or *stream* for short.
+
+# %% [markdown]
+# ### Worked example: forward
+#
+# Suppose that $x = (1, 3)$, and that a sublayer is still weak, for example $F(x) = 0.1\,x$, which is $(0.1, 0.3)$. Without the addition, this is all that the next sublayer gets, and after six of them $(0.000001, 0.000003)$ is left of the input. With the addition the first one passes $(1.1, 3.3)$ on, and the input is still there, only a little changed.
+
+# %% [markdown]
+# ### Worked example: backward
+#
+# The gradient meets the same problem on its way back, since every step multiplies it by its slope. The slope of $F$ is 0.1, whereas that of $x + F(x)$ is 1.1, to which the added $x$ contributes the 1.
+#
+# | a step computes | its slope | slope of 24 steps |
+# |---|---|---|
+# | $F(x)$ | 0.1 | $0.1^{24} = 10^{-24}$ |
+# | $x + F(x)$ | 1.1 | $1.1^{24} \approx 9.8$ |
+#
+# Without the added 1, the gradient that arrives at the first layer is practically 0, and this layer cannot learn.
+
+# %%
+def slope(step, steps=24):
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(steps):
+        y = step(y)
+    y.backward()
+    return x.grad.item()
+
+print(f"without x: {slope(lambda x: 0.1 * x):.0e}   with x: {slope(lambda x: x + 0.1 * x):.1f}")
+
+# %% [markdown]
+# The added 1 keeps the gradient from vanishing, but it bounds nothing. With slopes of 0.5, for example, the gradient would grow by a factor of $1.5^{24} \approx 17{,}000$. This is one reason why deep stacks have norms as well.
+
+# %% [markdown]
+# ### Claim on trial
+#
+# > *"Residual connections: to prevent overfitting."*
+#
+# So say the notes that this course is made from. Test it before you believe it. An overfitted model does well on its training data but badly on new data. In the puzzle's task every batch is freshly drawn, so nothing *can* be overfitted, and leaving residual connections out should do no harm. Train with and without them, at two depths. (A norm comes before the sublayer in both cases. Your processor may give other numbers than the recording below.)
+
+# %%
+with_residual = lambda x, sublayer, norm: x + sublayer(norm(x))
+no_residual = lambda x, sublayer, norm: sublayer(norm(x))
+constant = lambda step: 1e-3
+for depth in (2, 6):
+    for name, step in (("with", with_residual), ("without", no_residual)):
+        _, losses = warmup.train({"pre_ln": step}, "Pre-LN", depth, constant, steps=100)
+        print(f"{depth} layers {name:8} residual: loss {sum(losses[-10:]) / 10:.2f} after 100 steps")
+
+# %% [markdown]
+# How much of the difference is due to the learning rate, and how much to the short training? The recorded runs have two rates and {{residuals.steps}} steps.
+
+# %%
+runs = residuals.recorded()
+with described(residuals.words(runs)):
+    peaks = sorted({r["peak"] for r in runs["rows"]})
+    figure, panels = plt.subplots(1, len(peaks), figsize=(10, 3), sharey=True)
+    for panel, peak in zip(panels, peaks, strict=True):
+        for r in runs["rows"]:
+            if r["peak"] == peak:
+                x = range(runs["every"], runs["steps"] + 1, runs["every"])
+                panel.semilogy(x, r["losses"], color=f"C{0 if r['residual'] else 1}", ls="-" if r["depth"] == 2 else "--",
+                               lw=1, label=f"{r['depth']} layers, {'with' if r['residual'] else 'without'}"
+                               if r["seed"] == 0 else None)
+        panel.set(xlabel="step", title=f"rate {peak:g}, recorded ({runs['made']['device']})")
+    panels[0].set_ylabel("loss")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, bbox_to_anchor=(0.5, -0.13))
+show_large("residuals")
+
+# %% [markdown] evidence="recorded: residuals, control: learning rate"
+# **Verdict: no. Residual connections make deep stacks trainable.** A high loss on fresh batches is not overfitting but slow learning. Of the runs with six layers, {{residuals.with.d6.learned}} of {{residuals.with.d6.of}} get below a loss of 0.5 with residual connections, but {{residuals.without.d6.learned}} of {{residuals.without.d6.of}} without them. Two layers learn either way. In [He et al. 2015](https://arxiv.org/abs/1512.03385), too, deeper networks without residual connections had the higher *training* error, which overfitting would have lowered.
+
+# %% [markdown]
+# ## 2. Two places for one norm
+#
+# Residual connections keep a path open for the gradient, and norms set the size of the numbers again (unit 02). How are the two best combined? The original Transformer normalizes the sum (**Post-LN**), whereas GPT-2 normalizes what the sublayer reads (**Pre-LN**). It looks like a detail, and yet it separates the puzzle's models A and C.
 
 # %% [markdown]
 # ### Worked example
 #
-# Stream $(1, 3)$, and a toy sublayer that squares. LayerNorm of any two different numbers is $(-1, 1)$ or $(1, -1)$.
+# The stream is $(1, 3)$, and a toy sublayer squares each number. LayerNorm turns any two different numbers into $(-1, 1)$ or $(1, -1)$, since it subtracts their mean and divides by their deviation.
 #
 # | | sublayer reads | it gives | sum | result |
 # |---|---|---|---|---|
@@ -55,19 +134,13 @@ use_style()
 def layer_norm(x):
     return F.layer_norm(x, x.shape[-1:])
 
-x = torch.tensor([1.0, 3.0])
-print("Post-LN", layer_norm(x + x.square()))
-print("Pre-LN ", x + layer_norm(x).square())
+layer_norm(torch.tensor([[1.0, 3.0], [2.0, 12.0]]))
 
 # %% [markdown]
-# With $F$ for the sublayer:
-#
-# $$\text{Post-LN: } \operatorname{norm}\big(x + F(x)\big) \qquad\qquad \text{Pre-LN: } x + F\big(\operatorname{norm}(x)\big)$$
-#
-# All shapes are $(B, T, d)$, in and out. In this unit `sublayer` and `norm` are arguments: functions that you call.
+# Follow each row from left to right, and ask at every number which function made it, and of what. The answer is one formula per row. Write both down before you write the code.
 
 # %% [markdown] statement="placement.post_and_pre"
-# Write both as functions of the stream, a sublayer and a norm.
+# Write the two rows of the table as functions `post_ln` and `pre_ln` of any stream, any sublayer and any norm. Here `sublayer` and `norm` are arguments, functions from $(B, T, d)$ to $(B, T, d)$ that you call. Use the norm that you are given, which need not be LayerNorm. The result has the shape and dtype of `x`.
 
 # %% exercise="placement.post_and_pre"
 def post_ln(x, sublayer, norm):
@@ -87,15 +160,15 @@ def pre_ln(x, sublayer, norm):
     ### END SOLUTION
 
 # %% [markdown] hints="placement.post_and_pre"
-# 1. Read the formulas from the inside out: which function touches $x$ first?
+# 1. Look at what the sublayer reads. In which row is it the stream as it is, and in which row has the norm come first?
 # 2. Post-LN: call the sublayer on `x`, add `x`, normalize. Pre-LN: normalize `x`, call the sublayer, add the `x` that came in.
 # 3. `return norm(x + …)` and `return x + sublayer(…)`.
 
 # %% [markdown] worth="placement.post_and_pre"
-# The [Annotated Transformer](https://nlp.seas.harvard.edu/annotated-transformer/), from which many have learned this architecture, runs Pre-LN where the paper has Post-LN. Its comment says why: “for code simplicity”.
+# As formulas, Post-LN is norm(x + F(x)), and Pre-LN is x + F(norm(x)). The [Annotated Transformer](https://nlp.seas.harvard.edu/annotated-transformer/), from which many have learned this architecture, runs Pre-LN although the paper has Post-LN. Its comment gives the reason, “for code simplicity”.
 
 # %% [markdown]
-# Your two functions as pictures, read from the bottom. They are drawn from what your code does to $x$. The thick line is the stream: in which picture does it reach the top without passing a norm?
+# These are your two functions as pictures, drawn from what your code does to $x$. Read them from the bottom. The thick line is the stream. In which picture does it reach the top without passing a norm?
 
 # %%
 from anatomy import drawings
@@ -103,7 +176,7 @@ from anatomy import drawings
 drawings.side_by_side(drawings.wiring_of(post_ln), drawings.wiring_of(pre_ln))
 
 # %%
-predict("placement.p1", "24 layers whose sublayers all answer 0. Which stack gives its input (1, 3) back?",
+predict("placement.p1", "In a stack of 24 layers every sublayer gives 0. Which stack returns its input (1, 3) unchanged?",
         ["both", "only Post-LN", "only Pre-LN"])
 
 # %%
@@ -116,21 +189,27 @@ def silent(step, x=(1.0, 3.0)):
 # %%
 reveal("placement.p1",
        lambda: f"Post-LN {silent(post_ln)}, Pre-LN {silent(pre_ln)}",
-       "Pre-LN has a bare path from input to output. In Post-LN every value passes through 24 norms, "
-       "whatever the sublayers do.",
+       "Pre-LN has a path from input to output on which there is no norm. In Post-LN, however, every value passes "
+       "through 24 norms, whatever the sublayers do.",
        answer="only Pre-LN")
 
 # %% [markdown]
-# ## 2. A whole block
+# ## 3. A whole block
 #
-# A block has two sublayers, and so two steps. The second reads what the first has written:
+# A layer, or *block*, takes two such steps. Attention comes first and collects something from other tokens, and the feed-forward layer comes second, so that it can work on what attention has collected. Each step has its own norm with its own weights.
+
+# %% [markdown]
+# ### Worked example
 #
-# $$x' = x + A(\operatorname{norm}_1(x)), \qquad x'' = x' + F(\operatorname{norm}_2(x'))$$
+# Start from $(1, 3)$ again, with squares in place of attention and a ReLU (negative numbers become 0) in place of the feed-forward layer.
 #
-# Each norm has weights of its own.
+# | step | stream before | norm gives | sublayer gives | stream after |
+# |---|---|---|---|---|
+# | "attention" | $(1, 3)$ | $(-1, 1)$ | $(1, 1)$ | $(2, 4)$ |
+# | "feed-forward" | $(2, 4)$ | $(-1, 1)$ | $(0, 1)$ | $(2, 5)$ |
 
 # %% [markdown] statement="placement.block"
-# Finish the Pre-LN block. Its norms are two `nn.LayerNorm(d_model)` named `attention_norm` and `ffn_norm`; weights are loaded by these names. `attention` and `ffn` are any functions or modules $(B, T, d) \to (B, T, d)$. The result has the dtype of `x`.
+# Finish the Pre-LN block, which takes these two steps in this order. Its norms are two `nn.LayerNorm(d_model)` named `attention_norm` and `ffn_norm`; weights are loaded by these names. `attention` and `ffn` are any functions or modules $(B, T, d) \to (B, T, d)$. The result has the dtype of `x`, and the tensor `x` itself is not changed.
 
 # %% exercise="placement.block"
 class PreLNBlock(nn.Module):
@@ -157,10 +236,10 @@ class PreLNBlock(nn.Module):
 # 3. `x = pre_ln(x, self.attention, self.attention_norm)`, then `return pre_ln(x, …, …)`.
 
 # %% [markdown] worth="placement.block"
-# GPT-2's [report](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) tells of the change in one sentence: the norm moved to the input of each sub-block, and one more was added after the last block.
+# As formulas, the block is x′ = x + A(norm₁(x)), then x″ = x′ + F(norm₂(x′)). GPT-2's [report](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf) describes the change in one sentence, which says that the norm moved to the input of each sub-block, and that one more was added after the last block.
 
 # %% [markdown]
-# PyTorch's own layer is wired by a flag, `norm_first=True`. With the same weights, does it agree with your block?
+# PyTorch's own layer has a flag for the wiring, `norm_first=True`. With the same weights, do the two agree?
 
 # %%
 torch.manual_seed(0)
@@ -173,7 +252,7 @@ x = torch.randn(2, 5, 16)
 (mine(x) - theirs(x)).abs().max().item()
 
 # %% [markdown]
-# That layer as a picture, with its sizes. Two branches leave the stream, and two sums bring them back. Inside a branch the shapes change, on the stream never.
+# Here is that layer as a picture, with its sizes. Two branches leave the stream, and two sums bring them back. The shapes change inside a branch but never on the stream, because only tensors of equal shape can be added.
 
 # %%
 from anatomy.models import config
@@ -184,10 +263,10 @@ drawings.block(config(kind="encoder", d_model=16, n_heads=4, d_ff=32, norm="laye
 # %% [markdown]
 # ### The norm at the end
 #
-# The last block hands on a stream that no norm has touched. So a Pre-LN stack ends with one more: `ln_f` in GPT-2, `norm` in LLaMA. In the example above one block (squares, then ReLU) makes $(2, 5)$ of $(1, 3)$; the final norm makes it $(-1, 1)$.
+# In a Pre-LN stack, no norm has touched the stream that leaves the last block, so the stack ends with one more. It is called `ln_f` in GPT-2 and `norm` in LLaMA. In the worked example it turns the block's $(2, 5)$ into $(-1, 1)$.
 
 # %% [markdown] statement="placement.final_norm"
-# Write the whole stack: one `PreLNBlock` per pair in an `nn.ModuleList` named `blocks`, then an `nn.LayerNorm(d_model)` named `final_norm`. Weights are loaded by these names, and the dtype of `x` is kept.
+# Write the whole stack. It has one `PreLNBlock` per pair in an `nn.ModuleList` named `blocks`, and after the last of them an `nn.LayerNorm(d_model)` named `final_norm`. Weights are loaded by these names, and the dtype of `x` is kept.
 
 # %% exercise="placement.final_norm"
 class PreLNStack(nn.Module):
@@ -214,10 +293,10 @@ class PreLNStack(nn.Module):
 # 3. `self.blocks = nn.ModuleList(PreLNBlock(d_model, attention, ffn) for attention, ffn in …)`; `for block in self.blocks: x = …`; `return self.final_norm(…)`.
 
 # %% [markdown] worth="placement.final_norm"
-# A Post-LN stack needs no such norm: its last step ends with one. A list of weights gives the wiring away: GPT-2's has an `ln_f` after the blocks, BERT's encoder ends with the norm inside its last layer.
+# A Post-LN stack needs no such norm, since its last step already ends with one. A list of weights gives the wiring away. GPT-2's has an `ln_f` after the blocks, whereas BERT's encoder ends with the norm inside its last layer.
 
 # %% [markdown]
-# What is it for? Fresh stacks of real blocks, then a random vector for each of 1,000 words. Their dot products with the stream are the logits. Leave the final norm out and compare:
+# What is this norm for? Build fresh stacks of real blocks, and draw a random vector for each of 1,000 tokens. Its dot product with the stream is that token's *logit*, the score from which softmax makes a probability. Then leave the final norm out and compare. (Section 4 explains Xavier's rule, which draws the weights.)
 
 # %%
 def fresh_stack(depth, d=64):
@@ -239,21 +318,22 @@ with torch.no_grad():
                   f"logits ± {logits.std():5.2f}   loss {loss:5.2f}")
 
 # %% [markdown] evidence="exact"
-# Without the norm the stream's length, and the logits with it, about double from 24 to 96 layers: four times as deep, twice as long, $\sqrt N$. A fresh model should know nothing, a loss near $\ln 1000 = 6.9$. Without the norm it is sure of random answers, and the surer the deeper it is. With the norm nothing depends on depth.
+# **Verdict: without its final norm a fresh stack is sure of random answers, and the deeper it is, the surer.** A fresh model should know nothing, which is a loss near $\ln 1000 = 6.9$. Without the norm, however, the stream becomes about twice as long from 24 to 96 layers (it grows as $\sqrt N$), and the logits grow with it. With the norm nothing depends on depth.
 
 # %% [markdown]
-# ## 3. Gradients on their way back
+# ## 4. Gradients on their way back
 #
-# Write $J_F$ for the matrix of slopes of a sublayer and $J_n$ for that of a norm. The gradient that leaves a step is the one that arrives, times
+# Why should it matter whether a norm lies on the stream or on a branch? The gradient takes the same way back and meets the same norms. Write $J_F$ for the matrix of slopes (the Jacobian) of a sublayer, and $J_n$ for that of a norm. By the chain rule, the gradient that leaves a step is the one that arrives, times
 #
 # $$\text{Post-LN: } J_n\,(I + J_F) \qquad\qquad \text{Pre-LN: } I + J_F J_n$$
-#
-# Over 96 layers Post-LN multiplies 192 factors $J_n$. It *could* vanish or grow. Does it? That is a question for a measurement.
+
+# %% [markdown]
+# The $I$ is the added 1 of section 1. In Pre-LN no norm touches it, whereas in Post-LN it is multiplied by $J_n$. A Post-LN stack of 96 layers multiplies 192 such factors, two per layer, so the gradient *could* vanish or explode. Whether it does is a question for a measurement.
 
 # %% [markdown]
 # ### Worked example: a hook
 #
-# A **hook** is a function that a tensor calls in the backward pass, with its gradient as the argument. For $y = x^2$ at $x = 3$ and $z = 5y$, the gradient of $y$ is 5 and that of $x$ is $5 \cdot 2 \cdot 3 = 30$.
+# A gradient in the middle of a network can be measured by a **hook**, a function that a tensor calls in the backward pass, with its gradient as the argument. For example, let $y = x^2$ at $x = 3$, and $z = 5y$. Then the gradient of $y$ is 5, and that of $x$ is $5 \cdot 2 \cdot 3 = 30$.
 
 # %%
 seen = []
@@ -265,12 +345,12 @@ y.register_hook(lambda g: seen.append(("y", g.item())))
 seen
 
 # %% [markdown]
-# Two things to notice. The list stays empty until `backward`. And $y$ comes first: gradients are computed from the end.
+# The list stays empty until `backward` runs. Then $y$ comes first, since gradients are computed from the end to the beginning.
 
 # %% [markdown] statement="placement.hooks"
-# Run `x` through the layers and register a hook on **what each layer gives**. Return the result and a list with one entry per layer, first layer first.
+# Run `x` through the layers and register a hook on **the output of each layer**. Return the result and a list with one entry per layer, the first layer first.
 #
-# After somebody calls `backward` on the result, entry $i$ holds the L2 norm of the gradient of layer $i$'s output, as a float. The first and the last line are given.
+# The hooks fill this list when somebody calls `backward` on the result. After that, entry $i$ is the L2 norm of the gradient of layer $i$'s output, as a float. The first and the last line are given.
 
 # %% exercise="placement.hooks"
 def watch(layers, x):
@@ -300,12 +380,22 @@ def watch(layers, x):
 # 3. `def hook(gradient, i=i): norms[i] = …` and then `x.register_hook(…)`, both inside `for i, layer in enumerate(layers)`.
 
 # %% [markdown] worth="placement.hooks"
-# A hook that returns a tensor puts it in the gradient's place for everything earlier. `lambda g: -g` reverses the gradient: so networks learn features that don't tell which dataset an example came from ([Ganin et al. 2015](https://arxiv.org/abs/1505.07818)).
+# A hook that returns a tensor replaces the gradient for everything earlier. For example, `lambda g: -g` reverses it, which is how networks learn features that don't tell which dataset an example came from ([Ganin et al. 2015](https://arxiv.org/abs/1505.07818)).
 
 # %% [markdown]
+# ### How weights are drawn
+#
+# Before training, weights are random numbers, and the rule that draws them is called the *initialization*. It decides by which factor a layer enlarges what passes through it. An output of a matrix is a sum over $d_{in}$ inputs, so its variance is $d_{in}$ times that of a weight, for inputs of variance 1. Two rules choose the weights so that the output is about as large as the input.
+
+# %% [markdown]
+# | rule | standard deviation of a weight | reason |
+# |---|---|---|
+# | Xavier | $\sqrt{2/(d_{in} + d_{out})}$ | a compromise between the variance $1/d_{in}$ for the way forward and $1/d_{out}$ for the way back |
+# | He | $\sqrt{2/d_{in}}$ | twice the variance $1/d_{in}$, since a ReLU sets half of the inputs to 0 |
+#
 # ### See it
 #
-# 24 layers of real attention and feed-forward, $d = 64$, weights drawn after Xavier, no training. (Xavier's rule gives them the variance $2/(d_{in} + d_{out})$, He's $2/d_{in}$: the output shall be about as large as the input.) The loss is the mean squared distance to a random target.
+# The stack has 24 layers of real attention and feed-forward, $d = 64$, weights by Xavier's rule, and no training. The loss is the mean squared distance to a random target.
 
 # %%
 steps = {"post_ln": post_ln, "pre_ln": pre_ln}
@@ -325,12 +415,12 @@ with described("Gradient norm that arrives at the output of each of 24 layers: P
     plt.xlabel("layer"), plt.ylabel("gradient norm"), plt.ylim(0), plt.legend()
 
 # %% [markdown]
-# Post-LN's last point is the loss's own gradient: nothing stands between that layer and the loss.
+# Post-LN's last point is the gradient of the loss itself, as nothing lies between that layer and the loss.
 #
-# From here on we look at what an optimizer uses: the gradient norm of each layer's **weight matrices**. `gradient_flow.curve` measures it in a fresh stack that is wired by your functions.
+# From here on we look at what an optimizer uses, which is the gradient of each layer's **weight matrices**. The function `gradient_flow.curve` measures its norm in a fresh stack that is wired by your functions.
 
 # %%
-predict("placement.p2", "The LAST layer's weights, in stacks of 6, 24, 96 layers. In Pre-LN their gradient norm…",
+predict("placement.p2", "Look at the LAST layer's weights in stacks of 6, 24 and 96 layers. In Pre-LN their gradient norm…",
         ["stays the same", "halves each time", "grows", "falls below a thousandth"])
 
 # %%
@@ -341,18 +431,18 @@ last = {name: [c[-1] for c in curves] for name, curves in flow.items()}
 # %%
 reveal("placement.p2",
        lambda: ", ".join(f"{v:.3f}" for v in last["Pre-LN"]),
-       "Four times as many layers, half the gradient: it falls as 1/√depth.",
+       "Four times as many layers have half the gradient, so it falls as 1/√depth.",
        answer="halves each time")
 
 # %% [markdown]
-# A trend can be measured. If a quantity is $c \cdot N^p$, its logarithm is a line: $\ln c + p \ln N$. The slope $p$ of the best line, with $X_i = \ln N_i$ and $Y_i$ the logarithm of the norm, is
+# Such a trend can be put into a number. If a quantity is $c \cdot N^p$, its logarithm is $\ln c + p \ln N$, a straight line with the slope $p$. For measurements, which lie only near a line, we take the slope of the line that fits best. With $X_i = \ln N_i$, and $Y_i$ the logarithm of the norm, it is
 #
 # $$p = \frac{\sum_i (X_i - \bar X)(Y_i - \bar Y)}{\sum_i (X_i - \bar X)^2}$$
 #
-# For 1, 0.5, 0.25 at depths 4, 16, 64: $p = \ln 0.5 / \ln 4 = -0.5$.
+# For example, the norms 1, 0.5 and 0.25 at depths 4, 16 and 64 give $p = \ln 0.5 / \ln 4 = -0.5$.
 
 # %% [markdown] statement="placement.trend"
-# Write `exponent`, the slope $p$, as a float, and `trend`: `"falls"` where $p < -0.25$, `"rises"` where $p > 0.25$, `"flat"` in between.
+# Write `exponent`, which returns the slope $p$ as a float, and `trend`, which returns `"falls"` where $p < -0.25$, `"rises"` where $p > 0.25$, and `"flat"` in between.
 
 # %% exercise="placement.trend"
 def exponent(depths, norms):
@@ -377,7 +467,7 @@ def trend(depths, norms):
 # 3. `x = torch.tensor(depths).double().log()`, likewise `y`; `x, y = x - x.mean(), …`; `return (x @ y / (…)).item()`.
 
 # %% [markdown] worth="placement.trend"
-# In logarithms an error of 10 % counts the same at 0.001 and at 1000. One of Chinchilla's scaling laws was fitted to logarithms too, with a Huber loss in place of squares ([Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556)).
+# In logarithms an error of 10 % counts the same at 0.001 and at 1000. One of Chinchilla's scaling laws was fitted to logarithms too, although with a Huber loss instead of squares ([Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556)).
 
 # %%
 for name, norms in last.items():
@@ -388,7 +478,7 @@ for name, norms in last.items():
 # %% [markdown]
 # ### Why 1/√depth?
 #
-# Each Pre-LN layer *adds* about as much as the others, and nothing is ever scaled down: the stream grows like a random walk, as $\sqrt N$, as you saw above. The norm at the end divides by that length, and the gradient on its way back is divided by it too.
+# Each Pre-LN layer *adds* about as much as the others, and nothing is ever scaled down. Since the additions point in different directions, the stream grows like a random walk, as $\sqrt N$. You saw this when you left the final norm out. That norm divides by the length of the stream, and so it divides the gradient on its way back, too.
 
 # %%
 lengths = [effective_depth.fresh_streams(steps, "Pre-LN", n)[-1].square().mean().sqrt().item() for n in depths]
@@ -403,7 +493,7 @@ print([round(v, 1) for v in lengths], trend(depths, lengths), round(exponent(dep
 # >
 # > *"Pre-LN's gradients are often larger at the bottom than at the top."*
 #
-# Do not decide yet. Change the initialization, the width and the depth in the first line, and look at first against last layer.
+# Don't decide yet. Change the initialization, the width and the depth in the first line, and compare the first layer with the last. (Here `"normal 0.02"` draws all weights with a standard deviation of 0.02, and `"twice Xavier"` doubles Xavier's.)
 
 # %%
 init, d_model, depth = "Xavier", 64, 48   # try "normal 0.02", "He", "twice Xavier"; 32 … 128; 6 … 96
@@ -412,7 +502,7 @@ for name in ("Post-LN", "Pre-LN"):
     print(f"{name:8} first {c[0]:.4f}   middle {c[depth // 2]:.4f}   last {c[-1]:.4f}   first/last {c[0] / c[-1]:.2f}")
 
 # %% [markdown]
-# Now all together, recorded with {{gradient_flow.seeds:word}} seeds: gradient of the first layer divided by that of the last, at 96 layers.
+# Now look at all of them together, recorded with {{gradient_flow.seeds:word}} seeds. The table shows the gradient of the first layer divided by that of the last, at 96 layers.
 
 # %%
 data = gradient_flow.recorded()
@@ -441,19 +531,25 @@ with described("Gradient norm per layer in 96 layers of width 32. First over las
 show_large("gradient_flow")
 
 # %% [markdown] evidence="recorded: gradient_flow, control: initialization"
-# **Verdict: none holds in general.** Whether Post-LN's gradient vanishes depends on initialization and width. In 96 layers of width 32 it does, divided toward the input by {{gradient_flow.post_he_32.least:,.0f}} to {{gradient_flow.post_he_32.most:,.0f}} with He weights, by {{gradient_flow.post_twice_xavier_32.least:.0f}} to {{gradient_flow.post_twice_xavier_32.most:.0f}} with twice Xavier. At width 128 it is divided by {{gradient_flow.post_wide.most:.0f}} at most. The last layer's gradient hardly changes with depth.
+# **Verdict: none of these sentences is true for every initialization and width.**
 #
-# Pre-LN's is larger at the bottom, so the third is true unless weights are small: with Xavier's the first layer gets {{gradient_flow.pre_xavier.least:.0f}} to {{gradient_flow.pre_xavier.most:.0f}} times the last layer's gradient, with weights of 0.02 all layers get about the same.
+# | weights of 96 layers | the first layer's gradient |
+# |---|---|
+# | Post-LN, width 32, He | {{gradient_flow.post_he_32.least:,.0f}} to {{gradient_flow.post_he_32.most:,.0f}} times smaller than the last layer's |
+# | Post-LN, width 128, any rule | at most {{gradient_flow.post_wide.most:.0f}} times smaller |
+# | Pre-LN, Xavier | {{gradient_flow.pre_xavier.least:.0f}} to {{gradient_flow.pre_xavier.most:.0f}} times larger |
+#
+# On its way to the input, Post-LN's gradient vanishes in a narrow stack with He's rule, but hardly in a wide one. At the last layer it hardly changes with depth. Pre-LN's gradient is larger at the bottom, although not for weights as small as 0.02, where all layers get about the same. A sentence about gradients therefore says little unless it names the initialization and the width.
 
 # %% [markdown]
-# So before training the top of Post-LN gets *large* gradients: at width 128 the last of 96 layers gets {{gradient_flow.last_post_over_pre:.0f}} times what it gets in Pre-LN, and depth does not reduce it. [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) proved this, and took it for the reason why Post-LN needs warm-up. Section 7 puts that reason to a test.
+# What does hold with Xavier's rule is that before training the top layers of Post-LN get *large* gradients. At width 128, for example, the last of 96 layers gets {{gradient_flow.last_post_over_pre:.0f}} times the gradient that it gets in Pre-LN, and more layers do not reduce it. [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) proved this, and took it for the reason why Post-LN has to begin with small steps. Section 8 puts that reason to a test.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"In Post-LN the residual path is wrapped in LayerNorm's Jacobian, which depends on batch statistics (mean, variance) and fluctuates."*
 #
-# If that were so, changing sentence 1 would change the gradient of sentence 0.
+# If that were so, the gradient of sentence 0 would change when you change sentence 1 of the same batch. The cell below does this for LayerNorm and, as a control, for BatchNorm.
 
 # %%
 torch.manual_seed(0)
@@ -470,62 +566,25 @@ for name, norm in (("LayerNorm", layer_norm), ("BatchNorm", batch_norm)):
     print(f"{name}: {(slope_of_first(norm, x) - slope_of_first(norm, other)).abs().max():.2f}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: no.** LayerNorm's Jacobian depends on the token's own mean and variance, and on nothing else. It is BatchNorm that looks at the batch.
+# **Verdict: no, LayerNorm knows nothing of the batch.** Its Jacobian depends on the token's own mean and variance, and on nothing else. It is BatchNorm whose statistics come from the batch, and there one sentence does change the gradient of another.
 
 # %% [markdown]
-# ### Claim on trial
+# ## 5. A norm on the branch
 #
-# > *"Residual connections: to prevent overfitting."*
-#
-# An overfitted model does well on its training data. Here every batch is new, so nothing *can* be overfitted. Train with and without the residual, at two depths; your processor may give other numbers than the recording below:
-
-# %%
-def no_residual(x, sublayer, norm):
-    return sublayer(norm(x))
-
-constant = lambda step: 1e-3
-for depth in (2, 6):
-    for name, step in (("with", pre_ln), ("without", no_residual)):
-        _, losses = warmup.train({"pre_ln": step}, "Pre-LN", depth, constant, steps=100)
-        print(f"{depth} layers {name:8} residual: loss {sum(losses[-10:]) / 10:.2f} after 100 steps")
-
-# %% [markdown]
-# How much of that is the learning rate, how much the length of the training? Recorded, two rates and {{residuals.steps}} steps:
-
-# %%
-runs = residuals.recorded()
-with described(residuals.words(runs)):
-    peaks = sorted({r["peak"] for r in runs["rows"]})
-    figure, panels = plt.subplots(1, len(peaks), figsize=(10, 3), sharey=True)
-    for panel, peak in zip(panels, peaks, strict=True):
-        for r in runs["rows"]:
-            if r["peak"] == peak:
-                x = range(runs["every"], runs["steps"] + 1, runs["every"])
-                panel.semilogy(x, r["losses"], color=f"C{0 if r['residual'] else 1}", ls="-" if r["depth"] == 2 else "--",
-                               lw=1, label=f"{r['depth']} layers, {'with' if r['residual'] else 'without'}"
-                               if r["seed"] == 0 else None)
-        panel.set(xlabel="step", title=f"rate {peak:g}, recorded ({runs['made']['device']})")
-    panels[0].set_ylabel("loss")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, bbox_to_anchor=(0.5, -0.13))
-show_large("residuals")
-
-# %% [markdown] evidence="recorded: residuals, control: learning rate"
-# **Verdict: no.** On batches that nobody has seen before, a high loss is not overfitting. It is slow learning. Without residuals {{residuals.without.d6.learned}} of {{residuals.without.d6.of}} runs of six layers get below 0.5 in {{residuals.steps}} steps; with them {{residuals.with.d6.learned}} of {{residuals.with.d6.of}} do. At rate 0.003 {{residuals.without.d6.high.nothing}} of {{residuals.without.d6.high.of}} still know nothing; at 0.001 all have begun, with losses of {{residuals.without.d6.low.min:.2f}} to {{residuals.without.d6.low.max:.2f}}. Two layers learn either way. Residuals make deep stacks *trainable*: in [He et al. 2015](https://arxiv.org/abs/1512.03385), too, deeper plain networks had the higher *training* error.
-
-# %% [markdown]
-# ## 4. A norm on the branch
-#
-# Pre-LN's stream grows because nobody bounds what a sublayer adds. Two ways to bound it and still leave the stream bare:
-#
-# $$\text{sandwich: } x + \operatorname{norm}_{out}\big(F(\operatorname{norm}_{in}(x))\big) \qquad \text{norm inside: } x + \operatorname{norm}\big(F(x)\big)$$
+# Pre-LN's stream grows with depth, because nothing bounds what a sublayer adds. Post-LN bounds it, but only by a norm on the stream itself. Can we have both, a bounded addition and a stream that no norm touches? Two wirings do that, *sandwich* and *norm inside*.
 
 # %% [markdown]
 # ### Worked example
 #
-# Stream $(1, 3)$, ReLU as the sublayer, LayerNorm in, RMSNorm out. LayerNorm gives $(-1, 1)$, ReLU $(0, 1)$. Its mean square is $0.5$, so RMSNorm divides by $0.707$: $(0, 1.414)$. Added to the stream: $(1, 4.414)$.
+# The stream is $(1, 3)$ in both rows. The sandwich has a ReLU as its sublayer and two norms, LayerNorm and then RMSNorm. The mean square of $(0, 1)$ is $0.5$, so RMSNorm divides by $\sqrt{0.5} = 0.707$. In the other row the sublayer squares, and the only norm is LayerNorm.
+#
+# | | sublayer reads | it gives | normalized | result |
+# |---|---|---|---|---|
+# | sandwich | $(-1, 1)$ | $(0, 1)$ | $(0, 1.414)$ | $(1, 4.414)$ |
+# | norm inside | $(1, 3)$ | $(1, 9)$ | $(-1, 1)$ | $(0, 4)$ |
 
 # %% [markdown] statement="placement.variants"
-# Write both. In `sandwich` the two norms are different functions.
+# Write both rows as functions of any stream, sublayer and norms. In `sandwich` the two norms are different functions, `norm_in` before the sublayer and `norm_out` after it; `norm_inside` has one norm. The result has the shape and dtype of `x`.
 
 # %% exercise="placement.variants"
 def sandwich(x, sublayer, norm_in, norm_out):
@@ -542,18 +601,18 @@ def norm_inside(x, sublayer, norm):
     ### END SOLUTION
 
 # %% [markdown] hints="placement.variants"
-# 1. Both begin like Pre-LN: the bare $x$, then a plus. What stands behind the plus?
+# 1. Both begin like Pre-LN, with the bare $x$ and a plus. What comes after the plus?
 # 2. `sandwich`: `norm_in`, then the sublayer, then `norm_out`, then add `x`. `norm_inside`: the sublayer, then the norm, then add `x`.
 # 3. `return x + norm_out(sublayer(…))` and `return x + norm(…)`.
 
 # %% [markdown] worth="placement.variants"
-# Norm inside is also known from vision: Swin Transformer V2 normalizes each branch before it is added and calls that res-post-norm, because activations had grown with depth in its larger Pre-LN models ([Liu et al. 2021](https://arxiv.org/abs/2111.09883)).
+# As formulas, they are x + norm_out(F(norm_in(x))) and x + norm(F(x)). Norm inside is also known from vision. Swin Transformer V2 calls it res-post-norm and uses it because activations had grown with depth in its larger Pre-LN models ([Liu et al. 2021](https://arxiv.org/abs/2111.09883)).
 
 # %% [markdown]
-# The sandwich comes from CogView (2021). Gemma 2 and 3 call theirs *pre-norm and post-norm*, both outside the residual stream: the same wiring with RMSNorm. OLMo 2 keeps only the outer one. Its sublayers read the raw stream.
+# The sandwich comes from CogView (2021). Gemma 2 and 3, which use the same wiring with RMSNorm, call theirs *pre-norm and post-norm*, both outside the residual stream. OLMo 2 keeps only the outer norm, so that its sublayers read the raw stream.
 
 # %%
-predict("placement.p3", "A real block whose output projections are all 0. In which wirings is it the identity?",
+predict("placement.p3", "Set all output projections of a real block to 0. In which wirings does it then return its input?",
         ["in all of them", "where the norm is not on the stream", "only in Pre-LN"])
 
 # %%
@@ -569,39 +628,39 @@ def zeroed(name):
 reveal("placement.p3",
        lambda: ", ".join(f"{n}: {zeroed(n):.1g}" for n in (
     "Post-LN", "Pre-LN", "sandwich", "pre+post", "norm inside")),
-    "A branch that gives 0 leaves the stream alone; only a norm on the stream still changes it. "
-    "Four of the five can thus start as 'do nothing' and learn from there.",
+    "A branch that gives 0 leaves the stream alone, and only a norm on the stream still changes it. "
+    "Four of the five can therefore start by doing nothing, and learn from there.",
     answer="where the norm is not on the stream")
 
 # %% [markdown]
 # ### Your wirings, live
 #
-# Stacks of width 32 with 6 and 12 layers are measured with **your** functions; wider and deeper ones were recorded on the CPU, and so were the wirings of the extensions below. Run along the right picture to change the depth, and point at the small ones for the other wirings. Which wirings keep the last layer's gradient at any depth?
+# Stacks of width 32 with 6 and 12 layers are measured with **your** functions. Wider and deeper ones were recorded on the CPU, and so were the wirings of the extensions below. Move along the right picture to change the depth, and point at the small pictures to see the other wirings. Which of them keep the last layer's gradient at any depth?
 
 # %%
 GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich, "norm_inside": norm_inside})
 
 # %% [markdown]
-# ## 5. Extension: DeepNorm
+# ## 6. Extension: DeepNorm
 #
-# DeepNorm keeps Post-LN's wiring, makes the residual heavier by $\alpha > 1$ and the initial weights smaller by $\beta < 1$:
+# Can Post-LN be made stable without moving its norm? DeepNorm keeps Post-LN's wiring, but it makes the stream heavier by $\alpha > 1$ and the initial weights smaller by $\beta < 1$, so that one sublayer changes the stream only a little.
 #
 # $$x \leftarrow \operatorname{norm}\big(\alpha x + F(x)\big), \qquad \alpha = (2N)^{1/4}, \quad \beta = (8N)^{-1/4}$$
 #
-# for $N$ layers of an encoder or a decoder on its own. With $N = 8$: $\alpha = 16^{1/4} = 2$ and $\beta = 64^{-1/4} = 0.354$.
+# This is for $N$ layers of an encoder or a decoder alone. For example, $N = 8$ gives $\alpha = 16^{1/4} = 2$ and $\beta = 64^{-1/4} = 0.354$.
 
 # %% [markdown]
-# An encoder of $N$ layers *with* a decoder of $M$ layers needs two pairs:
+# An encoder of $N$ layers *with* a decoder of $M$ layers needs two pairs.
 #
 # | | $\alpha$ | $\beta$ |
 # |---|---|---|
 # | encoder | $0.81\,(N^4 M)^{1/16}$ | $0.87\,(N^4 M)^{-1/16}$ |
 # | decoder | $(3M)^{1/4}$ | $(12M)^{-1/4}$ |
 #
-# The decoder's layers have three sublayers (cross-attention is the third), hence 3 and 12 in place of 2 and 8.
+# Each of the decoder's layers has a third sublayer, the cross-attention that reads the encoder, which is why 3 and 12 replace 2 and 8.
 
 # %% [markdown] statement="placement.deepnorm"
-# Write the wiring and both scales. A pair is a tuple $(\alpha, \beta)$; the last function returns the encoder's pair, then the decoder's.
+# Write the wiring and the two functions for the scales. A pair is a tuple $(\alpha, \beta)$, and the last function returns the encoder's pair, then the decoder's.
 #
 # A depth below 1 raises a `ValueError`.
 
@@ -637,12 +696,12 @@ def deepnorm_scale_encoder_decoder(n_encoder, n_decoder):
 # 3. `return norm(alpha * x + …)`; `return (2 * n_layers) ** 0.25, (8 * n_layers) ** …`; with `root = (n_encoder**4 * n_decoder) ** (1 / 16)` the encoder's pair is `(0.81 * root, 0.87 / root)`.
 
 # %% [markdown] worth="placement.deepnorm"
-# LayerNorm ignores a common factor. So norm(αx + F(x)) equals norm(x + F(x)/α), but for ε: a heavier stream is the same as a fainter sublayer.
+# Since LayerNorm ignores a common factor, norm(αx + F(x)) equals norm(x + F(x)/α), apart from ε. A heavier stream is therefore the same as a weaker sublayer.
 
 # %% [markdown]
 # ### Which weights start smaller?
 #
-# $\beta$ is there to keep $F(x)$ small. Values pass through `v_proj` and `o_proj` to the stream, so scaling these scales the output. Queries and keys only choose the mixture. An average of values is never longer than the longest value, however large the scores. They keep Xavier's gain of 1.
+# $\beta$ is there to keep $F(x)$ small. Values pass through `v_proj` and `o_proj` to the stream, so smaller weights there make the output smaller. Queries and keys only choose the mixture, and an average of values is never longer than the longest value, however large the scores are. They keep Xavier's *gain*, a factor on the standard deviation, of 1.
 
 # %%
 torch.manual_seed(0)
@@ -653,7 +712,7 @@ print(f"longest value {longest(v):.2f}; longest output: as it is {longest(attend
       f"and keys {longest(attend(10 * q, 10 * k, v)):.2f}, with 10 times the values {longest(attend(q, k, 10 * v)):.2f}")
 
 # %% [markdown] statement="placement.deepnorm_init"
-# From a list of parameter names make a dictionary with the gain of each weight **matrix**: 1 for `q_proj` and `k_proj`, β for all the others. Matrices are the names that end in `_proj.weight`; leave norms and biases out.
+# From a list of parameter names make a dictionary with the gain of each weight **matrix**. It is 1 for `q_proj` and `k_proj`, and β for all the others. Matrices are the names that end in `_proj.weight`; leave norms and biases out.
 
 # %% exercise="placement.deepnorm_init"
 def deepnorm_gains(names, beta):
@@ -672,12 +731,12 @@ def deepnorm_gains(names, beta):
 # 3. `if name.endswith("_proj.weight"): gains[name] = 1.0 if "q_proj" in name or … else …`.
 
 # %% [markdown] worth="placement.deepnorm_init"
-# GPT-2 starts small as well, in Pre-LN: the weights of its residual layers are scaled by 1/√N, where N is the number of residual layers ([its report](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), section 2.3). Hugging Face counts two of them per block.
+# GPT-2 starts small as well, although it is Pre-LN. The weights of its residual layers are scaled by 1/√N, where N is the number of residual layers ([its report](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf), section 2.3). Hugging Face counts two of them per block.
 
 # %% [markdown]
 # ### See it: the first step
 #
-# One step of Adam with rate 0.001, in fresh stacks of the puzzle's kind. How far does the output move, relative to its length?
+# What do the smaller weights change? To see it, take one step of the optimizer Adam with rate 0.001, in fresh stacks of the puzzle's kind. The cell prints how far the output moves, relative to its length.
 
 # %%
 steps["deepnorm"] = deepnorm
@@ -687,21 +746,21 @@ for name in ("Post-LN", "Pre-LN", "DeepNorm"):
     print(f"{name:9}", "   ".join(f"{n} layers {v:.2f}" for n, v in zip((6, 12, 24, 48), moved, strict=True)))
 
 # %% [markdown]
-# DeepNorm was built to bound exactly this number ([Wang et al. 2022](https://arxiv.org/abs/2203.00555) trained 1,000 layers with it). Recorded at 12 layers, {{warmup.first_seeds:word}} seeds each: {{warmup.first.post.n12.moved:.2f}} in Post-LN, {{warmup.first.pre.n12.moved:.2f}} in Pre-LN, {{warmup.first.deep.n12.moved:.2f}} in DeepNorm. Section 7 shows why the number matters.
+# DeepNorm was built to bound exactly this number, and [Wang et al. 2022](https://arxiv.org/abs/2203.00555) trained 1,000 layers with it. Recorded at 12 layers with {{warmup.first_seeds:word}} seeds each, it is {{warmup.first.post.n12.moved:.2f}} in Post-LN, {{warmup.first.pre.n12.moved:.2f}} in Pre-LN and {{warmup.first.deep.n12.moved:.2f}} in DeepNorm. Section 8 shows why the number matters.
 
 # %% [markdown]
-# ## 6. Extension: both sublayers at once
+# ## 7. Extension: both sublayers at once
 #
-# GPT-J and PaLM let attention and feed-forward read the *same* normalized input, and add both:
+# Does the feed-forward layer have to wait for attention? In GPT-J and PaLM both read the *same* normalized input, and both outputs are added.
 #
 # $$h = \operatorname{norm}(x), \qquad x \leftarrow x + A(h) + F(h)$$
 #
-# The matrices are those of the sequential block; one norm is saved. What is gained: five matrices now read the same $h$.
+# The matrices are those of the sequential block, and one norm is saved. The gain is speed, as the matrices for queries, keys, values and the feed-forward layer's entrance now read the same $h$.
 
 # %% [markdown]
 # ### Worked example: stacked matrices
 #
-# If $y = hA^\top$ and $z = hB^\top$ read the same $h$, one product with $A$ above $B$ gives both, side by side. If $y = aA^\top + bB^\top$ is a sum, one product of $(a, b)$ with $A$ beside $B$ gives it.
+# If $y = hA^\top$ and $z = hB^\top$ read the same $h$, then one product with $A$ above $B$ gives both results, side by side. If $y = aA^\top + bB^\top$ is a sum, then one product of $(a, b)$ with $A$ next to $B$ gives it. The cell prints the largest difference, first for the shared input and then for the sum.
 
 # %%
 h, A, B = torch.randn(1, 2), torch.randn(2, 2), torch.randn(3, 2)
@@ -710,7 +769,7 @@ a, b, C, D = torch.randn(1, 2), torch.randn(1, 3), torch.randn(2, 2), torch.rand
 print((torch.cat([a, b], dim=-1) @ torch.cat([C, D], dim=1).T - (a @ C.T + b @ D.T)).abs().max())
 
 # %% [markdown] statement="placement.parallel"
-# Write the parallel step, and `fuse`: from the six matrices of a block, stored like `nn.Linear`'s as (out, in), make `w_in` $(3d + d_{ff},\ d)$, in the order q, k, v, up, and `w_out` $(d,\ d + d_{ff})$, in the order o, down.
+# Write the parallel step, and `fuse`. The six matrices of a block are stored like `nn.Linear`'s, as (out, in). From them `fuse` makes `w_in` $(3d + d_{ff},\ d)$, in the order q, k, v, up, and `w_out` $(d,\ d + d_{ff})$, in the order o, down.
 
 # %% exercise="placement.parallel"
 def parallel(x, attention, ffn, norm):
@@ -729,16 +788,16 @@ def fuse(w_q, w_k, w_v, w_up, w_o, w_down):
 
 # %% [markdown] hints="placement.parallel"
 # 1. Which matrices share an input, and which share an output? The example shows one of each.
-# 2. Normalize once and keep $h$. For `fuse`: matrices with a common input stand below each other (`torch.cat` along axis 0), those whose outputs are added stand side by side (`dim=1`).
+# 2. Normalize once and keep $h$. For `fuse`: matrices with a common input are put below each other (`torch.cat` along axis 0), whereas those whose outputs are added are put side by side (`dim=1`).
 # 3. `h = norm(x)`, `return x + attention(h) + …`; `return torch.cat([w_q, w_k, w_v, w_up]), torch.cat([w_o, …], dim=…)`.
 
 # %% [markdown] worth="placement.parallel"
-# PaLM's authors saw a small loss of quality at 8B parameters and none at 62B, and extrapolated that there would be none at 540B ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)).
+# PaLM's authors saw a small loss of quality at 8B parameters but none at 62B, and by extrapolation expected none at 540B ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)).
 
 # %% [markdown]
 # ### See it: six products, or two
 #
-# One head, $d = 64$, $d_{ff} = 256$:
+# Take one head with $d = 64$ and $d_{ff} = 256$, and compute the block in both ways.
 
 # %%
 torch.manual_seed(0)
@@ -759,28 +818,28 @@ x = torch.randn(2, 10, d)
 (six(x) - two(x)).abs().max()
 
 # %% [markdown]
-# The same numbers up to rounding, the same FLOPs, and two large products in place of six small ones. On an accelerator a few large products keep the hardware busier; PaLM's authors report about 15 % faster training at large scale ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)). Sequential blocks cannot do it: their feed-forward part has to wait for attention.
+# Both ways give the same numbers up to rounding and need the same FLOPs (floating-point operations), but the second has two large products instead of six small ones. On an accelerator a few large products keep the hardware busier, and PaLM's authors report about 15 % faster training at large scale ([Chowdhery et al. 2022](https://arxiv.org/abs/2204.02311)). In a sequential block, however, the feed-forward layer has to wait for attention.
 
 # %% [markdown]
 # ### All seven wirings, live
 #
-# The explorer once more, now with your DeepNorm and your parallel block. Compare Post-LN with DeepNorm.
+# Here is the explorer once more, now with your DeepNorm and your parallel block as well. Compare Post-LN with DeepNorm.
 
 # %%
 GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich, "norm_inside": norm_inside,
                       "deepnorm": deepnorm, "parallel": parallel})
 
 # %% [markdown]
-# ## 7. Warm-up
+# ## 8. Warm-up
 #
-# Back to the puzzle: model A is Post-LN, C is Pre-LN, and B is A with a **warm-up**. A warm-up starts with a small rate and raises it linearly. With a peak of 0.8 and 4 steps of warm-up:
+# Now we can return to the puzzle. Model A is Post-LN, C is Pre-LN, and B is A with a **warm-up**, which starts with a small learning rate and raises it linearly. Suppose that the rate is to reach a peak of 0.8 in 4 steps.
 #
 # | step | 0 | 1 | 2 | 3 | 4 | 5 |
 # |---|---|---|---|---|---|---|
 # | rate | 0.2 | 0.4 | 0.6 | 0.8 | 0.8 | 0.8 |
 
 # %% [markdown] statement="placement.warmup"
-# Write the learning rate of a step, as a float. Steps count from 0, and the rate stays at `peak` after the warm-up. With `warmup = 0` it is `peak` from the start.
+# Write the learning rate of a step, as a float. Steps count from 0, and the rate stays at `peak` after the warm-up, which takes `warmup` steps. With `warmup = 0` it is `peak` from the start.
 
 # %% exercise="placement.warmup"
 def warmup_rate(step, peak, warmup):
@@ -797,12 +856,12 @@ def warmup_rate(step, peak, warmup):
 # 3. `if step + 1 >= warmup: return peak`, else `return peak * …`.
 
 # %% [markdown] worth="placement.warmup"
-# After 4,000 steps of warm-up the original Transformer's rate falls as 1/√step. [GPT-3](https://arxiv.org/abs/2005.14165) and [LLaMA](https://arxiv.org/abs/2302.13971) let it fall along a cosine instead, to a tenth of the peak.
+# After 4,000 steps of warm-up, the rate of the original Transformer falls as 1/√step. [GPT-3](https://arxiv.org/abs/2005.14165) and [LLaMA](https://arxiv.org/abs/2302.13971), however, let it fall along a cosine, to a tenth of the peak.
 
 # %% [markdown]
 # ### Experiment: who needs it?
 #
-# The puzzle's three models again, smaller, with **your** functions: 8 layers and 150 steps, $d = 32$, Adam with a peak of 0.003. Each takes a few seconds.
+# Train the puzzle's three models again with **your** functions, although in a smaller size, with 8 layers, $d = 32$, and 150 steps of Adam at a peak rate of 0.003. Each takes a few seconds.
 
 # %%
 def learn(name, stairs, steps_taken=150):
@@ -819,7 +878,7 @@ runs["Pre-LN"] = learn("Pre-LN", 0)
 print({name: round(losses[-1], 2) for name, losses in runs.items()})
 
 # %% [markdown]
-# A training that is about to break amplifies the last bit of every sum. So your first number depends on your processor: at 8 layers a stalled model may still get loose. The recorded 12 layers, drawn beside yours, are the ones that the text speaks of.
+# A training that is about to break amplifies the last bit of every sum, so your first number depends on your processor, and at 8 layers a stalled model may still get loose. The text therefore speaks of the recorded models of 12 layers, which are drawn next to yours.
 
 # %%
 long = warmup.recorded()
@@ -839,7 +898,7 @@ with described("Loss against steps, yours at 8 layers and recorded at 12. {told}
 show_large("warmup")
 
 # %% [markdown]
-# Is it the wiring alone? The recorded 12 layers again, mean of the last ten losses, one number per seed:
+# Is it the wiring alone that makes a model stall? The next cell prints the recorded models of 12 layers at two rates, each with the mean of its last ten losses, one number per seed. We say that a run *stalls* if its loss stays above 2, not far from that of guessing.
 
 # %%
 for name, peak, stairs in [("Post-LN", 3e-3, 0), ("Post-LN", 3e-3, 100), ("Post-LN", 1e-3, 0),
@@ -848,32 +907,40 @@ for name, peak, stairs in [("Post-LN", 3e-3, 0), ("Post-LN", 3e-3, 100), ("Post-
     print(f"{name:9} peak {peak}   warm-up {stairs:3}   {ends}")
 
 # %% [markdown] evidence="recorded: warmup, control: learning rate"
-# No. Without warm-up Post-LN stalls at the peak of 0.003 in {{warmup.post_none.stalled}} of {{warmup.post_none.of}} runs, with it in {{warmup.post_warm.stalled}} of {{warmup.post_warm.of}}. At a third of that rate it stalls in {{warmup.post_low_none.stalled}} of {{warmup.post_low_none.of}}, without any warm-up. So warm-up is a matter of *step size*: it buys the larger rate. Pre-LN and DeepNorm take that rate from the first step ({{warmup.no_need.stalled}} of {{warmup.no_need.of}} stall).
+# **Verdict: it is not the wiring alone. Post-LN stalls when its first steps are large, and a warm-up makes them small.**
 #
-# This is a small task. Large Pre-LN models are trained with a warm-up as well, and nothing here says that they need none.
+# | model | peak rate | warm-up | runs that stall |
+# |---|---|---|---|
+# | Post-LN | 0.003 | no | {{warmup.post_none.stalled}} of {{warmup.post_none.of}} |
+# | Post-LN | 0.003 | yes | {{warmup.post_warm.stalled}} of {{warmup.post_warm.of}} |
+# | Post-LN | 0.001 | no | {{warmup.post_low_none.stalled}} of {{warmup.post_low_none.of}} |
+# | Pre-LN, DeepNorm | 0.003 | no | {{warmup.no_need.stalled}} of {{warmup.no_need.of}} |
+#
+# So a warm-up buys Post-LN the larger rate, which Pre-LN and DeepNorm take from the first step. This is a small task, however. Large Pre-LN models are trained with a warm-up as well, and nothing here says that they need none.
 
 # %% [markdown]
 # ### Two explanations
 #
-# Why must Post-LN's first steps be small? ([A third reason](https://arxiv.org/abs/1908.03265), Adam's young averages, is not tried here.)
+# Why must Post-LN's first steps be small? Two explanations compete.
 #
 # - **Size of the gradients.** Those of the top layers are large in Post-LN, so a large rate takes too large a step ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
-# - **Movement of the output.** Post-LN leans on its branches and amplifies small changes of the weights: the output moves far, however large the gradient was ([Liu et al. 2020](https://arxiv.org/abs/2004.08249)).
-#
-# One experiment separates them. Multiply the loss by 0.01, and every gradient is a hundredth.
+# - **Movement of the output.** Post-LN depends more on its branches and amplifies small changes of the weights, which moves the output far, however large the gradients were ([Liu et al. 2020](https://arxiv.org/abs/2004.08249)).
+
+# %% [markdown]
+# One experiment separates the two. Multiply the loss by 0.01, and every gradient becomes a hundred times smaller. The optimizer is *Adam*, which keeps two running averages for each weight, one of the gradient and one of its square, and divides the first by the root of the second. (A third explanation, on which [RAdam](https://arxiv.org/abs/1908.03265) is built, is not tried here. It says that the second average rests on very few gradients at first, which makes Adam's first steps unreliable.)
 
 # %%
-predict("placement.p4", "Post-LN, 12 layers, Adam, no warm-up, loss times 0.01. It…",
+predict("placement.p4", "Post-LN with 12 layers is trained by Adam without warm-up, and its loss is multiplied by 0.01. It…",
         ["learns as if warmed up", "stalls all the same", "learns, a hundred times slower"])
 
 # %%
 reveal("placement.p4",
        lambda: "last losses " + ", ".join(f"{losses[-1]:.2f}" for losses in recorded_runs("Post-LN", 3e-3, 0, 0.01)),
-       "Adam divides each gradient by its own running size. A factor on all of them cancels.",
+       "Adam divides each gradient by its own running size, so a factor on all of them cancels.",
        answer="stalls all the same")
 
 # %% [markdown]
-# And the output? One step of Adam in a fresh model of 12 layers, yours: how large is the gradient of the last layer's weights, and how far does the output move, relative to its length?
+# What about the second explanation? Fresh models of 12 layers, wired by your functions, take one step of Adam. The cell prints how large the gradient of the last layer's weights is, and how far the output moves, relative to its length.
 
 # %%
 for name, rate, factor in [("Post-LN", 1e-3, 1), ("Post-LN", 1e-3, 0.01), ("Pre-LN", 1e-3, 1), ("Post-LN", 3e-5, 1)]:
@@ -881,19 +948,28 @@ for name, rate, factor in [("Post-LN", 1e-3, 1), ("Post-LN", 1e-3, 0.01), ("Pre-
     print(f"{name:8} rate {rate:<7} loss × {factor:<4}   gradient {gradient:.4f}   output moves by {moved:.2f}")
 
 # %% [markdown] evidence="recorded: warmup, control: scale of the loss + cited: 2004.08249"
-# **Verdict: not the size.** *Measured:* with the loss times 0.01 Post-LN stalls in {{warmup.post_scaled.stalled}} of {{warmup.post_scaled.of}} runs. Its first step at rate 0.001 moves the output by {{warmup.first.post.n12.moved:.2f}} of its length, with a hundredth of the gradient by {{warmup.first.post.n12.scaled:.2f}}; Pre-LN's by {{warmup.first.pre.n12.moved:.2f}}; a first step at 0.00003, as in warm-up, by {{warmup.first.post.n12.soft:.2f}}. *Cited:* Post-LN amplifies changes ([2004.08249](https://arxiv.org/abs/2004.08249)). *Argued:* a model whose output moves so far per step keeps little of what it learned. Plain gradient descent does not divide: there the size would matter.
+# **Verdict: under Adam it is not the size of the gradients.** *Measured:* with the loss times 0.01, Post-LN still stalls in {{warmup.post_scaled.stalled}} of {{warmup.post_scaled.of}} runs. How far the first step moves the output fits better.
+#
+# | model of 12 layers | rate | the output moves by |
+# |---|---|---|
+# | Post-LN | 0.001 | {{warmup.first.post.n12.moved:.2f}} of its length |
+# | Post-LN, loss times 0.01 | 0.001 | {{warmup.first.post.n12.scaled:.2f}} |
+# | Post-LN | 0.00003, as in warm-up | {{warmup.first.post.n12.soft:.2f}} |
+# | Pre-LN | 0.001 | {{warmup.first.pre.n12.moved:.2f}} |
+#
+# *Cited:* Post-LN amplifies changes ([2004.08249](https://arxiv.org/abs/2004.08249)). *Argued:* a model whose output moves so far in one step keeps little of what it has learned. Plain gradient descent does not divide, so there the size would matter.
 
 # %% [markdown]
-# ## 8. Extension: does every layer count?
+# ## 9. Extension: does every layer count?
 #
-# In Pre-LN each layer adds about the same amount to a stream that gets longer and longer. The *relative* change shrinks. A token $(3, 4)$ of length 5 that becomes $(3, 5)$ has moved by 1, so by $1/5 = 0.2$:
+# In Pre-LN each layer adds about the same amount to a stream that gets longer and longer. Do the late layers still change anything? A token $(3, 4)$ of length 5 that becomes $(3, 5)$, for example, has moved by 1, so its *relative* change is $1/5 = 0.2$. The relative change of layer $l$ is the mean over all tokens.
 #
 # $$c_l = \operatorname{mean}_{\text{tokens}}\ \frac{\lVert x_l - x_{l-1} \rVert}{\lVert x_{l-1} \rVert}$$
 
 # %% [markdown] statement="placement.layer_changes"
 # `streams` holds what enters the first layer and what leaves each one. Return $c_1, \dots, c_N$. The mean is taken over all tokens of all sentences, after the division.
 #
-# Without any layer (one stream only) raise a `ValueError`.
+# If there is no layer (one stream only), raise a `ValueError`.
 
 # %% exercise="placement.layer_changes"
 def layer_changes(streams):
@@ -918,10 +994,10 @@ def layer_changes(streams):
 # 3. `((after - before).norm(dim=-1) / before.norm(…)).mean(dim=(1, 2))`.
 
 # %% [markdown] worth="placement.layer_changes"
-# ShortGPT removes layers by a similar number, one minus the cosine between a layer's input and its output, the smallest first ([Men et al. 2024](https://arxiv.org/abs/2403.03853)).
+# ShortGPT measures layers by a similar number, one minus the cosine between a layer's input and its output, and removes those with the smallest first ([Men et al. 2024](https://arxiv.org/abs/2403.03853)).
 
 # %%
-predict("placement.p5", "48 fresh Pre-LN layers. The first layer changes a token by about 75 %. The last one by about…",
+predict("placement.p5", "The first of 48 fresh Pre-LN layers changes a token by about 75 %. The last one changes it by about…",
         ["75 %", "40 %", "15 %", "2 %"])
 
 # %%
@@ -930,7 +1006,7 @@ fresh = {name: layer_changes(effective_depth.fresh_streams(steps, name, 48)) for
 # %%
 reveal("placement.p5",
        lambda: f"{fresh['Pre-LN'][-1]:.0%}; in Post-LN {fresh['Post-LN'][-1]:.0%}",
-       "A random walk: after l layers its length is about √l, and the next step is about 1.",
+       "The stream is a random walk. After l layers its length is about √l, while the next step is still about 1.",
        answer="15 %")
 
 # %%
@@ -945,7 +1021,7 @@ with described("Relative change per layer in 48 fresh layers: Post-LN stays betw
 #
 # > *"Pre-norm sacrifices effective depth: it adds width rather than depth. At the same depth it mostly ends up weaker than Post-LN."*
 #
-# Small changes are one sign. A harder test: train, then leave out one layer at a time. Well and badly trained models cannot be compared in this way, so each training stops when its loss first falls below a goal. Recorded, {{effective_depth.seeds:word}} seeds each:
+# Small changes are one sign that a layer counts for little. A harder test is to train a model and then leave out one layer at a time. A well-trained model cannot be compared with a badly trained one in this way, which is why each training stops when its loss first falls below a goal. The runs are recorded with {{effective_depth.seeds:word}} seeds each.
 
 # %%
 trained = effective_depth.recorded()["trained"]
@@ -959,7 +1035,7 @@ with described(effective_depth.words(trained)):
 show_large("effective_depth")
 
 # %% [markdown]
-# By which factor does the loss grow without a layer of the later half? Smallest, median and largest over seeds and layers:
+# By which factor does the loss grow if one layer of the later half is left out? The cell prints the smallest, the median and the largest factor over seeds and layers.
 
 # %%
 print("layers  peak   loss below   " + "".join(f"{name:>26}" for name in ("Post-LN", "Pre-LN")))
@@ -972,15 +1048,17 @@ for layers, peak, goal in sorted({(r["layers"], r["peak"], r["goal"]) for r in t
     print(f"{layers:6}  {peak:<6} {goal:<10}   " + "".join(f"{cell:>26}" for cell in cells))
 
 # %% [markdown] evidence="recorded: effective_depth, control: learning rate"
-# **Verdict: the first half holds here, the second is not decided.** At equal loss, leaving out a layer of the later half costs Post-LN more: the median factor is larger in {{effective_depth.pairs.held}} of {{effective_depth.pairs.of}} comparisons ({{effective_depth.pairs.trainings}} pairs of trainings with equal depth, rate and seed, at two losses). At 12 layers and the lower loss it is {{effective_depth.post.min:.0f}} to {{effective_depth.post.max:.0f}} in Post-LN, {{effective_depth.pre.min:.1f}} to {{effective_depth.pre.max:.1f}} in Pre-LN.
+# **Verdict: the first half holds here, the second is not decided.** At equal loss, leaving out a late layer costs Post-LN more than Pre-LN. The median factor is larger in {{effective_depth.pairs.held}} of {{effective_depth.pairs.of}} comparisons. Pre-LN's late layers do count for less.
 #
-# But Pre-LN got there in fewer steps in {{effective_depth.faster.held}} of {{effective_depth.faster.of}}, and layers that hardly count can be pruned. Whether a large Post-LN model ends up better, these runs cannot say.
+# That need not make Pre-LN weaker. It reached the same loss in fewer steps in {{effective_depth.faster.held}} of {{effective_depth.faster.of}} comparisons, and layers that hardly count can be pruned. Whether a large Post-LN model ends up better, these runs cannot say.
 
 # %% [markdown]
-# ## 9. Who uses what
+# ## 10. Who uses what
+#
+# Which of these wirings do real models use, and how can one tell?
 
 # %% [markdown]
-# All wirings side by side, one step each. The eighth is GPT-NeoX's: parallel, with a norm for each branch. On which two does a norm stand on the thick line, the stream itself?
+# The picture shows all wirings side by side, one step of each. The eighth is GPT-NeoX's, which is parallel with a norm for each branch. In which two does the thick line, the stream itself, pass a norm?
 
 # %%
 drawings.wirings()
@@ -1002,7 +1080,7 @@ for wiring, models in MODELS.items():
 #
 # > *"Almost all language models except BERT use pre-norm. … New models also put a so-called post-norm outside the residual stream, without dropping the pre-norm."*
 #
-# Two questions tell wirings apart from outside: does a silent sublayer leave the stream alone, and does the sublayer notice when the stream is ten times longer?
+# Two questions tell wirings apart from outside. Is the stream left alone if the sublayer gives 0? And does the sublayer notice, that is, does its input change, if the stream is ten times longer?
 
 # %%
 def fingerprint(step, *extra):
@@ -1018,14 +1096,29 @@ for name, step, extra in [("Post-LN", post_ln, [layer_norm]), ("Pre-LN", pre_ln,
     print(f"{name:9} stream left alone: {alone!s:6} sublayer notices its length: {notices}")
 
 # %% [markdown]
-# The models themselves were asked in the same way: each built from its published configuration, by the class that runs its published weights in `transformers`.
+# Real models were tested in the same way. Each was built from its published configuration, by the class that runs its published weights in `transformers`.
 
 # %%
 print(*named_models.table(["gpt1", "bert-base", "opt-350m", "opt-1.3b", "gpt2", "llama-3-8b", "gemma2-9b", "olmo2-7b"],
                           ["norm", "norm_kind", "layers"]), sep="\n")
 
 # %% [markdown] evidence="models: gpt1, bert-base, opt-350m, gpt2, llama-3-8b, gemma2-9b, olmo2-7b"
-# **Verdict: most do, but BERT is not the only exception, and OLMo 2 did drop the pre-norm.** GPT-1 and OPT-350M are Post-LN, though OPT-1.3B is not. OLMo 2 (2024) has no norm before its sublayers: a fingerprint that Pre-LN cannot have. Gemma 2 has norms there, and more behind. By their papers the original Transformer is Post-LN, and GLM-130B DeepNorm.
+# **Verdict: most do, but BERT is not the only exception, and OLMo 2 did drop the pre-norm.** GPT-1 and OPT-350M are Post-LN too, although the larger OPT-1.3B is not. OLMo 2 (2024) has no norm before its sublayers, which gives it a fingerprint that Pre-LN cannot have. Gemma 2 has norms before its sublayers and also after them. By their papers, the original Transformer is Post-LN, and GLM-130B uses DeepNorm.
+
+# %% [markdown]
+# ## 11. Your own experiment
+#
+# All of this was measured on a toy task. What happens on real text? The *growing character model* is a small Transformer that learns to continue Jane Austen's novels, one character at a time, and you can replace any of its parts. Here it is trained with your two wirings, at two depths. Its loss on text that it has not seen is in nats per character, and lower is better.
+
+# %%
+from anatomy.experiments.growing import grow
+
+for layers in (2, 4):
+    post, pre = (grow(layers=layers, wire=wire).loss for wire in (post_ln, pre_ln))
+    print(f"{layers} layers: Post-LN {post:.3f} against Pre-LN {pre:.3f} nats per character")
+
+# %% [markdown]
+# How many layers does it take until one wiring falls behind? Can a smaller rate (`lr=1e-3` instead of 0.003) or a wiring of your own close the gap? Write down what you expect, change one thing at a time, and run at least two seeds (`seed=0` and `seed=1`), because a difference that changes its sign with the seed tells nothing. Nothing here is graded. What would you change, and which answer would you write down in one sentence?
 
 # %% [markdown] written="question"
 # A Post-LN model of 12 layers, trained with Adam, stays at the loss of guessing from the beginning. Three repairs are proposed: multiply the loss by 0.01, begin with a warm-up, move the norms (Pre-LN). Predict what each one does, and why. Which result would show you that your reason is wrong?
@@ -1050,12 +1143,13 @@ print(*named_models.table(["gpt1", "bert-base", "opt-350m", "opt-1.3b", "gpt2", 
 # %%
 quiz("Which step leaves the stream untouched when its sublayer answers 0?",
      {"norm(x + F(x))": (False, "The norm acts on x whatever F says."),
-      "x + norm(F(x))": (True, "norm(0) is 0, and x stands outside."),
+      "x + norm(F(x))": (True, "norm(0) is 0, and x is outside the norm."),
       "norm(2x + F(x))": (False, "A factor does not take the norm off the stream.")})
 
 # %%
 quiz("Fresh Pre-LN stacks of 10 and 40 layers. The gradient of the last layer's weights is in the deeper one…",
-     {"the same": (False, "That is Post-LN."), "about half": (True, "1/√depth: four times the depth, half the norm."),
+     {"the same": (False, "That is Post-LN."),
+      "about half": (True, "It falls as 1/√depth, so four times the depth gives half the norm."),
       "a quarter": (False, "The stream grows as √depth, not as depth.")})
 
 # %%
@@ -1067,8 +1161,8 @@ quiz("A list of gradient norms filled by append in hooks comes out…",
 # %%
 quiz("A fresh Pre-LN stack of 96 layers without its final norm: its logits are…",
      {"about as large as at 6 layers": (False, "That takes the final norm."),
-      "about four times as large": (True, "Sixteen times as deep: √16 = 4 times as long a stream."),
-      "sixteen times as large": (False, "The layers' outputs point in different directions: √, not the sum.")})
+      "about four times as large": (True, "It is sixteen times as deep, so its stream is √16 = 4 times as long."),
+      "sixteen times as large": (False, "The layers' outputs point in different directions, so their lengths do not add up.")})
 
 # %%
 quiz("Multiply the loss by 0.01. What happens to Adam's first step?",
@@ -1082,11 +1176,15 @@ progress("03-norm-placement")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Post-LN: [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), [BERT](https://arxiv.org/abs/1810.04805). Pre-LN, and why: [Xiong et al. 2020](https://arxiv.org/abs/2002.04745).
-# - Why Post-LN's output moves so far: [Liu et al. 2020](https://arxiv.org/abs/2004.08249).
-# - Sandwich: [CogView](https://arxiv.org/abs/2105.13290); [Gemma 2](https://arxiv.org/abs/2408.00118), [Gemma 3](https://arxiv.org/abs/2503.19786). Inside: [OLMo 2](https://arxiv.org/abs/2501.00656).
-# - [DeepNorm](https://arxiv.org/abs/2203.00555), used by [GLM-130B](https://arxiv.org/abs/2210.02414). Post-LN at 350M: [OPT](https://arxiv.org/abs/2205.01068).
-# - Parallel: [GPT-NeoX](https://arxiv.org/abs/2204.06745), [PaLM](https://arxiv.org/abs/2204.02311).
-# - Layers that hardly count: [Gromov et al. 2024](https://arxiv.org/abs/2403.17887), [Sun et al. 2025](https://arxiv.org/abs/2502.05795).
+# | wiring | papers |
+# |---|---|
+# | Post-LN | [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), [BERT](https://arxiv.org/abs/1810.04805), at 350M parameters [OPT](https://arxiv.org/abs/2205.01068) |
+# | Pre-LN, and why | [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) |
+# | sandwich | [CogView](https://arxiv.org/abs/2105.13290), [Gemma 2](https://arxiv.org/abs/2408.00118), [Gemma 3](https://arxiv.org/abs/2503.19786) |
+# | norm inside | [OLMo 2](https://arxiv.org/abs/2501.00656) |
+# | DeepNorm | [Wang et al. 2022](https://arxiv.org/abs/2203.00555), used by [GLM-130B](https://arxiv.org/abs/2210.02414) |
+# | parallel | [GPT-NeoX](https://arxiv.org/abs/2204.06745), [PaLM](https://arxiv.org/abs/2204.02311) |
 #
-# Attention's neighbor in the block was given here. Next, **04-ffn-and-gating**: you write it, and it holds most of the block's parameters.
+# Why Post-LN's output moves so far is the subject of [Liu et al. 2020](https://arxiv.org/abs/2004.08249), and layers that hardly count are studied by [Gromov et al. 2024](https://arxiv.org/abs/2403.17887) and [Sun et al. 2025](https://arxiv.org/abs/2502.05795).
+#
+# In this unit the feed-forward layer, attention's neighbor in the block, was given. In the next one, **04-ffn-and-gating**, you write it yourself, and you will see that it holds most of the block's parameters.

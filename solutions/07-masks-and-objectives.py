@@ -14,14 +14,14 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# Two models of the same size read the same texts for 300 steps. Both learn to predict the next word. On new texts:
+# Two models of the same size read the same texts for 300 steps. Both learn to predict the next token, which here is a word or a full stop. Their loss on new texts says how much the right tokens surprise them, so less is better.
 #
-# | | loss per word | best possible |
+# | | loss per token | best possible |
 # |---|---|---|
 # | model A | {{leak.causal.at_300:.2f}} | {{leak.entropy:.2f}} |
 # | model B | {{leak.bidirectional.at_300:.3f}} | {{leak.entropy:.2f}} |
 #
-# *Best possible* is no estimate: the texts come from dice, and {{leak.entropy:.2f}} is what the dice leave open. B beats the dice. (Medians of {{leak.seeds:word}} recorded runs.)
+# The column *best possible* is not an estimate. The texts come from dice, and {{leak.entropy:.2f}} is the uncertainty that the dice leave, but somehow B beats the dice. (The losses are medians of {{leak.seeds:word}} recorded runs.)
 
 # %% setup=true
 import math
@@ -37,21 +37,21 @@ from torch import nn
 use_style()
 
 # %%
-predict("masks.p1", "Both models now write texts of their own, word by word. Which writes more right sentences?",
+predict("masks.p1", "Both models now write texts, one token after the other. Which of them writes more correct sentences?",
         ["A", "B", "about the same"])
 
 # %% [markdown]
-# You will train both in section 4. The only line that differs between them is the mask.
+# You will train both models in section 4. They differ only in their mask, which is why this unit begins with masks.
 
 # %% [markdown]
 # ## 1. Not looking ahead
 #
-# A model that learns to predict the next word must not see it. The **causal mask** allows query $t$ the keys $0 \dots t$. True means may look; rows are queries, columns are keys.
+# A model that learns to predict the next token must not see it, or it would learn nothing but to copy. We say that a query *sees* a key, or may look at it, if the key takes part in the query's softmax. The **causal mask** lets query $t$ see the keys $0 \dots t$. As a table it has a row for each query and a column for each key, and True means that the query may look at the key.
 
 # %% [markdown]
 # ### Worked example
 #
-# Three words, and scores that are all equal. The mask leaves 1, 2 and 3 keys, which share the weight equally:
+# Take three tokens whose scores are all equal. The mask leaves 1, 2 and 3 keys to the three queries, and these keys share the weight equally.
 
 # %%
 may = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -59,16 +59,16 @@ weights = torch.zeros(3, 3).masked_fill(~may, -math.inf).softmax(-1)
 may, weights
 
 # %% [markdown]
-# With the values 2, 4, 9 the outputs are 2, then $(2 + 4)/2 = 3$, then $(2 + 4 + 9)/3 = 5$. In symbols:
+# With the values 2, 4 and 9 the outputs are therefore 2, then $(2 + 4)/2 = 3$, then $(2 + 4 + 9)/3 = 5$. In symbols, the output of query $t$ is
 #
 # $$\text{out}_t = \sum_{s \le t} \frac{e^{x_{ts}}}{\sum_{r \le t} e^{x_{tr}}}\; v_s, \qquad x_{ts} = \frac{q_t \cdot k_s}{\sqrt D}$$
 #
-# Both sums end at $t$. The lower one is easily forgotten.
+# Both sums end at $t$, although it is easy to forget this for the lower one.
 
 # %% [markdown] statement="mask.causal"
-# Write causal self-attention for any leading axes: scores, mask, softmax, weighted sum.
+# Write causal self-attention, which consists of scores, mask, softmax and weighted sum, for tensors with any leading axes. You may use `torch.softmax`, but not PyTorch's own attention function.
 #
-# `torch.softmax` is welcome, PyTorch's own attention function is not. The check also looks at gradients, through `q`, `k` and `v`: none may flow from word $t$ to a later word, and some must flow to every earlier one.
+# The check also looks at gradients, through `q`, `k` and `v`. From the output of token $t$, no gradient may flow to a later token, and some gradient must flow to every earlier one.
 
 # %% exercise="mask.causal"
 def causal_attention(q, k, v):
@@ -88,17 +88,17 @@ def causal_attention(q, k, v):
     ### END SOLUTION
 
 # %% [markdown] hints="mask.causal"
-# 1. Everything but the scores stands in the worked example. Where in it does the mask come, before or after the softmax?
-# 2. Scores `q @ k.transpose(-2, -1) / math.sqrt(D)`; a (T, T) mask from `torch.ones(T, T, dtype=torch.bool).tril()`; fill with `-math.inf` where it is False; softmax over the last axis; times `v`.
+# 1. The worked example has everything except the scores. Where in it does the mask come, before or after the softmax?
+# 2. The scores are `q @ k.transpose(-2, -1) / math.sqrt(D)`. Make a (T, T) mask with `torch.ones(T, T, dtype=torch.bool).tril()`, fill the scores with `-math.inf` where it is False, take the softmax over the last axis, and multiply by `v`.
 # 3. `scores.masked_fill(~may, -math.inf).softmax(-1) @ …`, with `may` as in the worked example for any T.
 
 # %% [markdown] worth="mask.causal"
-# $e^{-\infty}$ is exactly 0 in floating point, and so is every slope that passes through it. A leak test therefore needs no tolerance: any entry above the diagonal that is not 0 is a bug.
+# In floating point, $e^{-\infty}$ is exactly 0, and so is every gradient that passes through it. A test for leaks therefore needs no tolerance, and any entry above the diagonal that is not 0 is a bug.
 
 # %% [markdown]
 # ### See it
 #
-# Do not trust a mask: measure it. Entry $[i, j]$ below is the largest slope of output $i$ by input $j$ (the **Jacobian**). A causal layer has zeros above the diagonal *and none below it*. A layer that reads nothing passes the first test alone.
+# Do not trust a mask, but measure what it does, since a wrong one raises no error. Entry $[i, j]$ in the pictures below is the largest derivative of output $i$ with respect to input $j$ (from the **Jacobian**). A causal layer has zeros above the diagonal *and none below it*. The second condition matters, too, because a layer that reads nothing meets the first one.
 
 # %%
 def dependence(f, x):
@@ -125,14 +125,14 @@ with described("Three 6 by 6 pictures. Yours is a filled lower triangle. With th
     panels[0].set(ylabel="output word")
 
 # %% [markdown]
-# The middle one is a famous leak. Weights above the diagonal are erased, but they have been counted in the sum below the fraction: the model can read the future from how large its own weights are.
+# The middle picture shows a famous leak. Its weights above the diagonal are erased, but they have already been counted in the sum below the fraction. Since this sum divides every weight, the model can read the future from how large its own weights are.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"Positions that must not be attended to are set to 0."*
 #
-# Set the *score* to 0, set the *weight* to 0, or set the score to $-\infty$. One row, whose last key is forbidden:
+# But what is it that is set to 0? It could be the *score*, or the *weight* after the softmax, whereas the worked example set the score to $-\infty$. The next cell tries all three on one row whose last key is forbidden.
 
 # %%
 scores, may = torch.tensor([[-1.0, -2.0, 3.0]]), torch.tensor([[True, True, False]])
@@ -142,23 +142,21 @@ for name, w in [("score 0", scores.masked_fill(~may, 0.0).softmax(-1)),
     print(f"{name:9}", [round(a, 3) for a in w[0].tolist()], f"sum {w.sum():.3f}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: no.** A score of 0 is no absence: here the forbidden key gets the largest weight of all. A weight of 0 leaves a row that sums to 0.024.
-#
-# The weight *becomes* 0 because the score was $-\infty$ when the softmax saw it.
+# **Verdict: a score of 0 hides nothing, since it is the weight that has to become 0.** Here a score of 0 even gives the forbidden key the largest weight of all. Erasing the weight after the softmax is not enough either, because the row then sums to 0.024 and not to 1. Only a score of $-\infty$ removes the weight and leaves a sum of 1.
 
 # %% [markdown]
 # ## 2. Fewer queries than keys
 #
-# A chat model has read $S$ words and kept their keys (unit 08). Only the $T$ newest words ask. Their rows are the **last** $T$ rows of the square mask: query $i$ stands at place $i + S - T$.
+# A model that writes does not compute everything again for each new token. It has kept the keys of what it read (unit 08), so of $S$ tokens only the $T$ newest have queries. Query $i$ is at position $i + S - T$, which means that the rows that we need are the **last** $T$ rows of the square mask.
 
 # %%
 square = torch.ones(5, 5, dtype=torch.bool).tril()
 square[-2:].int()
 
 # %% [markdown] statement="mask.rectangular"
-# Return the $(T, S)$ boolean mask of the last $T$ of $S$ words. `S=None` means $S = T$.
+# Return the $(T, S)$ boolean mask of the last $T$ of $S$ tokens, where `S=None` means $S = T$.
 #
-# Raise a `ValueError` when $T < 1$ or $S < T$: a query without any key would be left.
+# Raise a `ValueError` when $T < 1$ or $S < T$, because then a query without any key would be left, or no query at all.
 
 # %% exercise="mask.rectangular"
 def causal_mask(T, S=None):
@@ -180,16 +178,16 @@ def causal_mask(T, S=None):
 
 # %% [markdown] hints="mask.rectangular"
 # 1. With T = 1 and S = 6 the answer is six times True. What does a plain `tril()` give, and how far is it off?
-# 2. Either compare `torch.arange(S)` with the queries' places as a column, or give `tril` the offset S − T.
+# 2. Either compare `torch.arange(S)` with the queries' positions as a column, or give `tril` the offset S − T.
 # 3. `return torch.arange(S) <= torch.arange(…, S)[:, None]`, after the check.
 
 # %% [markdown] worth="mask.rectangular"
-# With fewer queries than keys, conventions differ: `is_causal=True` in PyTorch's `scaled_dot_product_attention` aligns the triangle with the top left corner, FlashAttention since version 2.1 with the bottom right, as here.
+# With fewer queries than keys, conventions differ. `is_causal=True` in PyTorch's `scaled_dot_product_attention` aligns the triangle with the top left corner, whereas FlashAttention has aligned it with the bottom right since version 2.1, as we do here.
 
 # %% [markdown]
 # ### See it
 #
-# Read seven words at once, or four and then three: the last three outputs must agree.
+# Read seven tokens at once, or first four and then three. If the mask is right, the last three outputs agree up to rounding.
 
 # %%
 torch.manual_seed(0)
@@ -199,7 +197,7 @@ later = F.scaled_dot_product_attention(q[4:], k, v, attn_mask=causal_mask(3, 7))
 (whole[4:] - later).abs().max().item()
 
 # %% [markdown]
-# Every mask of this unit, with the ones that you have written: choose one, then point at its cells. What may a query see? A click paints a cell over. The picture on the right adds layers: what one layer hides can still arrive by way of another word.
+# The explorer shows all masks of this unit, including your own. Choose one, point at its cells to find out what a query sees, and click on a cell to change it. The picture on the right adds layers, because what one layer hides can still arrive by way of another token.
 
 # %%
 MaskExplorer({"causal_mask": causal_mask})
@@ -207,18 +205,20 @@ MaskExplorer({"causal_mask": causal_mask})
 # %% [markdown]
 # ## 3. The probability of a text
 #
-# Any joint probability is a product of conditional ones. No assumption is needed, only the order, left to right:
+# To know what a good loss means, we have to know what it measures. A language model gives a probability to every text, as a product of conditional probabilities. This needs no assumption, only an order, which here is from left to right.
 #
 # $$p(x_1, x_2, \dots, x_T) = \prod_t p(x_t \mid x_1, \dots, x_{t-1})$$
-#
-# A causal model has one output for each factor: what place $t$ gives out depends on words up to $t$ only. So one pass scores all of them.
+
+# %% [markdown]
+# Predicting each token from the earlier ones is called **autoregressive**. A *regression* predicts one quantity from others, and here the others are earlier parts of the same (*auto*) sequence. The causal mask makes this possible for a whole text in one pass, since the output at position $t$ depends only on tokens up to $t$. An **autoencoding** model such as BERT (section 5), in contrast, gets a damaged text and restores it, and may look at both sides of the damage.
 
 # %% [markdown]
 # ### Worked example: the shift
 #
-# The text *one dog barks* has ids 5 7 9. Place 0 reads 5 and is asked for 7; place 1 reads 7 and is asked for 9. The last place has nothing to predict.
-#
-# The loss of a pair is $-\ln p$ of the right word. With probabilities 1/4 and 1/2:
+# Suppose that the text *one dog barks* has the ids 5, 7 and 9. At position 0 the model reads 5 and should predict 7, and at position 1 it reads 7 and should predict 9. The last position has nothing to predict.
+
+# %% [markdown]
+# The loss of such a pair is $-\ln p$ of the right token. With the natural logarithm it comes in *nats*, each of which is 1.44 bits. Suppose that the two right tokens get the probabilities 1/4 and 1/2. Then the mean loss is this number of nats.
 
 # %%
 -(math.log(1 / 4) + math.log(1 / 2)) / 2
@@ -226,7 +226,7 @@ MaskExplorer({"causal_mask": causal_mask})
 # %% [markdown] statement="objective.next_token"
 # `next_token_pairs` cuts a text into inputs and targets, $(B, T-1)$ each, and raises a `ValueError` for fewer than two tokens.
 #
-# `next_token_loss` gets logits for **all** $T$ places and returns the mean of $-\ln p$ over the pairs that count, in nats. A pair counts when its input and its target are both `real` (all do when `real` is None).
+# `next_token_loss` gets logits for **all** $T$ positions and returns the mean of $-\ln p$ over the pairs that count, in nats. A pair counts when both its input and its target are `real`, that is, not padding. When `real` is None, all pairs count.
 
 # %% exercise="objective.next_token"
 def next_token_pairs(ids):
@@ -251,24 +251,24 @@ def next_token_loss(logits, ids, real=None):
     ### END SOLUTION
 
 # %% [markdown] hints="objective.next_token"
-# 1. Three tokens make two pairs. Which of the three places of logits is never asked?
-# 2. Inputs `ids[:, :-1]`, targets `ids[:, 1:]`, logits `logits[:, :-1]`. Get one loss per pair (`F.cross_entropy(…, reduction="none")`, or `log_softmax` and `gather`), keep those that count, take the mean.
+# 1. Three tokens make two pairs. At which of the three positions are the logits not needed?
+# 2. The inputs are `ids[:, :-1]`, the targets `ids[:, 1:]`, and their logits `logits[:, :-1]`. Get one loss per pair (`F.cross_entropy(…, reduction="none")`, or `log_softmax` and `gather`), keep those that count, and take the mean.
 # 3. `nll = F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), reduction="none").view(targets.shape)`, `counts = real[:, :-1] & …`, `return nll[counts].mean()`.
 
 # %% [markdown] worth="objective.next_token"
-# Logits are big: 4,096 places times the 128,256 tokens of Llama 3's vocabulary take 2.1 GB in float32. Training code can compute this loss in chunks, so that they never all exist at once.
+# Logits need much memory. In float32, for example, 4,096 positions times the 128,256 tokens of Llama 3's vocabulary take 2.1 GB. Training code can compute this loss in chunks, so that the logits never all exist at once.
 
 # %% [markdown]
-# **Perplexity** is $e^{\text{loss}}$: the number of equally likely words that would leave one as unsure. A fair die has loss $\ln 6$ and perplexity 6.
+# A loss in nats is hard to imagine, which is why papers report the **perplexity** $e^{\text{loss}}$. It is the number of equally likely tokens that would leave one as unsure. A fair die, for example, has a loss of $\ln 6$ and a perplexity of 6.
 #
-# A corpus comes in batches. Three tokens with loss $\ln 2$ and one with $\ln 8$:
+# A corpus comes in batches of different sizes. Suppose that one has three tokens with a mean loss of $\ln 2$, and another has a single token with $\ln 8$. Since every token counts equally, the perplexity is
 #
 # $$\exp \frac{3 \ln 2 + 1 \ln 8}{4} = 2^{6/4} = 2.83, \qquad \text{not}\; \frac{2 + 8}{2} = 5$$
 
 # %% [markdown] statement="objective.likelihood"
-# `sequence_log_probability`: $\ln p$ of each text, the sum over its steps. Here `logits[:, t]` already belong to `targets[:, t]`, so nothing is shifted.
+# `sequence_log_probability` returns $\ln p$ of each text, which is the sum over its steps. Here `logits[:, t]` already belong to `targets[:, t]`, so nothing is shifted.
 #
-# `perplexity`: from the mean loss of each batch and its number of predicted tokens. No tokens at all raise a `ValueError`.
+# `perplexity` combines the mean loss of each batch and its number of predicted tokens. If there are no tokens at all, it raises a `ValueError`.
 
 # %% exercise="objective.likelihood"
 def sequence_log_probability(logits, targets):
@@ -288,17 +288,17 @@ def perplexity(losses, counts):
     ### END SOLUTION
 
 # %% [markdown] hints="objective.likelihood"
-# 1. Probabilities multiply. What do their logarithms do? And which tokens of the corpus should weigh more than others?
-# 2. `log_softmax` over the vocabulary, `gather` the targets' entries, sum over time. For perplexity: total loss over total tokens, then `math.exp`.
+# 1. Probabilities multiply. What do their logarithms do? And which batches of the corpus should count more than others?
+# 2. Take `log_softmax` over the vocabulary, `gather` the targets' entries, and sum over time. For the perplexity, divide the total loss by the total number of tokens, then use `math.exp`.
 # 3. `log_p.gather(-1, targets[..., None]).squeeze(-1).sum(…)`; `math.exp(sum(loss * n for …) / sum(counts))`.
 
 # %% [markdown] worth="objective.likelihood"
-# Multiplying probabilities fails early: 100 words of probability 1/4 each give $6\cdot 10^{-61}$, and float32 ends near $10^{-45}$. The sum of their logarithms is a harmless −138.6.
+# Multiplying probabilities fails early, since 100 tokens of probability 1/4 each give $6\cdot 10^{-61}$, whereas float32 ends near $10^{-45}$. The sum of their logarithms is a harmless −138.6.
 
 # %% [markdown]
 # ### See it
 #
-# The same text can be split into words, or into 4 times as many letters. Its probability is one number; the perplexity depends on the pieces:
+# The same text can be split into words, or into four times as many letters. Although its probability is the same number in both cases, the perplexity depends on the pieces.
 
 # %%
 log_p, n_words = -30.0, 10
@@ -306,14 +306,12 @@ for unit, n in (("word", n_words), ("letter", 4 * n_words)):
     print(f"perplexity per {unit:6} {perplexity([-log_p / n], [n]):6.2f}")
 
 # %% [markdown]
-# Compare perplexities only between models with the same pieces, and only where nothing leaks. Which brings us back to the puzzle.
+# Perplexities can therefore be compared only between models with the same pieces, and only where nothing leaks. This brings us back to the puzzle.
 
 # %% [markdown]
 # ## 4. The leak
 #
-# The texts: *one dog sees two cats .* Number words and verbs agree with the animals, and the two animals are of different kinds. Everything else is dice: 2 · 4 · 3 · 2 · 3 = 144 sentences, $\ln 144 / 6 = {{leak.entropy:.2f}}$ nats per word.
-#
-# The same model, your `next_token_loss`, two masks:
+# To find out how B can beat the dice, train both models. They read sentences such as *one dog sees two cats .* in which number words and verbs agree with the animals, and the two animals are of different kinds. Everything else is left to dice, with 2 · 4 · 3 · 2 · 3 = 144 sentences, $\ln 144 / 6 = {{leak.entropy:.2f}}$ nats per token. This is the *entropy* of the texts, which is the loss of a guesser who knows all rules, and no honest model gets below it. The two runs use the same model and your `next_token_loss`, but different masks.
 
 # %%
 from anatomy.experiments import leak
@@ -344,7 +342,7 @@ with described("Loss against steps, yours and {seeds} recorded runs of {steps} s
 show_large("leak")
 
 # %% [markdown]
-# The bidirectional model has learned one thing: what place $t$ is asked for stands at place $t + 1$, so look there. Its gradients show it. Here is what each model's answer at place 8 depends on:
+# The bidirectional model has learned only one thing. What it should predict at position $t$ is in its input at position $t + 1$, and so it looks there. The next picture shows this by gradients, for the answer at position 8.
 
 # %%
 ids = leak.texts(1, torch.Generator().manual_seed(3))
@@ -369,7 +367,7 @@ with described("Bars over 19 places: the causal model depends on places 0 to 8 o
 # %% [markdown]
 # ### And now without a future
 #
-# When a text is being written, the next word does not exist yet. Give each model the beginning alone and ask for the next word:
+# While a text is being written, the next token does not exist yet. To try this, give each model only the beginning of a text, and ask for the next token.
 
 # %%
 print(f"{'':15}whole text   beginning only   (guessing blindly: ln 17 = {math.log(17):.2f})")
@@ -386,14 +384,14 @@ for name, ids in written.items():
 # %%
 reveal("masks.p1",
        lambda: ", ".join(f"{n} {share:.0%} right" for n, share in right.items()),
-       "A is causal, B is bidirectional. B always had the answer in sight (but for the last place, always a full "
-       "stop), so it never learned to predict. "
-       "The causal model loses nothing when the future is cut off: it had none.",
+       "A is the causal model and B the bidirectional one. B always had the answer in sight (except at the last "
+       "position, where the answer is always a full stop), so it never learned to predict. "
+       "The causal model loses nothing when the future is cut off, because it never saw one.",
        answer=lambda: "about the same" if abs(right["causal"] - right["bidirectional"]) < 0.1
        else "A" if right["causal"] > right["bidirectional"] else "B")
 
 # %% [markdown]
-# There is a deeper reason. Add up $p$ over *all* texts of two words, all $17^2 = 289$. A probability must give 1:
+# There is a deeper reason why B's loss means nothing. Add up $p$ over *all* texts of two tokens, of which there are $17^2 = 289$. If $p$ is a probability, the sum is 1.
 
 # %%
 two = torch.cartesian_prod(torch.tensor([0]), torch.arange(17), torch.arange(17))
@@ -403,14 +401,14 @@ with torch.no_grad():
         print(f"{name:14} {total:.3f}")
 
 # %% [markdown]
-# Factors that have seen their own answers are no conditional probabilities, and their product is no probability of the text. Exponentiated, B's loss is a number, but not a perplexity.
+# Factors that have seen their own answers are not conditional probabilities, so their product is not the probability of the text. Although B's loss can be exponentiated, the result is not a perplexity.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"Models with a non-causal mask converge faster and reach a lower perplexity; they understand better, and are only less handy for generation."*
 #
-# The experiment has two readings: with the target in sight, and without it, as in writing. The recorded runs at two learning rates, on average (guessing blindly costs $\ln 17 = 2.83$):
+# Such a loss can be measured with the target in sight, or without it, as in writing. The next cell does both for the recorded runs, and shows means at two learning rates. For comparison, guessing blindly costs $\ln 17 = 2.83$ nats.
 
 # %%
 mean = lambda runs: sum(sum(r) / len(r) for r in runs) / len(runs)
@@ -420,21 +418,23 @@ for rate, runs in leak.by_rate(record).items():
               f"right sentences {sum(runs['right'][name]) / seeds:.0%}")
 
 # %% [markdown] evidence="recorded: leak, control: learning rate"
-# **Verdict: the two losses answer different questions.** With the target in sight {{leak.bidirectional.beats}} of {{leak.runs}} runs beat the entropy, which no honest model can. Without it, {{leak.bidirectional.blind}} of {{leak.runs}} do worse than guessing blindly. On average over all runs {{leak.bidirectional.right:.0%}} of the sentences that they write are right, against {{leak.causal.right:.0%}} with the causal mask.
-#
-# A masked or infilling model also sees both sides. There it is fair, since its targets are *hidden from the input*; but filling a gap is easier than going on, so a lower loss does not show better understanding.
+# **Verdict: without a causal mask the loss is lower only because the model sees the answers, and it writes far worse.** With the target in sight, {{leak.bidirectional.beats}} of {{leak.runs}} such runs beat the entropy, which no honest model can. Without it, {{leak.bidirectional.blind}} of {{leak.runs}} do worse than guessing blindly. On average only {{leak.bidirectional.right:.0%}} of the sentences that they write are correct, against {{leak.causal.right:.0%}} for causal models.
 
 # %% [markdown]
-# ## 5. Hiding words: BERT
+# A masked or infilling model also sees both sides. There it is fair, since its targets are *hidden from the input*. However, filling a gap is easier than going on, so a lower loss does not show better understanding.
+
+# %% [markdown]
+# ## 5. Hiding tokens: BERT
 #
-# To read in both directions without seeing the answer, remove the answer from the input. BERT selects 15 % of the ordinary tokens and predicts these. Of the selected, 80 % become `[MASK]`, 10 % a random token, and 10 % stay as they are ([Devlin et al. 2018](https://arxiv.org/abs/1810.04805)).
-#
-# Why not always `[MASK]`? It never occurs once the model is used. The other 20 % make the model keep track of ordinary words, too.
+# A model can read in both directions without seeing the answer if the answer is removed from the input. BERT ([Devlin et al. 2018](https://arxiv.org/abs/1810.04805)) selects 15 % of the ordinary tokens and predicts these. Of the selected tokens, 80 % become `[MASK]`, 10 % become a random token, and 10 % stay as they are. Why are not all of them masked? Once the model is used, `[MASK]` never occurs, and the other 20 % make it keep track of ordinary tokens, too.
+
+# %% [markdown]
+# This is only the first of two stages. In *pretraining* the model learns from much text that nobody had to label. In *fine-tuning* the same weights are trained a little further on a labeled task, together with a small new layer, the *head*. It reads the output at `[CLS]`, a special token at the beginning of each input. For example, a head with two outputs can tell good reviews from bad ones.
 
 # %% [markdown]
 # ### Worked example
 #
-# To make the function testable, the random draws are arguments. Tokens 11 … 15; the first three are selected and draw 0.5, 0.85, 0.95:
+# The random draws are arguments of the function, which makes it testable. Suppose that the tokens are 11 … 15, and that the first three are selected and draw 0.5, 0.85 and 0.95.
 #
 # | token | selected | draw | input | label |
 # |---|---|---|---|---|
@@ -444,12 +444,12 @@ for rate, runs in leak.by_rate(record).items():
 # | 14 | no | 0.5 | 14 | −100 |
 # | 15 | no | 0.85 | 15 | −100 |
 #
-# −100 is PyTorch's sign for *no label*.
+# The label −100 means *no label*, since PyTorch's losses skip it.
 
 # %% [markdown] statement="objective.masked_lm"
-# `select_tokens`: a token is selected when its draw lies below `rate` and it is not special.
+# `select_tokens` selects a token when its draw `u` is below `rate` and the token is not `special` (as `[CLS]` is).
 #
-# `mask_tokens`: a selected token with a draw below 0.8 becomes `mask_id`; from 0.8 to below 0.9 it becomes the entry of `random_ids`; from 0.9 on it stays. Labels are the original ids of *all* selected tokens, −100 elsewhere. `ids` must not be changed.
+# `mask_tokens` replaces a selected token by `mask_id` when its draw is below 0.8, and by the entry of `random_ids` when the draw is from 0.8 to below 0.9. From 0.9 on the token stays. Labels are the original ids of *all* selected tokens, and −100 elsewhere. The tensor `ids` itself must not be changed.
 
 # %% exercise="objective.masked_lm"
 def select_tokens(u, special, rate=0.15):
@@ -469,17 +469,17 @@ def mask_tokens(ids, selected, u, random_ids, mask_id):
     ### END SOLUTION
 
 # %% [markdown] hints="objective.masked_lm"
-# 1. `labels` is given. Build the inputs the same way: where does which tensor show through?
-# 2. Two `torch.where`: the first puts `mask_id` where `selected & (u < 0.8)`, the second puts `random_ids` where selected and $0.8 \le u < 0.9$. What is left is already the third action.
+# 1. `labels` is given. Build the inputs in the same way. Which of the three tensors is used at which positions?
+# 2. Use `torch.where` twice. The first puts `mask_id` where `selected & (u < 0.8)`, the second puts `random_ids` where selected and $0.8 \le u < 0.9$. What is left is already the third action.
 # 3. `inputs = torch.where(selected & (u < 0.8), mask_id, ids)`, then `inputs = torch.where(selected & (u >= 0.8) & …, random_ids, inputs)`.
 
 # %% [markdown] worth="objective.masked_lm"
-# In one pass BERT learns from 15 % of its tokens, GPT from nearly all. ModernBERT raised the share to 30 % ([Warner et al. 2024](https://arxiv.org/abs/2412.13663)).
+# In one pass BERT learns from 15 % of its tokens, whereas GPT learns from nearly all. ModernBERT raised BERT's share to 30 % ([2412.13663](https://arxiv.org/abs/2412.13663)).
 
 # %% [markdown]
 # ### See it
 #
-# 100,000 tokens: what happens to how many?
+# The next cell takes 100,000 tokens and counts what your functions do with them.
 
 # %%
 g = torch.Generator().manual_seed(0)
@@ -493,10 +493,10 @@ print(f"selected {chosen.float().mean():.1%}, of these [MASK] {(inputs[chosen] =
 # %% [markdown]
 # ### Extension: static or dynamic?
 #
-# BERT masked its data in advance, in 10 different ways, and cycled through them for about 40 epochs. RoBERTa draws a new mask every time ([Liu et al. 2019](https://arxiv.org/abs/1907.11692)).
+# BERT masked its data in advance, in 10 different ways, and cycled through them for about 40 epochs. RoBERTa ([Liu et al. 2019](https://arxiv.org/abs/1907.11692)) draws a new mask every time instead. How much does that change?
 
 # %%
-predict("masks.p3", "After 40 epochs with 10 fixed masks: how many tokens have never been predicted?",
+predict("masks.p3", "After 40 epochs with 10 fixed masks, how many tokens have never been predicted?",
         ["about 0.1 %", "about 20 %", "about 85 %"])
 
 # %%
@@ -526,22 +526,25 @@ reveal("masks.p3",
 # %% [markdown]
 # ## 6. Encoder, decoder, or both?
 #
-# An **encoder** is a stack without a causal mask; a **decoder** is a stack with one. An *encoder–decoder* has both, and the decoder's layers look at the encoder's result as well (cross-attention, unit 01).
+# Which kind of model goes with which objective? An **encoder** is a stack without a causal mask, which turns a text into vectors. A **decoder** is a stack with one, which writes. An *encoder–decoder* has both, and the decoder's layers also look at the encoder's result (cross-attention, unit 01).
 #
-# Mask and objective come in pairs: predicting the next word needs a mask that hides it; without such a mask the answer has to be hidden in the input.
+# Predicting the next token needs a mask that hides it, whereas without such a mask the answer has to be hidden in the input. Mask and objective therefore come in pairs.
 
 # %% [markdown]
 # | | encoder | decoder | encoder–decoder |
 # |---|---|---|---|
 # | mask | none but padding | causal | none, causal, and full between the two |
-# | objective | hidden words | next word | next word of the *output*, given the input |
-# | good for | one vector per word or text: search, labels | writing, and all that can be asked as writing | a fixed input turned into an output: translation, speech |
-# | writes word by word | no | yes, with a cache of all words | yes, with a cache of its output; the input is read once |
-# | learns from | the 15–30 % that are hidden | every word | every word of the output |
+# | objective | hidden tokens | next token | next token of the *output*, given the input |
+# | good for | one vector per token or text, as in search and labeling | any task that can be phrased as producing text | turning a fixed input into an output, such as translation or speech |
+# | writes one token after the other | no | yes, with a cache of all tokens | yes, with a cache of its output; the input is read once |
+# | learns from | the 15–30 % that are hidden | every token | every token of the output |
 # | models | BERT, ModernBERT | GPT, LLaMA | T5, Whisper |
 
 # %% [markdown]
-# BERT, GPT-2 and T5 as pictures, read from the bottom; norms and sums are left out. The small squares are masks: a row looks, a column is seen. Find the two triangles, and the one wire that leads from a stack into the other.
+# The idea of T5 is called **text-to-text**. Every task is written as text, and every answer as well, so that one model with one loss serves them all. For example, an input that begins with *translate English to German* asks for a translation, and a review is labeled by writing the word *positive*.
+
+# %% [markdown]
+# The pictures show BERT, GPT-2 and T5, and are read from the bottom (norms and sums are left out). The small squares are masks, with a row for each query and a column for each key. Find the two triangles, and the one wire that leads from a stack into the other.
 
 # %%
 from anatomy import drawings
@@ -550,7 +553,7 @@ from anatomy.atlas import configuration
 drawings.stacks(*map(configuration, ("bert-base", "gpt-2", "t5-small")))
 
 # %% [markdown]
-# Three models of these kinds, built from their published configurations. *Sees future* was probed: does the first place's result move when the last word changes?
+# Here are four released models, built from their published configurations. *Sees future* was tested by changing the last token, and says whether the first position's result moves.
 
 # %%
 from anatomy.experiments import named_models
@@ -559,35 +562,33 @@ print(*named_models.table(["bert-base", "gpt2", "llama-3-8b", "t5-small"],
                           ["encoder_stacks", "decoder_stacks", "cross_attention_modules", "sees_future"]), sep="\n")
 
 # %% [markdown]
-# For T5 the last column is its decoder's answer; its encoder sees both sides.
+# For T5 the last column is about its decoder, while its encoder sees both sides.
 #
-# Which to choose? If nothing has to be written, an encoder: it sees both sides, and reads a text in one pass. If something has to be written, most models since 2020 are decoders: one stack, one objective, and any task can be put into the prompt ([Wang et al. 2022](https://arxiv.org/abs/2204.05832) compare them at equal cost). An encoder–decoder remains at home where the input is long and read once.
+# Which kind of model should one choose? If nothing has to be written, an encoder sees both sides and reads a text in one pass. If something has to be written, most models since 2020 are decoders, since they need one stack and one objective, and any task can be put into the prompt. ([Wang et al. 2022](https://arxiv.org/abs/2204.05832) compare the kinds at equal cost.) However, an encoder–decoder is still a good choice where the input is long and read once.
 
 # %% [markdown]
 # ## 7. Extension: causal and padded
 #
-# Short texts of a batch are filled up with padding: on the right for training, on the **left** for generation, so that all texts end at the same place and the next word is appended there. `real` is False at padding.
-#
-# A key must be real *and* not later than the query.
+# The short texts of a batch are filled up with padding. In training it is on the right, but for generation it is on the **left**, so that all texts end in the same column and the next token can be appended there. With `real` False at padding, a key may be seen only if it is real *and* not later than the query.
 
 # %%
 real = torch.tensor([[False, False, True, True, True]])
 (real[:, None, :] & causal_mask(5)).int()
 
 # %%
-predict("masks.p2", "Rows 0 and 1 above are padding that asks. Which keys may they look at?",
-        ["themselves", "the real words", "none"])
+predict("masks.p2", "Rows 0 and 1 above are queries at padding positions. Which keys may they see?",
+        ["themselves", "the real tokens", "none"])
 
 # %% [markdown]
-# Padding also shifts words: the first real word above stands in column 2. Its **position** must still be 0, or the same text would look different with other padding. So positions count real words only.
+# Padding also shifts the tokens. The first real token above is in column 2, but its **position** must still be 0, or the same text would give different results with other padding. Positions therefore count only the real tokens.
 
 # %%
 real.long().cumsum(-1)
 
 # %% [markdown] statement="mask.causal_padding"
-# `causal_padding_mask`: both conditions, in shape $(B, 1, T, S)$. With `T` given, the queries are the last $T$ words.
+# `causal_padding_mask` joins both conditions, in shape $(B, 1, T, S)$. If `T` is given, the queries are the last $T$ tokens.
 #
-# `position_ids`: the first real word gets 0, the next 1, and so on. Padding before the first word gets 0, padding after the last repeats the last word's position (nobody reads either).
+# `position_ids` gives 0 to the first real token, 1 to the next, and so on. Padding before the first real token gets 0, and padding after the last one repeats the last token's position (neither is ever read).
 
 # %% exercise="mask.causal_padding"
 def causal_padding_mask(real, T=None):
@@ -605,24 +606,24 @@ def position_ids(real):
     ### END SOLUTION
 
 # %% [markdown] hints="mask.causal_padding"
-# 1. `real` speaks about keys, `causal_mask` about queries and keys. Which axes of $(B, H, T, S)$ does each need?
-# 2. `real[:, None, None, :]` is $(B, 1, 1, S)$, `causal_mask(T, S)` is $(T, S)$; `&` broadcasts. For positions: `cumsum` counts from 1, and gives 0 before the first word.
+# 1. `real` is about keys, while `causal_mask` is about queries and keys. Which axes of $(B, H, T, S)$ does each need?
+# 2. `real[:, None, None, :]` is $(B, 1, 1, S)$, `causal_mask(T, S)` is $(T, S)$, and `&` broadcasts. For the positions, `cumsum` counts from 1, and gives 0 before the first real token.
 # 3. `return real[:, None, None, :] & causal_mask(…, S)` and `return (real.long().cumsum(-1) - 1).clamp(min=…)`.
 
 # %% [markdown] worth="mask.causal_padding"
-# Pretraining often avoids padding: several texts are packed into one row, and the mask keeps each from seeing the others. Llama 3 was trained that way ([2407.21783](https://arxiv.org/abs/2407.21783)).
+# Pretraining often avoids padding by packing several texts into one row, where the mask keeps each of them from seeing the others. Llama 3 was trained in this way ([2407.21783](https://arxiv.org/abs/2407.21783)).
 
 # %%
 reveal("masks.p2",
        lambda: causal_padding_mask(real)[0, 0, :2].sum(-1).tolist(),
-       "None: what comes before them is padding, and what comes after them is the future. "
-       "Such rows need a defined result (zeros, unit 01); nobody reads it.",
+       "They see no key, because what comes before them is padding, and what comes after them is the future. "
+       "Such rows need a defined result (zeros, as in unit 01), although nobody reads it.",
        answer="none")
 
 # %% [markdown]
 # ### See it
 #
-# One text, padded on the left by two or not at all. The words' outputs must be equal; with plain positions they are not.
+# Take one text, padded on the left by two or not at all. The outputs of its tokens must be equal, and with positions that count all columns they are not.
 
 # %%
 torch.manual_seed(0)
@@ -642,7 +643,7 @@ for name, ids in (("real words counted", position_ids(real)), ("all columns coun
 #
 # > *"The mask is filled with minus infinity (−1e9) and added to the scores, which makes the blocked weights 0."*
 #
-# Unit 01 tried it on ordinary rows. Left padding makes rows without any key, and code often *adds two* masks, one causal, one for padding:
+# Unit 01 tried this on ordinary rows. However, left padding makes rows without any key, and code often *adds two* masks, such as a causal one and one for padding.
 
 # %%
 scores = torch.tensor([3.0, 1.0, 2.0])
@@ -651,14 +652,14 @@ for name, fill in [("−1e9", -1e9), ("−∞", -math.inf), ("the lowest float, 
     print(f"{name:24}", torch.softmax(scores + torch.full((3,), float(fill)), -1).tolist())
 
 # %% [markdown] evidence="exact"
-# **Verdict: it holds for rows that keep a key.** In a row without any, −1e9 swallows the scores (float32 has steps of 64 up there) and every key gets 1/3, the future included. $-\infty$ gives NaN.
+# **Verdict: it holds only for rows that keep a key.** In a row without any, −1e9 swallows the scores (float32 has steps of 64 up there), and every key gets 1/3, the future included, while $-\infty$ gives NaN.
 #
-# And two masks of the lowest float add up to $-\infty$. Join masks as booleans, convert once, and define the empty row.
+# Two masks of the lowest float also add up to $-\infty$. It is safer to join masks as booleans, to convert them once, and to define the result of an empty row.
 
 # %% [markdown]
 # ## 8. Extension: between causal and bidirectional
 #
-# Translating, a model may read the whole question before it writes. A **prefix language model** lets every query see the first $p$ words, and is causal after them. Four words, $p = 2$:
+# A causal mask can be stricter than necessary. A model that translates, for example, may read the whole source before it writes. A **prefix language model** (prefix LM) therefore lets every query see the first $p$ tokens, the *prefix*, and is causal after them. The next cell makes such a mask for four tokens and $p = 2$.
 
 # %%
 block = causal_mask(4)
@@ -666,9 +667,9 @@ block[:2, :2] = True
 block.int()
 
 # %% [markdown] statement="mask.prefix_lm"
-# Return the $(T, T)$ mask for a prefix of `prefix` words: a key is allowed when it lies in the prefix, or not after the query.
+# Return the $(T, T)$ mask for a prefix of `prefix` tokens. A key is allowed when it is in the prefix, or when it does not come after the query.
 #
-# `prefix` 0 gives the causal mask, $T$ the full one; anything outside $0 \dots T$ raises a `ValueError`.
+# A `prefix` of 0 gives the causal mask and one of $T$ the full mask, while anything outside $0 \dots T$ raises a `ValueError`.
 
 # %% exercise="mask.prefix_lm"
 def prefix_lm_mask(T, prefix):
@@ -680,17 +681,23 @@ def prefix_lm_mask(T, prefix):
     ### END SOLUTION
 
 # %% [markdown] hints="mask.prefix_lm"
-# 1. Two conditions, and one of them is enough. Which operator joins them?
-# 2. `torch.arange(T) < prefix` is one row that speaks about keys. It broadcasts against the causal mask.
+# 1. There are two conditions, and one of them is enough. Which operator joins them?
+# 2. `torch.arange(T) < prefix` is one row, with an entry for each key. It broadcasts against the causal mask.
 # 3. `return causal_mask(T) | (torch.arange(T) < …)`, after the check.
 
 # %% [markdown] worth="mask.prefix_lm"
-# PaliGemma ([2407.07726](https://arxiv.org/abs/2407.07726)) uses this mask for pictures: the image and the question are the prefix, read in both directions, and the answer after them is causal.
+# PaliGemma ([2407.07726](https://arxiv.org/abs/2407.07726)) uses this mask for pictures. The image and the question are the prefix, which is read in both directions, and the answer after them is causal.
 
 # %% [markdown]
-# UniLM trains **one** network with several masks in turn ([Dong et al. 2019](https://arxiv.org/abs/1905.03197)). The text has two segments, *source* and *target*:
+# Why, then, are most large models causal? One reason is how they are used. A large model can solve a new task from its prompt alone, while its weights stay as they are, which is called **in-context learning**. It is **zero-shot** if the prompt only describes the task, and **few-shot** if the prompt also shows a few solved examples, as in GPT-3's paper ([2005.14165](https://arxiv.org/abs/2005.14165)). A causal model practices going on from a context at every token, and nobody has to say where the prefix ends.
+
+# %% [markdown]
+# However, in a causal model the first examples of a prompt cannot see the later ones, whereas in a prefix LM all of them see each other. In the theory of [2308.06912](https://arxiv.org/abs/2308.06912), which treats linear regression from examples in the prompt, a prefix LM reaches the best solution, while a causal one need not.
+
+# %% [markdown]
+# Instead of choosing one mask, UniLM ([Dong et al. 2019](https://arxiv.org/abs/1905.03197)) trains **one** network with several masks in turn. Its text has two segments, *source* and *target*, and the objective says what a token sees.
 #
-# | objective | a word sees |
+# | objective | a token sees |
 # |---|---|
 # | bidirectional | everything |
 # | left-to-right | itself and what precedes it |
@@ -698,7 +705,7 @@ def prefix_lm_mask(T, prefix):
 # | sequence-to-sequence | in the source: the source. In the target: the source, and the target up to itself |
 
 # %% [markdown] statement="mask.unilm"
-# One function for all four names, spelled as in the table. `source` and `target` are the lengths of the segments; the mask is square, of size `source + target`. Any other name raises a `ValueError`.
+# Write one function for all four names, spelled as in the table, in which any other name raises a `ValueError`. The arguments `source` and `target` are the lengths of the segments, and the mask is square, of size `source + target`.
 
 # %% exercise="mask.unilm"
 def unilm_mask(objective, source, target):
@@ -717,17 +724,17 @@ def unilm_mask(objective, source, target):
     ### END SOLUTION
 
 # %% [markdown] hints="mask.unilm"
-# 1. You have written three of the four already. What is the last row of the table by another name?
-# 2. Bidirectional: all True. Right-to-left: swap queries and keys of the causal mask. Sequence-to-sequence: a prefix language model whose prefix is the source.
+# 1. You have written three of the four already. Which of your masks is the last row of the table?
+# 2. Bidirectional is all True. For right-to-left, swap queries and keys of the causal mask. Sequence-to-sequence is a prefix language model whose prefix is the source.
 # 3. `torch.ones(T, T, dtype=torch.bool)`, `causal_mask(T).T`, `prefix_lm_mask(T, …)`, and `raise ValueError(…)` at the end.
 
 # %% [markdown] worth="mask.unilm"
-# Nothing in the words tells which mask is on. UniLM gives each objective segment embeddings of its own, so that the network knows what it is asked ([1905.03197](https://arxiv.org/abs/1905.03197), section 2.1).
+# The tokens do not tell which mask is in use. UniLM therefore has separate segment embeddings for each objective, which tell the network what it is asked to do ([1905.03197](https://arxiv.org/abs/1905.03197), section 2.1).
 
 # %% [markdown]
 # ### See it
 #
-# The masks again, now with your four functions. Compare the prefix with UniLM's last row.
+# Here is the explorer again, now with all the functions that you have written. Compare the prefix mask with UniLM's last one.
 
 # %%
 mine = {"causal_mask": causal_mask, "causal_padding_mask": causal_padding_mask, "position_ids": position_ids,
@@ -739,7 +746,7 @@ MaskExplorer(mine)
 #
 # > *"UniLM is trained with three kinds of mask: unidirectional, bidirectional, and sequence-to-sequence."*
 #
-# The paper's list has four names. Are two of them the same mask?
+# The paper's list has four names, but perhaps two of them are the same mask. Your own function can tell us that.
 
 # %%
 names = ["bidirectional", "left-to-right", "right-to-left", "sequence-to-sequence"]
@@ -749,16 +756,16 @@ for name, m in masks.items():
     print(f"{name:21} {int(m.sum()):2} pairs, word 0 sees {int(m[0].sum())}, the last word {int(m[-1].sum())}")
 
 # %% [markdown] evidence="exact + cited: 1905.03197"
-# **Verdict: four.** The claim leaves right-to-left out. It is left-to-right for a text read backward; for a given text it is another mask, and predicts a word from what follows it.
+# **Verdict: UniLM is trained with four masks, not three.** The claim leaves out right-to-left, which for a given text is a different mask from left-to-right and predicts a token from what follows it.
 #
-# The paper ([1905.03197](https://arxiv.org/abs/1905.03197)) mixes them: a third bidirectional, a third sequence-to-sequence, a sixth for each direction.
+# In the paper ([1905.03197](https://arxiv.org/abs/1905.03197)), a third of the training is bidirectional, a third sequence-to-sequence, and a sixth goes to each direction.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"T5 is a prefix LM, like UniLM and GLM."*
 #
-# An encoder–decoder has three patterns: encoder to itself (full), decoder to encoder (full), decoder to itself (causal). Laid out as one square for 3 input and 2 output words:
+# In an encoder–decoder the encoder sees itself fully, the decoder sees the encoder fully, and the decoder sees itself causally. For 3 input and 2 output tokens, the next cell lays these out as one square and compares it with your prefix mask.
 
 # %%
 no, full = torch.zeros(3, 2, dtype=torch.bool), torch.ones(3, 3, dtype=torch.bool)
@@ -780,23 +787,23 @@ two = F.scaled_dot_product_attention(q, k[:3], v[:3]) + F.scaled_dot_product_att
 print(f"one softmax over all keys against two added up: {(one - two).abs().max():.2f} apart")
 
 # %% [markdown] evidence="exact + models: t5-small"
-# **Verdict: the pattern is, the model is not.** The released T5 ({{named_models.t5_small.counted:,}} parameters in its small size) has an encoder and a decoder with weights of their own, and a decoder layer shares out its attention twice: among its own words, and among the input's. A prefix LM has one stack and one softmax.
+# **Verdict: T5 has the pattern of a prefix LM, but it is a different model.** The released T5 ({{named_models.t5_small.counted:,}} parameters in its small size) has an encoder and a decoder with separate weights. Moreover, a decoder layer uses two softmaxes, one over its own tokens and one over those of the input, whereas a prefix LM has one stack and one softmax.
 #
 # The [T5 paper](https://arxiv.org/abs/1910.10683) trains a prefix LM as well, as a variant to compare with (section 3.2).
 
 # %% [markdown]
 # ## 9. Extension: pairs of sentences
 #
-# BERT has a second objective. **Next sentence prediction** (NSP): is the second sentence the true successor (label 0), or one from another document (label 1)? A change of topic gives most of these away, and RoBERTa dropped it without loss.
+# Many tasks, such as answering a question about a text, need two pieces of text. For their sake BERT has a second objective, **next sentence prediction** (NSP). Is the second sentence the true successor (label 0), or one from another document (label 1)? However, a change of topic gives most of the latter away, and RoBERTa dropped NSP without loss.
 #
-# ALBERT's **sentence order prediction** (SOP) swaps two true neighbors instead ([Lan et al. 2019](https://arxiv.org/abs/1909.11942)). Only their order can tell.
+# ALBERT ([Lan et al. 2019](https://arxiv.org/abs/1909.11942)) swaps two true neighbors instead, so that only their order can tell. This is **sentence order prediction** (SOP).
 
 # %% [markdown] statement="objective.sentence_pairs"
-# A document is a list of sentences, a sentence a list of ids. Both functions return `(first, second, label)`.
+# A document is a list of sentences, and a sentence is a list of ids. Both functions return a tuple `(first, second, label)`.
 #
-# `nsp_pair`: the sentence with its successor if `replacement` is None, else with sentence `replacement = (document, sentence)`. `ValueError` when the sentence has no successor (with a replacement, too), or the replacement lies in the same document, whatever that one says.
+# `nsp_pair` pairs the sentence with its successor if `replacement` is None, and otherwise with the sentence at `replacement = (document, sentence)`. It raises a `ValueError` when the sentence has no successor (also with a replacement), or when the replacement is in the same document, whichever sentence it is.
 #
-# `sop_pair`: as they come (0), or swapped (1).
+# `sop_pair` returns the two sentences as they come (label 0), or swapped (label 1).
 
 # %% exercise="objective.sentence_pairs"
 def nsp_pair(documents, document, sentence, replacement):
@@ -825,12 +832,12 @@ def sop_pair(first, second, swap):
 # 3. `return text[sentence], documents[replacement[0]][replacement[1]], …` and `return (second, first, …) if swap else (first, second, …)`.
 
 # %% [markdown] worth="objective.sentence_pairs"
-# In BERT's paper a *sentence* is any stretch of text, and two of them together fill up to 512 tokens. In half of the pairs the second truly follows the first ([1810.04805](https://arxiv.org/abs/1810.04805)).
+# In BERT's paper a *sentence* can be any stretch of text, and two of them together fill up to 512 tokens. In half of the pairs the second truly follows the first ([1810.04805](https://arxiv.org/abs/1810.04805)).
 
 # %% [markdown]
 # ### See it
 #
-# Can topic alone decide? Two topics with vocabularies of their own; the rule *no word in common means random* knows nothing of order:
+# Is the topic enough to decide? Suppose that two topics have separate vocabularies. The following rule knows nothing of order, and says *random* whenever two sentences have no token in common.
 
 # %%
 g = torch.Generator().manual_seed(0)
@@ -842,9 +849,12 @@ for name, pairs in (("NSP", nsp), ("SOP", sop)):
     print(name, f"{sum(rule(a, b) == y for a, b, y in pairs) / len(pairs):.0%} right")
 
 # %% [markdown]
+# The rule solves nearly all of NSP, whereas on SOP it does no better than guessing.
+
+# %% [markdown]
 # ## 10. Extension: hiding spans, as T5 does
 #
-# T5 hides runs of words. Each run leaves **one** sentinel in the input; the target spells the runs out, each after its sentinel:
+# BERT predicts a hidden token at its own position, but an encoder–decoder has to *write* what is missing. T5 hides *spans*, which are runs of tokens. Each span leaves **one** sentinel in the input, and the target spells the spans out, each after its sentinel.
 #
 # | | |
 # |---|---|
@@ -852,12 +862,12 @@ for name, pairs in (("NSP", nsp), ("SOP", sop)):
 # | inputs | 11 ⟨99⟩ 14 ⟨98⟩ 16 |
 # | targets | ⟨99⟩ 12 13 ⟨98⟩ 15 ⟨97⟩ |
 #
-# Sentinels are the last ids of the vocabulary and count down. One more closes the targets.
+# Sentinels are the last ids of the vocabulary and count down. One more of them closes the targets.
 
 # %% [markdown]
-# The closing sentinel follows the [paper](https://arxiv.org/abs/1910.10683) (figure 2). The released code leaves it out and appends an end-of-sequence token: another id in the same place.
+# The closing sentinel follows the [paper](https://arxiv.org/abs/1910.10683) (figure 2). The released code leaves it out and appends an end-of-sequence token instead, which is another id at the same position.
 #
-# Where does a span start? At a hidden token whose left neighbor is not hidden:
+# To find where a span starts, look for a hidden token whose left neighbor is not hidden.
 
 # %%
 noise = torch.tensor([False, True, True, False, True, False])
@@ -866,9 +876,9 @@ starts = noise & ~before
 starts.int(), starts.cumsum(0)
 
 # %% [markdown] statement="objective.span_corruption"
-# Return inputs and targets. `noise` is True where a token is hidden; neighbors that are hidden together make one span. Span $k$ has sentinel `first_sentinel - k`, and the closing one comes after the last span.
+# Return inputs and targets for `noise`, which is True where a token is hidden. Neighbors that are hidden together make one span. Span $k$, counted from 0, has sentinel `first_sentinel - k`, and the closing one comes after the last span.
 #
-# If one of the sentinels needed (the closing one included) occurs in the text, raise a `ValueError`.
+# If one of the sentinels needed (including the closing one) occurs in the text, raise a `ValueError`.
 
 # %% exercise="objective.span_corruption"
 def span_corruption(ids, noise, first_sentinel):
@@ -902,13 +912,13 @@ def span_corruption(ids, noise, first_sentinel):
 # 3. `if hidden and not hidden_before:` append to both, `spans += 1`; then `(targets if hidden else inputs).append(token)`; at the end `targets.append(first_sentinel - …)`.
 
 # %% [markdown] worth="objective.span_corruption"
-# T5's vocabulary keeps 100 ids for sentinels behind 32,000 ordinary ones. The first, `<extra_id_0>`, is id 32,099, and `<extra_id_99>` is 32,000.
+# T5's vocabulary has 100 ids for sentinels after its 32,000 ordinary ones. The first, `<extra_id_0>`, is id 32,099, and `<extra_id_99>` is 32,000.
 
 # %% [markdown]
-# Nothing is lost: inputs and targets together hold the whole text.
+# Inputs and targets together hold the whole text, and nothing is lost. Your next function puts them together again.
 
 # %% [markdown] statement="objective.restore_spans"
-# Rebuild the text: each sentinel of the inputs is replaced by its span from the targets. The inputs must hold exactly the sentinels of the spans, in the same order: raise a `ValueError` for one that is missing, comes twice, out of turn, or is the closing one.
+# Rebuild the text by replacing each sentinel of the inputs with its span from the targets. The inputs must hold exactly the sentinels of the spans, in the same order. Raise a `ValueError` for one that is missing, comes twice, comes out of turn, or is the closing one.
 #
 # The first part, which cuts the targets into spans, is given.
 
@@ -944,12 +954,12 @@ def restore_spans(inputs, targets, first_sentinel):
 # 3. `if closing <= token <= first_sentinel:` raise if `used == len(spans) or token != first_sentinel - used`, then `text += spans[used]` and `used += 1`; `else: text.append(token)`; at the end `if used < len(spans): raise ValueError(…)`.
 
 # %% [markdown] worth="objective.restore_spans"
-# A round trip finds lost words, but no mistake that both functions share: if both counted sentinels upward, every text would still come back. So fixed examples are needed as well.
+# A round trip finds lost tokens, but no mistake that both functions share. For example, if both counted sentinels upward, every text would still come back. Fixed examples are needed as well.
 
 # %% [markdown]
 # ### See it
 #
-# 200 random texts with random noise, there and back:
+# Now let 200 random texts with random noise make the round trip.
 
 # %%
 g = torch.Generator().manual_seed(0)
@@ -968,7 +978,7 @@ predict("masks.p4", "T5 hides 15 % of 568 tokens, in spans of 3 on average. How 
 #
 # > *"Given the input 'I [X] apples', T5 is trained to output the whole sentence, 'I love apples'."*
 #
-# Count for T5's own setting: 568 tokens, 15 % noise, mean span 3.
+# Let your function count the targets in T5's own setting, which is 568 tokens with 15 % noise and a mean span of 3.
 
 # %%
 T = 568
@@ -982,23 +992,23 @@ inputs, targets = span_corruption(torch.arange(T), noise, 32_099)
 # %%
 reveal("masks.p4",
        lambda: f"{len(targets)} targets ({hidden} hidden tokens, {n_spans} sentinels, 1 to close), "
-       f"{len(inputs)} inputs", "The text itself is never asked for: the 483 tokens in sight cost nothing to predict.",
+       f"{len(inputs)} inputs", "The decoder never writes the rest of the text, so the 483 tokens in sight cost nothing to predict.",
        answer="114")
 
 # %% [markdown] evidence="exact + cited: 1910.10683"
-# **Verdict: no.** The decoder writes ⟨0⟩ *love* ⟨1⟩: the gaps alone. That makes 114 steps instead of 568, about a fifth.
+# **Verdict: T5 is trained to write only what was hidden.** Here the decoder writes ⟨0⟩ *love* ⟨1⟩. In T5's own setting that makes 114 steps instead of 568, about a fifth.
 #
-# The [paper](https://arxiv.org/abs/1910.10683) tried the claim's version as well (its "BERT-style" and "MASS-style" targets) and found the short targets about as good, and cheaper (section 3.3.2).
+# The [paper](https://arxiv.org/abs/1910.10683) tried the claim's version as well (its "BERT-style" and "MASS-style" targets), and found the short targets about as good, and cheaper (section 3.3.2).
 
 # %% [markdown]
 # ## 11. Extension: filling blanks, as GLM does
 #
-# GLM puts both sides of T5 into **one** sequence ([Du et al. 2021](https://arxiv.org/abs/2103.10360)). Part A is the text, with one `[M]` per blank. Part B writes the blanks one after the other, in random order. Each starts with `[S]` and is to end with `[E]`.
+# While T5 needs two stacks, GLM ([Du et al. 2021](https://arxiv.org/abs/2103.10360)) puts both sides into **one** sequence. Part A is the text, with one `[M]` per blank. Part B writes the blanks one after the other, in random order. Each of them starts with `[S]`, and the model should end it with `[E]`.
 
 # %% [markdown]
 # ### Worked example
 #
-# The text *one dog sees two cats .* with the blanks *dog sees* and *cats*. Part B writes *cats* first:
+# The text is *one dog sees two cats .* and its blanks are *dog sees* and *cats*. Suppose that part B writes *cats* first.
 #
 # | | part A | | | | | | part B | | | | |
 # |---|---|---|---|---|---|---|---|---|---|---|---|
@@ -1008,14 +1018,14 @@ reveal("masks.p4",
 # | label | – | – | – | – | – | | cats | [E] | dog | sees | [E] |
 
 # %% [markdown]
-# Each token has two positions. The first says *which blank*: the place of its `[M]` in part A. The second counts within the blank, from 1; part A has 0.
+# Each token has two positions. The first says *which blank* it belongs to, because it is the position of that blank's `[M]` in part A. The second counts within the blank from 1, while part A has 0. Part A therefore gives no length away, since a blank of 1 and one of 10 look the same.
 #
-# So part A gives no length away: a blank of 1 and one of 10 look the same. The mask you know already: part A is the source, part B the target of UniLM's sequence-to-sequence.
+# You know the mask already, since part A is the source and part B the target of UniLM's sequence-to-sequence.
 
 # %% [markdown] statement="objective.blank_infilling"
-# Build the example: tokens, positions, positions within the blank, labels. `spans` are half-open `(start, stop)`, in the order of the text; `order[0]` is the blank that part B writes first. Labels are −100 in part A.
+# Build the example, which consists of tokens, positions, positions within the blank, and labels. `spans` are half-open `(start, stop)`, in the order of the text, and `order[0]` is the blank that part B writes first. In part A all labels are −100.
 #
-# `ValueError` when two spans touch or overlap, or `order` is no permutation. No span at all is allowed. The part-A loop is given.
+# Raise a `ValueError` when two spans touch or overlap, or when `order` is not a permutation. An empty list of spans is allowed. The loop for part A is given.
 
 # %% exercise="objective.blank_infilling"
 def blank_infilling(ids, spans, order, mask_id, start_id, end_id):
@@ -1050,6 +1060,8 @@ def blank_infilling(ids, spans, order, mask_id, start_id, end_id):
 
 # %% [markdown]
 # ### See it
+#
+# Your function should give the four rows of the worked example.
 
 # %%
 words = ["[M]", "[S]", "[E]", "one", "dog", "sees", "two", "cats", "."]
@@ -1059,7 +1071,7 @@ for name, row in zip(("token", "position", "within", "label"), rows):
     print(f"{name:9}" + "".join(f"{w:>6}" for w in shown))
 
 # %% [markdown]
-# One sentence, six objectives: point at the tokens, draw again, and read what the model sees and what it must predict. Then look back at GLM's mask in the first explorer.
+# Here is one sentence under six objectives. Point at the tokens, draw again, and read what the model sees and what it must predict. Then look at GLM's mask in the first explorer again.
 
 # %%
 ObjectiveLab({"next_token_pairs": next_token_pairs, "mask_tokens": mask_tokens, "span_corruption": span_corruption,
@@ -1068,12 +1080,12 @@ ObjectiveLab({"next_token_pairs": next_token_pairs, "mask_tokens": mask_tokens, 
 # %% [markdown]
 # ## 12. Extension: who belongs to whom, or InfoNCE
 #
-# The last objective predicts no words. A batch holds $B$ pairs: a picture and its caption, or a sentence and the same sentence again. Each query must find its own key among the batch's $B$ keys.
+# The last objective predicts no tokens, but teaches a model which things belong together. A batch holds $B$ pairs, for example pictures and their captions. One partner of each pair is the query, and it must find the other, its own key, among the batch's $B$ keys.
 
 # %% [markdown]
 # ### Worked example
 #
-# Two queries and two keys at right angles: the cosine of a pair is 1, of strangers 0. The softmax of (1, 0) gives the right key $e/(e+1) = 0.73$, so the loss is $-\ln 0.73 = 0.313$. Divided by a **temperature** of 0.1 first:
+# Take two pairs at right angles, so that partners have a cosine of 1 and strangers one of 0. The softmax of (1, 0) gives the right key $e/(e+1) = 0.73$, and the loss is $-\ln 0.73 = 0.313$. Dividing the cosines by a small **temperature** such as 0.1 first makes the choice sharper.
 
 # %%
 for t in (1.0, 0.1):
@@ -1081,12 +1093,14 @@ for t in (1.0, 0.1):
     print(f"temperature {t}: right key {p:.5f}, loss {-p.log():.5f}")
 
 # %% [markdown]
+# With the temperature $\tau$, the loss of a batch is
+#
 # $$\mathcal L = -\frac1B \sum_i \ln \frac{\exp(\cos(q_i, k_i)/\tau)}{\sum_j \exp(\cos(q_i, k_j)/\tau)}$$
 #
-# The sum runs over all $j$, the right one included. With keys that cannot be told apart the loss is $\ln B$: guessing.
+# The lower sum runs over all $j$, the right one included. If the keys cannot be told apart, the loss is $\ln B$, which is that of guessing.
 
 # %% [markdown] statement="objective.info_nce"
-# Write the loss for queries and keys $(B, d)$ of any length, row $i$ of both a pair. Only queries choose here. `F.cross_entropy` is welcome.
+# Write the loss for queries and keys $(B, d)$, where row $i$ of both is a pair, and where the vectors can have any length. Only queries choose here. You may use `F.cross_entropy`, which averages over the batch.
 #
 # A temperature that is not positive raises a `ValueError`.
 
@@ -1104,17 +1118,17 @@ def info_nce(queries, keys, temperature=0.07):
     ### END SOLUTION
 
 # %% [markdown] hints="objective.info_nce"
-# 1. It is a classification with $B$ classes. Which class is right for query $i$?
-# 2. Normalize both, multiply to a $(B, B)$ table of cosines, divide by the temperature. Row $i$ is the logits of query $i$, and its class is $i$.
+# 1. This is a classification with $B$ classes. Which class is right for query $i$?
+# 2. Normalize both, multiply them to a $(B, B)$ table of cosines, and divide by the temperature. Row $i$ holds the logits of query $i$, and its class is $i$.
 # 3. `logits = F.normalize(queries, dim=-1) @ F.normalize(keys, dim=-1).T / …`, `return F.cross_entropy(logits, torch.arange(…))`.
 
 # %% [markdown] worth="objective.info_nce"
-# CLIP learns its temperature, starting from 0.07, and clips it so that cosines are never multiplied by more than 100. The authors found that necessary for stable training ([2103.00020](https://arxiv.org/abs/2103.00020)).
+# CLIP learns its temperature, starting from 0.07, and clips it so that cosines are never multiplied by more than 100. The authors found this necessary for stable training ([2103.00020](https://arxiv.org/abs/2103.00020)).
 
 # %% [markdown]
 # ### Experiment: two towers
 #
-# 64 things, seen by two "senses" that mix them in different ways. Two linear maps are trained to bring the two views of a thing together.
+# There are 64 things, seen by two "senses" that mix their features in different ways. Two linear maps are trained to bring the two views of a thing together.
 
 # %%
 torch.manual_seed(0)
@@ -1140,16 +1154,16 @@ with described("Two 64 by 64 tables of cosines: patternless before training, aft
 print(f"loss {losses[0]:.2f} → {losses[-1]:.2f}; guessing: ln 64 = {math.log(64):.2f}")
 
 # %% [markdown]
-# Before training the loss is above $\ln 64$: at $\tau = 0.07$ chance differences count as certainties.
+# Before training the loss is above $\ln 64$, because at $\tau = 0.07$ chance differences count as certainties.
 #
-# Large batches make the task harder and the signal richer: $\ln B - \mathcal L$ is a lower bound on the information that the two views share, and it cannot exceed $\ln B$.
+# Large batches make the task harder and the signal richer. The difference $\ln B - \mathcal L$ is a lower bound on the information that the two views share, and it cannot exceed $\ln B$.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"CLIP is an encoder–decoder, with an image encoder and a text decoder."*
 #
-# A test: change what the *other* side reads. In an encoder–decoder the decoder's states move with the encoder's input, through cross-attention. First on two small models:
+# To test it, change what the *other* side reads. In an encoder–decoder the decoder's states then change as well, because of cross-attention. The next cell does this with two small models.
 
 # %%
 torch.manual_seed(0)
@@ -1161,26 +1175,44 @@ for name, f in (("two encoders", two_towers), ("encoder–decoder", lambda image
     print(f"{name:16} text states move by {(f(image, text) - f(other, text)).abs().max().item():.2f}")
 
 # %% [markdown]
-# Then in CLIP's own configuration, beside T5's:
+# Now compare CLIP's own configuration with that of T5.
 
 # %%
 print(*named_models.table(["clip-vit-base-patch32", "t5-small"],
                           ["encoder_stacks", "decoder_stacks", "cross_attention_modules"]), sep="\n")
 
 # %% [markdown] evidence="models: clip-vit-base-patch32"
-# **Verdict: two encoders.** [CLIP](https://arxiv.org/abs/2103.00020)'s towers never see each other's input; they meet in one dot product per pair. Hence 1,000 images and 1,000 captions need 2,000 encoder runs, not a million.
+# **Verdict: CLIP consists of two encoders, and no decoder.** [CLIP](https://arxiv.org/abs/2103.00020)'s towers never see each other's input, since they meet only in one dot product per pair. For example, 1,000 images and 1,000 captions need 2,000 encoder runs and not a million.
 #
-# Its text tower does carry a causal mask, like GPT's. But nothing in it attends to an image, and nothing is generated: a mask alone makes no decoder.
+# Its text tower does have a causal mask, like GPT's. However, nothing in it attends to an image, and nothing is generated. A mask alone makes no decoder.
+
+# %% [markdown]
+# ## 13. Your own experiment
+#
+# Section 2 said that what one layer hides can still arrive by way of another token, but how good is that detour? The model below is a Transformer of two layers that learns to write like Jane Austen, one character after the other, from rows of 32 characters. It has your mask, either as it is or with a hole, so that no token sees the one two positions earlier. Its loss is measured on text that it never saw.
+
+# %%
+from anatomy.experiments.growing import grow
+
+def with_hole(T, distance=2):
+    return causal_mask(T) & ~torch.ones(T - distance).diag(-distance).bool()
+
+for seed in (0, 1):
+    plain, mine = grow(seed=seed, mask=causal_mask), grow(seed=seed, mask=with_hole)
+    print(f"seed {seed}: {plain.loss:.3f} against {mine.loss:.3f} nats per character")
+
+# %% [markdown]
+# Nothing is graded here. What would you change to learn when a detour works? You could, for example, move the hole to distance 1, or train with `layers=1`. You could also keep the mask and change the objective with `loss=`, a function of logits (B, T, V) and targets (B, T), for example to learn from every second character only. Predict the result first, run at least two seeds, and write down your answer in one sentence.
 
 # %% [markdown] written="question"
-# A report compares BERT's loss on hidden words, 1.2 nats, with GPT's loss on next words, 2.9 nats, on the same texts. It concludes that BERT *understands language better*. Why does that not follow? Say what each number measures, and describe a comparison that you would trust.
+# A report compares BERT's loss on hidden tokens, 1.2 nats, with GPT's loss on next tokens, 2.9 nats, on the same texts. It concludes that BERT *understands language better*. Why does that not follow? Say what each number measures, and describe a comparison that you would trust.
 #
 # - what each model may see when it answers
 # - whether the losses add up to the probability of a text, and which tokens are counted
 # - a task that both models can do, and what is equal in it
 
 # %% [markdown] written="answer" points=3
-# The two losses answer different questions. BERT fills a gap and sees the words on both sides; GPT goes on from the left side alone, which is harder. GPT's losses add up to the log probability of the text. BERT's concern the selected 15 % alone, each from a text in which others are hidden too, and give no perplexity of the text. The pieces of the two vocabularies may differ as well. I would compare both on a task that both can do, such as labels for reviews, with the same training data and computation, on texts that neither has seen, over several seeds. Whether a model can write has to be tried without the future.
+# The two losses answer different questions. BERT fills a gap and sees the tokens on both sides, whereas GPT goes on from the left side alone, which is harder. GPT's losses add up to the log probability of the text. BERT's losses concern only the selected 15 %, each in a text in which others are hidden too, so they give no perplexity of the text. The pieces of the two vocabularies may differ as well. I would compare both on a task that both can do, such as labels for reviews, with the same training data and computation, on texts that neither has seen, over several seeds. Whether a model can write has to be tried without the future.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: BERT sees both sides; a gap is easier than what comes next.
@@ -1195,30 +1227,30 @@ print(*named_models.table(["clip-vit-base-patch32", "t5-small"],
 # %%
 quiz("A layer's Jacobian is zero above the diagonal. Is it a working causal layer?",
      {"yes": (False, "A layer that reads nothing passes this test, too."),
-      "only if it is not zero below the diagonal": (True, "No leak, and no blindness: both must be measured."),
-      "only if its rows sum to 1": (False, "That is about weights, not about what depends on what.")})
+      "only if it is not zero below the diagonal": (True, "The layer must not leak, but it must also read what it may see, so both have to be measured."),
+      "only if its rows sum to 1": (False, "That is about weights, and not about what depends on what.")})
 
 # %%
 quiz("A cache holds 10 words and 2 new ones arrive: causal_mask(2, 12). How many keys may the first new word see?",
-     {"1": (False, "That is a mask without the offset."), "11": (True, "It stands at place 10 and sees places 0 to 10."),
+     {"1": (False, "That would be a mask without the offset."), "11": (True, "It is at position 10, so it sees positions 0 to 10."),
       "12": (False, "That would include the second new word.")})
 
 # %%
 quiz("A model's next-word loss lies below the entropy of the data. What do you do first?",
-     {"celebrate": (False, "No honest model can do that."), "look for a leak": (True, "The answer is in the input somewhere."),
-      "train longer": (False, "It would fall further.")})
+     {"celebrate": (False, "No honest model can do that."), "look for a leak": (True, "The answer is somewhere in the input."),
+      "train longer": (False, "The loss would only fall further.")})
 
 # %%
 quiz("BERT selects a token, its draw is 0.93. Is it predicted?",
-     {"yes, from the unchanged token": (True, "The kept tenth is predicted as well."),
+     {"yes, from the unchanged token": (True, "The tenth that is kept is predicted as well."),
       "no, since it was not masked": (False, "All selected tokens have a label."),
       "yes, from [MASK]": (False, "That takes a draw below 0.8.")})
 
 # %%
 quiz("Ten million product reviews each need one label, and nothing is to be written. Which stack fits best?",
-     {"a decoder": (False, "It works, but each word sees only what precedes it, and nothing has to be written."),
-      "an encoder": (True, "One pass per review, and every word sees both sides."),
-      "an encoder–decoder": (False, "The decoder would write a label word by word that can be read off a vector.")})
+     {"a decoder": (False, "It works, but each token sees only what precedes it, although nothing has to be written."),
+      "an encoder": (True, "It needs one pass per review, in which every token sees both sides."),
+      "an encoder–decoder": (False, "Its decoder would write a label, token by token, that can be read off a vector.")})
 
 # %%
 progress("07-masks-and-objectives")
@@ -1226,10 +1258,9 @@ progress("07-masks-and-objectives")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Causal, next word: [GPT-3](https://arxiv.org/abs/2005.14165), [LLaMA](https://arxiv.org/abs/2302.13971). Bidirectional, masked: [BERT](https://arxiv.org/abs/1810.04805), [RoBERTa](https://arxiv.org/abs/1907.11692); with SOP: [ALBERT](https://arxiv.org/abs/1909.11942).
-# - Span corruption: [T5](https://arxiv.org/abs/1910.10683). Several masks, one network: [UniLM](https://arxiv.org/abs/1905.03197), [UL2](https://arxiv.org/abs/2205.05131). Blank infilling: [GLM](https://arxiv.org/abs/2103.10360).
-# - What objective and mask do to zero-shot use, measured: [Wang et al. 2022](https://arxiv.org/abs/2204.05832).
-# - Is 15 % right? [Wettig et al. 2022](https://arxiv.org/abs/2202.08005).
-# - Contrastive: [CPC](https://arxiv.org/abs/1807.03748), [SimCSE](https://arxiv.org/abs/2104.08821), [CLIP](https://arxiv.org/abs/2103.00020).
+# - [GPT-3](https://arxiv.org/abs/2005.14165) and [LLaMA](https://arxiv.org/abs/2302.13971) predict the next token, while [BERT](https://arxiv.org/abs/1810.04805), [RoBERTa](https://arxiv.org/abs/1907.11692) and [ALBERT](https://arxiv.org/abs/1909.11942) restore masked ones.
+# - [T5](https://arxiv.org/abs/1910.10683) uses span corruption, and [GLM](https://arxiv.org/abs/2103.10360) fills blanks, while [UniLM](https://arxiv.org/abs/1905.03197) and [UL2](https://arxiv.org/abs/2205.05131) train one network with several masks.
+# - [CPC](https://arxiv.org/abs/1807.03748), [SimCSE](https://arxiv.org/abs/2104.08821) and [CLIP](https://arxiv.org/abs/2103.00020) use contrastive losses.
+# - [Wang et al. 2022](https://arxiv.org/abs/2204.05832) measured what objective and mask do to zero-shot use, and [Wettig et al. 2022](https://arxiv.org/abs/2202.08005) asked whether 15 % is right.
 #
-# A decoder writes one token after the other, and would compute the keys of the whole text again for each. Next, **08-kv-cache-and-gqa**: how not to.
+# A decoder writes one token after the other, and for each would compute the keys of the whole text again. Next, **08-kv-cache-and-gqa** shows how to avoid that.

@@ -6,16 +6,16 @@
 # - write a cache whose results equal the full forward pass, however the text is cut;
 # - share keys among heads (GQA, MQA), and say what that saves;
 # - count a cache's bytes for a real model, how many users fit on a GPU, and how fast they are served;
-# - in the extensions: latents instead of keys (MLA), rolling windows, pages and integers.
+# - in the extensions, build caches of latents (MLA), rolling windows, pages and integers.
 #
 # **Prerequisites:** units 01 and 06. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# A GPU has 80 GB of memory. A model of 6.74 billion parameters, 2 bytes each, takes 13.5 GB of it. The rest is for users, each with a conversation of 4,096 tokens.
+# A GPU has 80 GB of memory. A model of 6.74 billion parameters, 2 bytes each, takes 13.5 GB of it, and the rest is for users, each with a conversation of 4,096 tokens.
 #
-# The text of such a conversation is some 16 kilobytes. How many users fit at once?
+# The text of such a conversation is only some 16 kilobytes, so how many users fit at once?
 
 # %% setup=true
 import math
@@ -41,12 +41,12 @@ predict("cache.p1", "LLaMA-2-7B, 80 GB, 4,096 tokens each. How many users fit?",
         ["about 4 million", "about 4,000", "about 30"])
 
 # %% [markdown]
-# Keep your guess. In section 7 your own function will answer.
+# Keep your guess until section 7, where your own function will answer.
 
 # %% [markdown]
 # ## 1. Store what does not change
 #
-# A decoder writes one token at a time. To write token 5 it needs the keys and values of tokens 0 to 4. Under a causal mask nothing that comes later changes them: they are the same numbers as one step ago.
+# A decoder writes one token at a time. To write token 5, for example, it needs the keys and values of tokens 0 to 4. Since a causal mask hides whatever comes later, these are the same numbers as one step ago. What does it cost to compute them anew all the same?
 
 # %%
 predict("cache.p2", "A model writes 1,000 tokens and computes all keys anew at each step. "
@@ -62,7 +62,7 @@ reveal("cache.p2",
 # %% [markdown]
 # ### Worked example
 #
-# A buffer for three tokens, one number each. After the first token: length 1. The second goes to slot 1.
+# Suppose that a buffer has room for three tokens, one number each. After the first token its length is 1, so the second goes to slot 1.
 
 # %%
 buffer, length = torch.zeros(3), 0
@@ -72,12 +72,12 @@ for key in (1.0, 2.0):
     print(buffer.tolist(), "in use:", buffer[:length].tolist())
 
 # %% [markdown]
-# The unused slot is not harmless: a key of zeros gets the score 0, and a score of 0 gets weight. So only the slots in use are handed out.
+# The unused slot is not harmless, because a key of zeros gets the score 0, and a score of 0 gets weight. So only the slots in use are returned.
 #
-# A real cache holds keys and values of $B$ sequences and $G$ heads: two buffers $(B, G, \text{capacity}, D)$ per layer.
+# A real cache holds keys and values of $B$ sequences and $G$ heads, which makes two buffers $(B, G, \text{capacity}, D)$ per layer.
 
 # %% [markdown]
-# One step in a layer of four heads, from the bottom up. One token goes in, so every projection gives one row ($T = 1$). Where does the length $S$ of the whole text come in?
+# The drawing shows one step in a layer of four heads, from the bottom up. One token goes in, so every projection gives one row ($T = 1$). Where does the length $S$ of the whole text come in?
 
 # %%
 from anatomy import drawings
@@ -86,7 +86,7 @@ from anatomy.models import config
 drawings.cache(config(d_model=64, n_heads=4))
 
 # %% [markdown] statement="cache.append"
-# Write the cache of one layer. `append` stores $T$ new tokens behind the old ones and returns all stored keys and values, in order.
+# Write the cache of one layer, in which `append` stores $T$ new tokens behind the old ones and returns all stored keys and values, in order.
 #
 # More tokens than `capacity` raise a `ValueError`.
 
@@ -119,17 +119,17 @@ class KVCache:
 # 3. `self.keys[:, :, self.length:end] = keys`, the same for the values, then `self.length = …` and `return self.keys[:, :, :end], …`.
 
 # %% [markdown] worth="cache.append"
-# Joining with `torch.cat` would make a new tensor of all $t$ tokens at step $t$: 500,500 token copies for a text of 1,000. The buffer writes each token once.
+# Joining with `torch.cat` would make a new tensor of all $t$ tokens at step $t$, which is 500,500 token copies for a text of 1,000, whereas the buffer writes each token once.
 
 # %% [markdown]
 # ## 2. One step, with a past
 #
-# The new tokens ask, and all tokens answer: $T$ queries against $S = \text{past} + T$ keys. Reading a prompt (*prefill*) is one large chunk with no past. Writing (*decode*) is chunks of $T = 1$.
+# What does attention compute when some tokens are stored already? The queries are those of the $T$ new tokens, while the keys are those of all $S = \text{past} + T$ tokens. Reading a prompt (*prefill*) is one large chunk with no past, and writing (*decode*) is chunks of $T = 1$.
 
 # %% [markdown]
 # ### Worked example
 #
-# Two tokens are stored, a chunk of three comes. Its first token stands at position 2 and sees positions 0, 1, 2. So the mask is the causal one of all five tokens, and the chunk uses its last three rows:
+# Suppose that two tokens are stored, and a chunk of three comes. Its first token is at position 2 and sees positions 0, 1, 2. So the mask is the causal one of all five tokens, and the chunk uses its last three rows.
 
 # %%
 torch.ones(5, 5).tril()[2:].int()
@@ -143,9 +143,9 @@ torch.ones(5, 5).tril()[2:].int()
 # | result | $(B, H, T, D_v)$ |
 
 # %% [markdown] statement="cache.step"
-# Write causal attention for a chunk with a past. Return the result **and** the pair (all keys, all values), which is the next chunk's past. Score the chunk's queries alone, $T \times S$ numbers per head; the check counts the work.
+# Write causal attention for a chunk with a past. Return the result **and** the pair (all keys, all values), which is the next chunk's past. Score the chunk's queries alone, $T \times S$ numbers per head, because the check counts the work.
 #
-# Here the past is a pair of tensors, not an object, so that each call can be checked alone. `past=None`: nothing came before.
+# Here the past is a pair of tensors and not an object, so that each call can be checked alone, and `past=None` means that nothing came before.
 
 # %% exercise="cache.step"
 def cached_attention(q, k, v, past=None):
@@ -172,12 +172,12 @@ def cached_attention(q, k, v, past=None):
 # 3. `k = torch.cat([past[0], k], dim=2)`, likewise `v`; fill the scores with `-math.inf` where the mask is 0; `return weights @ v, (k, …)`.
 
 # %% [markdown] worth="cache.step"
-# Since any plan gives the same result, servers cut long prompts into chunks and let the single tokens of other users ride along with each: *chunked prefill* ([Agrawal et al. 2023](https://arxiv.org/abs/2308.16369)).
+# Since any plan gives the same result, servers cut long prompts into chunks and let the single tokens of other users ride along with each. This is *chunked prefill* ([Agrawal et al. 2023](https://arxiv.org/abs/2308.16369)).
 
 # %% [markdown]
 # ### See it
 #
-# However the text is cut, the result is the same. `[1] * 6` is pure decoding, `[6]` pure prefill.
+# However the text is cut, the result should be the same. For example, `[1] * 6` is pure decoding, and `[6]` pure prefill.
 
 # %%
 def in_chunks(step, q, k, v, plan):
@@ -195,7 +195,7 @@ for plan in ([1] * 6, [2, 3, 1], [5, 1]):
     print(plan, (in_chunks(cached_attention, q, k, v, plan) - full).abs().max().item())
 
 # %% [markdown]
-# Step through it with **your** function: press Step, or point at the rows. Cells in full color have a new key, tinted ones a key that is only read. Cut the text where you like. (Positions come in section 3, windows and pages in sections 11 and 12.)
+# Now step through it with **your** function. Press Step, or point at the rows, and cut the text where you like. Cells in full color have a new key, while tinted ones have a key that is only read. (Positions come in section 3, windows and pages in sections 11 and 12.)
 
 # %%
 CacheStepper(cached_attention)
@@ -203,7 +203,7 @@ CacheStepper(cached_attention)
 # %% [markdown]
 # ### Experiment: what the store saves
 #
-# Write $n$ tokens with and without a past, and take the time. Other machines give other milliseconds; look at the slopes.
+# How much time does the past save? Write $n$ tokens with and without it. Other machines give other milliseconds, so look at the slopes.
 
 # %%
 rows = decode.writing_times(cached_attention, [32, 64, 128, 256])
@@ -215,24 +215,24 @@ with described("Milliseconds to write n tokens on logarithmic axes: at {n} token
     plt.xlabel("tokens written"), plt.ylabel("ms, one layer of attention"), plt.legend()
 
 # %% [markdown]
-# And this is attention alone. Without a store, a whole model would also run its projections and feed-forward layers on the whole text at every step.
+# And this is attention alone, whereas a whole model without a store would also run its projections and feed-forward layers on the whole text at every step.
 
 # %% [markdown]
 # ## 3. Positions go on counting
 #
-# A chunk after five tokens starts at position 5. Forget that, and a model with RoPE runs without an error and gets worse with each chunk.
+# At which position does a later chunk start? After five tokens it is position 5. If that is forgotten, a model with RoPE still runs without an error, but gets worse with each chunk.
 #
-# Keys are stored **rotated**: position 3 stays position 3, so a stored key never has to be touched again.
+# Keys are stored **rotated**. Since position 3 stays position 3, a stored key never has to be touched again.
 
 # %% [markdown]
-# Heads here have $D = 2$, so RoPE is one pair of numbers turned by the position in radians. `rotate(x, positions)` is given:
+# Heads here have $D = 2$, so RoPE is one pair of numbers turned by the position in radians. For that, the function `rotate(x, positions)` is given.
 
 # %%
 x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
 rotate(x, torch.tensor([0, 1]))
 
 # %% [markdown] statement="cache.rotary_offset"
-# Rotate queries and keys of the chunk by their absolute positions (the first token of the text is at 0), then make one step with `cached_attention`. The returned keys are the rotated ones. Values are not rotated.
+# Rotate queries and keys of the chunk by their absolute positions (the first token of the text is at 0), then make one step with `cached_attention`. The returned keys are the rotated ones, while values are not rotated.
 
 # %% exercise="cache.rotary_offset"
 def rotary_step(q, k, v, past=None):
@@ -249,7 +249,10 @@ def rotary_step(q, k, v, past=None):
 # 3. `positions = start + torch.arange(q.shape[2])`, `return cached_attention(rotate(q, positions), rotate(k, …), v, …)`.
 
 # %% [markdown] worth="cache.rotary_offset"
-# StreamingLLM ([2309.17453](https://arxiv.org/abs/2309.17453)) goes the other way: it drops old tokens, so it stores keys *before* the turn, and at each step counts positions anew inside the cache.
+# StreamingLLM ([2309.17453](https://arxiv.org/abs/2309.17453)) goes the other way. Because it drops old tokens, it stores keys *before* the turn, and at each step counts positions anew inside the cache.
+
+# %% [markdown]
+# How large is the error of a model whose chunks all start at position 0, compared with yours?
 
 # %%
 torch.manual_seed(0)
@@ -262,7 +265,7 @@ for name, step in (("going on", rotary_step), ("starting at 0", restart)):
 # %% [markdown]
 # ### See it
 #
-# A score depends on the *distance* of two positions. When every chunk starts at 0, token 4 of the plan below stands at 0, three places *before* the prompt's last token.
+# A score depends on the *distance* of two positions. When every chunk starts at 0, token 4 of the plan below gets position 0, which is three positions *before* the prompt's last token.
 
 # %%
 predict("cache.p6", "A prompt of 4, then one token at a time, each chunk counted from 0. "
@@ -281,7 +284,7 @@ reveal("cache.p6",
        answer="the one with itself")
 
 # %% [markdown]
-# Positions below are read off the keys that **your** `rotary_step` stores, and scores off its result. Switch to the wrong offset and compare with the right scores, then try plans of your own.
+# Below, positions are read off the keys that **your** `rotary_step` stores, and scores off its result. Switch to the wrong offset and compare with the right scores, then try plans of your own.
 
 # %%
 CacheStepper(cached_attention, rotary_step, view=1, chunk=2, step=4)
@@ -289,12 +292,12 @@ CacheStepper(cached_attention, rotary_step, view=1, chunk=2, step=4)
 # %% [markdown]
 # ## 4. Extension: two caches in an encoder–decoder
 #
-# A decoder layer of T5 has two attentions. Self-attention's cache grows with each written token. Cross-attention asks the encoder's output, the *memory*: $S$ source tokens that never change while the answer is written. Its keys and values are computed at the first step.
+# A decoder layer of T5 has two attentions, and each has its cache. That of self-attention grows with each written token. Cross-attention, however, reads the encoder's output, the *memory*, whose $S$ source tokens never change while the answer is written. So its keys and values are computed at the first step.
 
 # %% [markdown] statement="cache.cross"
-# Write one head of cross-attention with three `nn.Linear` without bias: `q_proj`, `k_proj`, `v_proj`. Keys and values are projected from `memory` at the first call and kept; later calls neither project again nor read the memory's contents. The check counts reads of the two weights.
+# Write one head of cross-attention with three `nn.Linear` without bias, `q_proj`, `k_proj` and `v_proj`. Keys and values are projected from `memory` at the first call and kept. Later calls neither project again nor read the memory's contents, and the check counts reads of the two weights.
 #
-# No mask; the result has `x`'s dtype. A later memory of another shape raises a `ValueError`. Gradients of a first call reach `x`, `memory` and all weights.
+# There is no mask, and the result has `x`'s dtype. A later memory of another shape raises a `ValueError`. Gradients of a first call reach `x`, `memory` and all weights.
 
 # %% exercise="cache.cross"
 class CrossAttention(nn.Module):
@@ -325,7 +328,7 @@ class CrossAttention(nn.Module):
 # 3. `if self.stored is None: self.stored = self.k_proj(memory), …`, then `keys, values = self.stored`, then attention as in unit 01.
 
 # %% [markdown] worth="cache.cross"
-# Without the store each step would project the memory again: $4Sd^2$ FLOPs per layer, 1.2 billion for 512 source tokens and $d = 768$. That is 1,024 times what the newest token's query costs.
+# Without the store each step would project the memory again, which costs $4Sd^2$ FLOPs per layer, for example 1.2 billion for 512 source tokens and $d = 768$. That is 1,024 times what the newest token's query costs.
 
 # %% [markdown]
 # ### Claim on trial
@@ -339,24 +342,24 @@ for S in (100, 1000):
     print(f"{S:5} source tokens: {sum(t.nbytes for t in layer.stored):8,} bytes in one layer")
 
 # %% [markdown] evidence="exact"
-# **Verdict: fixed in time, not in size.** The memory is written once and never extended; so far the claim is right. But cross-attention stores a key and a value for every source token, in every decoder layer. Ten times the input takes ten times the bytes.
+# **Verdict: the cache is fixed in time, but not in size.** The memory is written once and never extended, and so far the claim is right. However, cross-attention stores a key and a value for every source token, in every decoder layer, so ten times the input takes ten times the bytes.
 
 # %% [markdown]
 # ## 5. Sharing keys
 #
-# In multi-head attention (MHA) each of $H$ query heads has a key head of its own. In grouped-query attention (GQA) $H/G$ neighboring query heads share one of $G$ key-value heads. $G = 1$ is multi-query attention (MQA).
+# Does every query head need its own keys? In multi-head attention (MHA) each of $H$ query heads has its own key head. In grouped-query attention (GQA), however, $H/G$ neighboring query heads share one of $G$ key-value heads. The case $G = 1$ is called multi-query attention (MQA).
 
 # %% [markdown]
 # ### Worked example
 #
-# $H = 4$, $G = 2$: query heads 0 and 1 read group 0, heads 2 and 3 read group 1. Head $h$ reads group $\lfloor h / (H/G) \rfloor$.
+# With $H = 4$ and $G = 2$, for example, query heads 0 and 1 read group 0, and heads 2 and 3 read group 1. In general, head $h$ reads group $\lfloor h / (H/G) \rfloor$.
 
 # %%
 H, G = 4, 2
 [h // (H // G) for h in range(H)]
 
 # %% [markdown]
-# Who reads what, for four query heads of 16 numbers. Under each picture stands what is stored. Which lines end in the same square?
+# The drawings show who reads what, for four query heads of 16 numbers, and below each picture what is stored. Which lines end in the same square?
 
 # %%
 drawings.key_value_heads(n_heads=4, n_kv_heads=2, head_dim=16)
@@ -372,7 +375,7 @@ reveal("cache.p3",
        answer="a b a b")
 
 # %% [markdown] statement="cache.grouped"
-# `repeat_kv` repeats each head $n$ times in a row: $(B, G, S, D) \to (B, G \cdot n, S, D)$.
+# `repeat_kv` repeats each head $n$ times in a row, $(B, G, S, D) \to (B, G \cdot n, S, D)$.
 #
 # `grouped_attention` attends with $H$ query heads on $G$ key-value heads. The mask, boolean with True = may look, broadcasts to $(B, H, T, S)$. A `ValueError` is raised when $G$ does not divide $H$.
 
@@ -403,10 +406,10 @@ def grouped_attention(q, k, v, mask=None):
 # 3. `k, v = repeat_kv(k, H // G), repeat_kv(v, …)`, scores over √D, mask, softmax, `@ v`.
 
 # %% [markdown] worth="cache.grouped"
-# Groups suit a model that is split over several GPUs: with $G = 8$ each of eight holds one key head, while MQA's single head must be copied to all of them ([2305.13245](https://arxiv.org/abs/2305.13245)).
+# Groups suit a model that is split over several GPUs. With $G = 8$, for example, each of eight holds one key head, while MQA's single head must be copied to all of them ([2305.13245](https://arxiv.org/abs/2305.13245)).
 
 # %% [markdown]
-# PyTorch has a switch for groups. Does it agree?
+# PyTorch's own attention has a switch for groups, so it can tell whether yours is right.
 
 # %%
 torch.manual_seed(0)
@@ -419,16 +422,16 @@ theirs = nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
 #
 # > *"The LLaMA series uses GQA: where there are fewer key-value heads than heads, `repeat_kv` copies keys and values, which lowers the memory that the KV cache takes."*
 #
-# First the series. Parameters of five models, counted from their published configurations, and what the count would be with the other kind of sharing:
+# First, does the whole series share? The table has the parameters of five models, counted from their published configurations, and what the count would be with the other kind of sharing.
 
 # %%
 print(*named_models.table(["llama-1-7b", "llama-2-7b", "llama-2-13b", "llama-2-70b", "llama-3-8b"],
                           ["heads", "kv_heads", "published", "counted", "with_8_kv_heads", "with_mha"]), sep="\n")
 
 # %% [markdown]
-# The first paper calls its small model 6.7B ([2302.13971](https://arxiv.org/abs/2302.13971), table 2). With 8 key-value heads it would have 5.9 billion parameters.
+# The first paper calls its small model 6.7B ([2302.13971](https://arxiv.org/abs/2302.13971), table 2). With 8 key-value heads it would have 5.9 billion parameters, so it does not share.
 #
-# Now the copies. One decoding step, 32 query heads on 1,024 tokens: `repeat_kv` alone; `repeat_kv` and attention; attention that reads the $G$ heads where they lie.
+# Second, do the copies save anything? One decoding step, of 32 query heads on 1,024 tokens, is timed three times, with `repeat_kv` alone, with `repeat_kv` and attention, and with attention that reads the $G$ heads where they lie.
 
 # %%
 rows = decode.step_times(repeat_kv, 1024, [1, 4, 8, 32])
@@ -437,7 +440,7 @@ for r in rows:
     print(f"{r['G']:3}{r['bytes'] / 1e6:12.1f}{r['copying']:15.2f}{r['copied']:17.2f}{r['grouped']:14.2f}")
 
 # %% [markdown]
-# Whatever $G$ is, the copies are as large as a cache without sharing. `repeat_interleave` makes them even at $G = 32$, where nothing is repeated; `expand` followed by `reshape`, which the recording below uses, copies nothing for $G = 1$ and 32.
+# Whatever $G$ is, the copies are as large as a cache without sharing. `repeat_interleave` makes them even at $G = 32$, where nothing is repeated, whereas `expand` followed by `reshape`, which the recording below uses, copies nothing for $G = 1$ and 32.
 
 # %%
 record = recorded("decode")
@@ -457,21 +460,21 @@ with described("Milliseconds of one decoding step against key-value heads, recor
 show_large("decode")
 
 # %% [markdown] evidence="models: llama-1-7b, llama-2-7b, llama-2-13b, llama-2-70b, llama-3-8b + measured: decode"
-# **Verdict: not the whole series, and copying saves nothing.** LLaMA-1, and LLaMA-2 up to 13B, are MHA; LLaMA-2 70B and Llama 3 share ([2307.09288](https://arxiv.org/abs/2307.09288), [2407.21783](https://arxiv.org/abs/2407.21783)).
+# **Verdict: not the whole series shares keys, and copying them saves nothing.** LLaMA-1, and LLaMA-2 up to 13B, are MHA, while LLaMA-2 70B and Llama 3 share ([2307.09288](https://arxiv.org/abs/2307.09288), [2407.21783](https://arxiv.org/abs/2407.21783)).
 #
-# *Storing* $G$ heads saves. Repeating them is extra work: in {{decode.slower.held}} of {{decode.slower.of}} recorded cases with 2 heads or more that are shared, copying first was slower, at the longest cache {{decode.slower.least:.1f}} to {{decode.slower.most:.1f}} times. Good kernels let a group's queries read one key in place.
+# What saves memory is *storing* only $G$ heads, whereas repeating them is extra work. In {{decode.slower.held}} of {{decode.slower.of}} recorded cases with 2 heads or more that are shared, copying first was slower, at the longest cache {{decode.slower.least:.1f}} to {{decode.slower.most:.1f}} times. Good kernels therefore let a group's queries read one key in place.
 
 # %% [markdown]
 # ## 6. Extension: from an old model to a new one
 #
-# A trained MHA model can become GQA without starting over: average the key (and value) heads of each group, then train a little more. Four heads of one row each, pooled into two groups:
+# Must a model be trained anew to share keys? A trained MHA model can become GQA without starting over. Average the key (and value) heads of each group, then train a little more. For example, here are four heads of one row each, pooled into two groups.
 
 # %%
 heads = torch.tensor([0.0, 2.0, 10.0, 20.0])
 heads.reshape(2, 2).mean(1)
 
 # %% [markdown] statement="cache.pool_heads"
-# Pool a projection matrix from $H$ to $G$ heads: $(H \cdot D, d_{model}) \to (G \cdot D, d_{model})$. A bias $(H \cdot D)$ becomes $(G \cdot D)$. Head $h$ owns rows $hD$ to $(h+1)D - 1$, and neighboring heads form a group.
+# Pool a projection matrix from $H$ to $G$ heads, $(H \cdot D, d_{model}) \to (G \cdot D, d_{model})$. Likewise, a bias $(H \cdot D)$ becomes $(G \cdot D)$. Head $h$ owns rows $hD$ to $(h+1)D - 1$, and neighboring heads form a group.
 #
 # A `ValueError` is raised when `n_kv_heads` does not divide `n_heads`.
 
@@ -490,12 +493,12 @@ def pool_heads(weight, n_heads, n_kv_heads):
 # 3. `weight.unflatten(0, (n_kv_heads, n_heads // n_kv_heads, -1)).mean(1).flatten(…)`.
 
 # %% [markdown] worth="cache.pool_heads"
-# The paper tried three ways to make a group's head: the mean of the old ones did best, keeping one of them came second, starting from random numbers last ([2305.13245](https://arxiv.org/abs/2305.13245)).
+# The paper tried three ways to make a group's head. The mean of the old ones did best, keeping one of them came second, and starting from random numbers last ([2305.13245](https://arxiv.org/abs/2305.13245)).
 
 # %% [markdown]
 # ### See it
 #
-# Pooling is exact where a group's heads are equal, and the error grows as they differ:
+# How much does pooling change what a layer computes? It is exact where a group's heads are equal, and its error grows as they differ.
 
 # %%
 torch.manual_seed(0)
@@ -509,19 +512,19 @@ for spread in (0.0, 0.1, 0.5, 1.0):
     print(f"heads differ by {spread:.1f}: relative error {error:.3f}")
 
 # %% [markdown]
-# That is why the paper goes on training: 5 % of the original steps bring most of the quality back ([2305.13245](https://arxiv.org/abs/2305.13245)).
+# That is why the paper goes on training, and 5 % of the original steps bring most of the quality back ([2305.13245](https://arxiv.org/abs/2305.13245)).
 
 # %% [markdown]
 # ## 7. Count the bytes
 #
-# Per token and layer: $G$ keys and $G$ values of $D$ numbers. With $N$ layers and $b$ bytes per number:
+# How many bytes does a token leave in the cache? In each layer it is $G$ keys and $G$ values of $D$ numbers. With $N$ layers and $b$ bytes per number that makes
 #
 # $$\text{bytes per token} = 2 \cdot N \cdot G \cdot D \cdot b$$
 #
-# One layer, one head of 4 numbers in 2 bytes: $2 \cdot 1 \cdot 1 \cdot 4 \cdot 2 = 16$.
+# For example, one layer with one head of 4 numbers in 2 bytes needs $2 \cdot 1 \cdot 1 \cdot 4 \cdot 2 = 16$.
 
 # %% [markdown] statement="cache.bytes"
-# Write the formula, and the size of **both** caches of one encoder–decoder request, MHA in all `n_decoder` layers. Self-attention stores the `target` tokens written so far. Cross-attention stores a key and a value for each of the `source` tokens that the encoder has read. Integers, in bytes.
+# Write the formula, and the size of **both** caches of one encoder–decoder request, with MHA in all `n_decoder` layers, as integers in bytes. Self-attention stores the `target` tokens written so far, while cross-attention stores a key and a value for each of the `source` tokens that the encoder has read.
 
 # %% exercise="cache.bytes"
 def kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2):
@@ -543,7 +546,7 @@ def encoder_decoder_bytes(n_decoder, n_heads, head_dim, source, target, itemsize
 # 3. `return 2 * n_layers * n_kv_heads * …`, and `kv_bytes_per_token(…) * (source + …)`.
 
 # %% [markdown] worth="cache.bytes"
-# Mistral 7B and Mixtral 8x7B ([2401.04088](https://arxiv.org/abs/2401.04088)) have the same 32 layers, 8 key-value heads and head dim 128. So a token adds the same bytes in both, though Mixtral has more than six times the parameters.
+# Mistral 7B and Mixtral 8x7B ([2401.04088](https://arxiv.org/abs/2401.04088)) have the same 32 layers, 8 key-value heads and head dim 128. So a token adds the same bytes in both, although Mixtral has more than six times the parameters.
 
 # %% [markdown]
 # ### Claim on trial
@@ -559,12 +562,12 @@ one = kv_bytes_per_token(1, 32, 128)
 print(f"{one / 1024:.0f} KiB, {32 * one / 1024:.0f} KiB, {32 * one * 8192 / 2**30:.0f} GiB")
 
 # %% [markdown] evidence="exact"
-# **Verdict: right for an MHA model, such as LLaMA at 7B, where G = H.** What counts is the number of *key-value* heads. With $H$ in its place the formula is 4 times too large for Llama-3-8B and 16 times for ChatGLM2-6B.
+# **Verdict: right for an MHA model, such as LLaMA at 7B, where G = H, and wrong for a model that shares keys.** What counts is the number of *key-value* heads. With $H$ instead, the formula is 4 times too large for Llama-3-8B and 16 times for ChatGLM2-6B.
 
 # %% [markdown] statement="cache.users"
-# How many users' caches fit beside the weights? Round down; 0 when the weights alone are too large.
+# How many users' caches fit beside the weights? Round down, and return 0 when the weights alone are too large.
 #
-# Negative sizes, or a user without any bytes or tokens, raise a `ValueError`. No memory and no weights are allowed.
+# Negative sizes, or a user without any bytes or tokens, raise a `ValueError`, while 0 bytes of memory or of weights are allowed.
 
 # %% exercise="cache.users"
 def users_that_fit(memory_bytes, weight_bytes, bytes_per_token, tokens_per_user):
@@ -599,7 +602,7 @@ print(f"T5-base, 512 tokens in, 128 out: {mib:.1f} MiB, four fifths of it for cr
 # %% [markdown]
 # ### See it
 #
-# Real models, with **your** formula: drag the end of the caches, point at the bars and the curve. Which change lets the most users fit: fewer key heads, a latent, windows, or fewer bytes per number? Try Gemma 3 with 131,072 tokens, as built and with every layer full.
+# Here are real models, with **your** formula. Drag the end of the caches, and point at the bars and the curve. Which change lets the most users fit, fewer key heads, a latent, windows, or fewer bytes per number? For example, try Gemma 3 with 131,072 tokens, as built and with every layer full.
 
 # %%
 CacheCalculator(kv_bytes_per_token)
@@ -607,16 +610,16 @@ CacheCalculator(kv_bytes_per_token)
 # %% [markdown]
 # ## 8. A whole step
 #
-# To write one token for each of $B$ users, a GPU fetches the weights once, for all of them, and the cache of each. So no step is shorter than
+# How fast are all these users served? To write one token for each of $B$ users, a GPU fetches the weights once, for all of them, and the cache of each. Therefore no step is shorter than
 #
 # $$\frac{\text{weights} + B \cdot \text{tokens} \cdot \text{bytes per token}}{\text{bytes per second}}$$
 #
-# An A100 with 80 GB fetches 2.0 TB and computes 312 TFLOP per second in bfloat16 (NVIDIA's data sheet).
+# For example, an A100 with 80 GB fetches 2.0 TB and computes 312 TFLOP per second in bfloat16 (NVIDIA's data sheet).
 
 # %% [markdown]
 # ### Worked example
 #
-# Llama-3-8B, one user with 4,096 tokens. Weights: 15.0 GB (of the input embedding, another 1.05 GB, a step reads one row). Cache: 0.54 GB. Together 15.5 GB, which takes 7.8 ms: at most 129 tokens per second.
+# Take Llama-3-8B and one user with 4,096 tokens. The weights are 15.0 GB (of the input embedding, another 1.05 GB, a step reads one row), and the cache is 0.54 GB. Together this is 15.5 GB, which takes 7.8 ms: at most 129 tokens per second.
 
 # %%
 predict("cache.p7", "64 such users instead of one. The tokens per second of all together are at most…",
@@ -650,12 +653,12 @@ with described("Most tokens per second against users, by memory traffic: both cu
     plt.xlabel("users, 4,096 tokens each"), plt.ylabel("tokens per second at most"), plt.legend()
 
 # %% [markdown]
-# Both lines end where the memory is full. Then four fifths of a step are caches, and the arithmetic waits. Sharing keys pays twice: four times the users fit, and they get almost four times the tokens per second.
+# Both lines end where the memory is full. At that point four fifths of a step go to caches, and the arithmetic waits. Sharing keys therefore pays twice, since four times the users fit, and they get almost four times the tokens per second.
 
 # %% [markdown]
 # ### What users share
 #
-# The weights, always. Caches, too, as far as texts *begin* alike: a stored key depends on its token and on those before it, on nothing after. Take eight requests with one prompt of 1,000 tokens. Read it once, and let all go on from the same past:
+# All users share the weights, and they can share caches, too, as far as their texts *begin* alike, because a stored key depends on its token and on those before it, but on nothing after. Suppose that eight requests have one prompt of 1,000 tokens. Read it once, and let all go on from the same past.
 
 # %%
 torch.manual_seed(0)
@@ -666,7 +669,7 @@ apart = [rotary_step(*torch.cat([prompt, text], 3))[0][:, :, 1000:] for text in 
 print("largest difference:", max((a - b).abs().max().item() for a, b in zip(shared, apart, strict=True)))
 
 # %% [markdown]
-# The same results. In bytes, for Llama-3-8B, when each request adds 200 tokens of its own:
+# The results are the same, but what does this save in bytes? Take Llama-3-8B as an example, and let each request add 200 tokens.
 
 # %%
 per_token = kv_bytes_per_token(32, 8, 128)
@@ -674,20 +677,20 @@ one_each, one_prompt = 8 * (1000 + 200) * per_token, (1000 + 8 * 200) * per_toke
 print(f"a cache each: {one_each:,} bytes; the prompt once: {one_prompt:,}; {one_each / one_prompt:.1f} times less")
 
 # %% [markdown] evidence="exact + cited: 2309.06180"
-# **So a batch shares weights, and what its texts have in common at the beginning.** vLLM keeps caches in blocks that may belong to several requests, and copies a block when one of them writes into it ([2309.06180](https://arxiv.org/abs/2309.06180), section 4.4). Whether a step also fetches less depends on the kernel: it must read shared keys once for all queries ([2402.05099](https://arxiv.org/abs/2402.05099)).
+# **So a batch shares weights, and what its texts have in common at the beginning.** vLLM keeps caches in blocks that may belong to several requests, and copies a block when one of them writes into it ([2309.06180](https://arxiv.org/abs/2309.06180), section 4.4). Whether a step also fetches less depends on the kernel, which must read shared keys once for all queries ([2402.05099](https://arxiv.org/abs/2402.05099)).
 
 # %% [markdown]
 # ## 9. Extension: FLOPs per byte
 #
-# A chip can compute, and it can fetch. *Arithmetic intensity* is FLOPs per byte fetched or written. Below the chip's own ratio (the *ridge*) a step waits for memory, above it for arithmetic. Here for attention alone:
+# A chip can compute, and it can fetch. For which of the two does a step wait? *Arithmetic intensity* is FLOPs per byte fetched or written. Below the chip's own ratio (the *ridge*) a step waits for memory, above it for arithmetic. For attention alone, it can be counted by hand.
 
 # %% [markdown]
 # ### Worked example
 #
-# One query of $D = 2$ on $S = 3$ keys. Scores: $2 \cdot 3 \cdot 2 = 12$ FLOPs, weighted sum: 12 more. Moved: the query (2 numbers), keys (6), values (6), the result (2): 16 numbers, 32 bytes. Intensity $24 / 32 = 0.75$.
+# Take one query of $D = 2$ on $S = 3$ keys. The scores need $2 \cdot 3 \cdot 2 = 12$ FLOPs, and the weighted sum 12 more. What moves is the query (2 numbers), the keys (6), the values (6) and the result (2), so 16 numbers in 32 bytes, which makes an intensity of $24 / 32 = 0.75$.
 
 # %% [markdown] statement="cache.intensity"
-# `attention_cost` returns (FLOPs, bytes) for $T$ queries per user on that user's own $S$ keys, $H$ query heads, $G$ key-value heads. Count as in the example: q, k, v read once, the result written once, scores and weights stay on the chip, masked pairs count.
+# `attention_cost` returns (FLOPs, bytes) for $T$ queries per user on that user's own $S$ keys, with $H$ query heads and $G$ key-value heads. Count as in the example, where q, k, v are read once, the result is written once, scores and weights stay on the chip, and masked pairs count.
 #
 # `roofline_seconds` is the least time when computing and fetching overlap.
 
@@ -713,7 +716,7 @@ def roofline_seconds(flops, moved, peak_flops, bandwidth):
 # 3. `flops = 4 * B * H * T * S * D`, `numbers = 2 * B * D * (H * T + …)`, `return max(flops / peak_flops, …)`.
 
 # %% [markdown] worth="cache.intensity"
-# That scores stay on the chip is FlashAttention's doing. Written to memory in 2 bytes, those of 32 heads on 4,096 tokens fill 1.07 GB, where `q` with $D = 128$ takes 34 MB.
+# That scores stay on the chip is FlashAttention's doing. Written to memory in 2 bytes, those of 32 heads on 4,096 tokens would fill 1.07 GB, while `q` with $D = 128$ takes 34 MB.
 
 # %%
 predict("cache.p4", "One token, 4,096 cached, 32 heads, MHA, 2 bytes. Serving 64 users with texts of their own instead of 1, "
@@ -731,11 +734,11 @@ reveal("cache.p4",
        answer="stays the same")
 
 # %% [markdown]
-# With $S$ large and $T = 1$ all but the keys and values can be forgotten:
+# With $S$ large and $T = 1$, all but the keys and values can be left out, and the intensity is
 #
 # $$\frac{4HSD}{2GSD \cdot b} = \frac{2}{b} \cdot \frac{H}{G}$$
 #
-# In 2 bytes: $H/G$ FLOPs per byte. Where does that lie under the roof of section 8's A100, 312 TFLOP/s and 2.0 TB/s?
+# In 2 bytes, that is $H/G$ FLOPs per byte. Where does it lie under the roof of section 8's A100, 312 TFLOP/s and 2.0 TB/s?
 
 # %%
 peak, bandwidth = 312e12, 2.0e12
@@ -751,9 +754,9 @@ with described("Roofline: rate against intensity. Decoding with 32, 8 and 1 key-
     plt.xlabel("FLOPs per byte"), plt.ylabel("FLOP/s at most"), plt.legend(fontsize=8)
 
 # %% [markdown]
-# With MHA, attention can use less than 1 % of the chip's arithmetic while decoding. Sharing keys raises that by $H/G$.
+# With MHA, attention can use less than 1 % of the chip's arithmetic while decoding, and sharing keys raises that by $H/G$.
 #
-# Does a real machine obey? Below, its roof was measured first (a large copy or sum, and a large matrix product), then decoding on a full cache. The place of each dot is computed by **your** `attention_cost`.
+# Does a real machine behave like that? Below, its roof was measured first (a large copy or sum, and a large matrix product), then decoding on a full cache. The place of each dot is computed by **your** `attention_cost`.
 
 # %%
 record = recorded("roofline")
@@ -774,21 +777,21 @@ with described("Roofline measured on {device}. {told}", device=where(record), to
 show_large("roofline")
 
 # %% [markdown] evidence="measured: roofline"
-# Sharing keys moves decoding to the right and up along the slope; prefill lies far to the right. The distance to the roof is what kernels lose. A dot a little above the slope read part of its keys from the chip's own small memory, which the slope leaves out.
+# **Sharing keys moves decoding to the right and up along the slope, while prefill lies far to the right.** The distance to the roof is what kernels lose. A dot a little above the slope read part of its keys from the chip's own small memory, which the slope leaves out.
 
 # %% [markdown]
 # ## 10. Extension: one latent for all heads
 #
-# Multi-head latent attention (MLA) stores one vector $c$ of $R$ numbers per token, and makes every head's key and value from it: $k_h = W^{UK}_h c$, $v_h = W^{UV}_h c$. Stored: $R$ numbers instead of $2HD$.
+# Can all heads share what is stored and still have their own keys? Multi-head latent attention (MLA) stores one vector $c$ of $R$ numbers per token, and makes every head's key and value from it, $k_h = W^{UK}_h c$ and $v_h = W^{UV}_h c$. So it stores $R$ numbers instead of $2HD$.
 #
-# Must decoding then make $H$ keys from every latent, at every step? No:
+# Must decoding then make $H$ keys from every latent, at every step? It need not, because
 #
 # $$q \cdot (W c) = (W^\top q) \cdot c$$
 
 # %% [markdown]
 # ### Worked example
 #
-# $q = (1, 2)$, and $W$ maps latents of 3 numbers to keys of 2. Left: a key first. Right: the query moves into the latent space, once, and meets stored latents as they are.
+# Suppose that $q = (1, 2)$, and that $W$ maps latents of 3 numbers to keys of 2. On the left, a key is made first. On the right, the query moves into the latent space, once, and meets stored latents as they are.
 
 # %%
 q, c = torch.tensor([1.0, 2.0]), torch.tensor([1.0, -1.0, 2.0])
@@ -796,19 +799,19 @@ W = torch.tensor([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
 (q @ (W @ c)).item(), q @ W, ((q @ W) @ c).item()
 
 # %% [markdown]
-# The values work alike: $\sum_s w_s W^{UV} c_s = W^{UV} \sum_s w_s c_s$. Mix latents first, apply the matrix once.
+# The values work alike, because $\sum_s w_s W^{UV} c_s = W^{UV} \sum_s w_s c_s$. Mix latents first, and apply the matrix once.
 #
-# RoPE would stand between $q$ and $W$, different for each position, and forbid this. So MLA adds one small rotated key, shared by all heads, stored beside $c$. The exercise leaves it out, except in the bytes.
+# RoPE would come between $q$ and $W$, different for each position, and forbid this. So MLA adds one small rotated key, shared by all heads and stored with $c$. The exercise leaves it out, except in the bytes.
 
 # %% [markdown]
-# DeepSeek-V3's attention, from the bottom up. Only what stands in the two dotted boxes is stored. Everything between the latent and the softmax is made anew, for all 128 heads.
+# The drawing shows DeepSeek-V3's attention, from the bottom up. Only what is in the two dotted boxes is stored, while everything between the latent and the softmax is made anew, for all 128 heads.
 
 # %%
 drawings.latent(config(attention="latent", d_model=7168, n_heads=128, head_dim=128, q_rank=1536,
                        kv_rank=512, rope_dim=64, v_dim=128, query_scale=192))
 
 # %% [markdown] statement="cache.latent"
-# For one sequence: `absorbed_queries` gives $W_h^\top q$ for each head. `absorbed_attention` attends on latents without ever making a key or a value per head, and the check counts operations; all latents are visible. The scale is that of the heads, $\sqrt D$: the scores are the same numbers as before.
+# Write three functions for one sequence, all of whose latents are visible. `absorbed_queries` gives $W_h^\top q$ for each head. `absorbed_attention` attends on latents without ever making a key or a value per head, and the check counts operations. The scale is that of the heads, $\sqrt D$, because the scores are the same numbers as before.
 #
 # `latent_bytes_per_token` counts $R$ latent and `rope_dim` rotary numbers per layer.
 
@@ -841,12 +844,12 @@ def latent_bytes_per_token(n_layers, kv_rank, rope_dim, itemsize=2):
 # 3. `mixed = (absorbed_queries(q, w_uk) @ c.T / math.sqrt(…)).softmax(-1) @ c`, `return mixed @ w_uv.transpose(…)`.
 
 # %% [markdown] worth="cache.latent"
-# The price is arithmetic: in DeepSeek-V2 a score now multiplies 512 numbers instead of 128, rotary part aside. Decoding waits for memory, so it can afford that.
+# The price is arithmetic, since in DeepSeek-V2 a score now multiplies 512 numbers instead of 128, rotary part aside. Decoding waits for memory, so it can afford that.
 
 # %% [markdown]
 # ### See it
 #
-# The same function, with keys and values written out, as in training:
+# It should still be the same function as attention in which keys and values are written out, as in training.
 
 # %%
 torch.manual_seed(0)
@@ -860,7 +863,7 @@ print("numbers per token:", 24, "against", 2 * 8 * 16)
 #
 # > *"DeepSeek (678B), 2024."*
 #
-# Rebuild DeepSeek-V3 from the sizes in its paper ([2412.19437](https://arxiv.org/abs/2412.19437), section 4.2) and its released configuration: width 7168, 61 layers, 128 heads, latents of 1536 (queries) and 512, three dense layers of 18432, then 256 + 1 experts of 2048.
+# Rebuild DeepSeek-V3 from the sizes in its paper ([2412.19437](https://arxiv.org/abs/2412.19437), section 4.2) and its released configuration, with width 7168, 61 layers, 128 heads, latents of 1536 (queries) and 512, three dense layers of 18432, then 256 + 1 experts of 2048.
 
 # %%
 d, N, H, vocabulary = 7168, 61, 128, 129280
@@ -871,12 +874,12 @@ print(f"{(N * attention + dense + experts + 2 * vocabulary * d) / 1e9:.1f} billi
 print(f"{latent_bytes_per_token(N, 512, 64):,} bytes per token; as MHA {kv_bytes_per_token(N, H, 128):,}")
 
 # %% [markdown] evidence="models: deepseek-v3 + exact"
-# **Verdict: 671B.** And "DeepSeek" names many models. For the cache the number that counts is another: with MLA a token of V3 takes 70,272 bytes, about half of Llama-3-8B's 131,072, in a model more than 80 times larger.
+# **Verdict: DeepSeek-V3 has 671B parameters, and "DeepSeek" names many models.** For the cache, however, another number counts. With MLA a token of V3 takes 70,272 bytes, which is about half of Llama-3-8B's 131,072, although the model is more than 80 times larger.
 
 # %% [markdown]
 # ## 11. Extension: a window that rolls
 #
-# Some layers look only $w$ tokens back, the newest included (unit 09 says why that can be enough). Their cache needs $w$ slots for ever: position $p$ lives in slot $p \bmod w$ and overwrites position $p - w$.
+# Must a cache grow with the text? Some layers look only $w$ tokens back, the newest included (unit 09 says why that can be enough). Their cache never needs more than $w$ slots, because position $p$ lives in slot $p \bmod w$ and overwrites position $p - w$.
 
 # %%
 w = 3
@@ -886,12 +889,12 @@ for p in range(6):
     print(p, slots)
 
 # %% [markdown]
-# After position 4 the slots hold 3, 4, 2: not in order. What `append` returns must be in order again, because the mask counts positions.
+# After position 4 the slots hold 3, 4, 2, which is not in order. What `append` returns must be in order again, because the mask counts positions.
 
 # %% [markdown] statement="cache.rolling"
-# Write the cache of a window. `append` returns the up to `window` − 1 tokens before the chunk, followed by the **whole** chunk, oldest first; the first query of a chunk needs those old ones. Return new tensors, since slots will be overwritten.
+# Write the cache of a window, in which `append` returns the up to `window` − 1 tokens before the chunk, followed by the **whole** chunk, oldest first. The first query of a chunk needs those old ones. Return new tensors, since slots will be overwritten.
 #
-# A chunk may be longer than the window. How you store the tokens is up to you, but old ones must leave the memory: the check measures what a cache keeps.
+# A chunk may be longer than the window. How you store the tokens is up to you, but old ones must leave the memory, because the check measures what a cache keeps.
 
 # %% exercise="cache.rolling"
 class RollingCache:
@@ -920,7 +923,7 @@ class RollingCache:
 # 3. `keys = torch.cat([self.keys[:, :, old:], keys], dim=2)` with `old = max(0, … - (self.window - 1))`; then `self.keys = keys[:, :, -self.window:]`.
 
 # %% [markdown] worth="cache.rolling"
-# A model trained with full attention does not survive this: it breaks down once its first tokens are overwritten. Keeping the first four for ever mostly repairs it ([Xiao et al. 2023](https://arxiv.org/abs/2309.17453)).
+# A model trained with full attention does not survive this, and breaks down once its first tokens are overwritten. However, keeping the first four for good mostly repairs it ([Xiao et al. 2023](https://arxiv.org/abs/2309.17453)).
 
 # %% [markdown]
 # ### See it
@@ -939,7 +942,7 @@ print("difference:", (torch.cat(out, 2) - grouped_attention(q, k, v, band)).abs(
 print("tokens that the last query reads:", keys.shape[2])
 
 # %% [markdown]
-# The stepper again, now with a window of 3. Which slot will token 7 take, and whom does it overwrite? Press Step and point at its slot. Position and slot are two different numbers: the keys keep the positions they were turned by.
+# Here is the stepper again, now with a window of 3. Which slot will token 7 take, and which token does it overwrite? Press Step and point at its slot. Position and slot are two different numbers, and the keys keep the positions they were turned by.
 
 # %%
 CacheStepper(cached_attention, rotary_step, view=1, store=1, chunk=3, step=2)
@@ -947,17 +950,17 @@ CacheStepper(cached_attention, rotary_step, view=1, store=1, chunk=3, step=2)
 # %% [markdown]
 # ## 12. Extension: pages
 #
-# Nobody knows beforehand how long an answer will be. A buffer per user must be as long as the longest answer, and most of it stays empty. Operating systems solved this long ago: hand out small blocks as they are needed, and keep a table.
+# Nobody knows beforehand how long an answer will be. A buffer per user must therefore be as long as the longest answer, and most of it stays empty. Operating systems, which had the same problem with programs, give out small blocks as they are needed, and keep a table.
 
 # %% [markdown]
 # ### Worked example
 #
-# Blocks of 4 tokens. A user with table `[7, 2]` has tokens 0–3 in block 7 and 4–7 in block 2. Token 5 is in column $5 // 4 = 1$, so block 2, at place $5 \bmod 4 = 1$. Five tokens need two blocks, and three slots are idle.
+# Suppose that a block has room for 4 tokens. A user with table `[7, 2]` has tokens 0–3 in block 7 and 4–7 in block 2. Token 5, for example, is in column $5 // 4 = 1$, so in block 2, at place $5 \bmod 4 = 1$. Five tokens need two blocks, and three slots are idle.
 
 # %% [markdown] statement="cache.paged"
-# - `blocks_needed`: how many blocks a text of `length` tokens takes.
-# - `slot_of`: the pair (block, place) of token $t$ (counted from 0).
-# - `gather`: a user's keys in order, $(G, \text{length}, D)$, from the pool $(\text{blocks}, G, \text{block size}, D)$ and the user's table, a list of block numbers.
+# - `blocks_needed` returns how many blocks a text of `length` tokens takes.
+# - `slot_of` returns the pair (block, place) of token $t$ (counted from 0).
+# - `gather` returns a user's keys in order, $(G, \text{length}, D)$, from the pool $(\text{blocks}, G, \text{block size}, D)$ and the user's table, a list of block numbers.
 
 # %% exercise="cache.paged"
 def blocks_needed(length, block):
@@ -987,18 +990,18 @@ def gather(pool, table, length):
 # 3. `pool[table].transpose(0, 1).flatten(…)[:, :length]`.
 
 # %% [markdown] worth="cache.paged"
-# Tables may point at the same block: a thousand chats with one system prompt store it once, and a block is copied only when one of them writes into it ([2309.06180](https://arxiv.org/abs/2309.06180), section 4.4).
+# Tables may point at the same block. For example, a thousand chats with one system prompt store it once, and a block is copied only when one of them writes into it ([2309.06180](https://arxiv.org/abs/2309.06180), section 4.4).
 
 # %% [markdown]
 # ### See it
 #
-# Blocks of 3, table `[2, 0, 1]`: go through the steps, and say before each where its token will lie.
+# Here a block holds 3 tokens, and the table is `[2, 0, 1]`. Go through the steps, and say before each where its token will lie.
 
 # %%
 CacheStepper(cached_attention, rotary_step, store=2, chunk=0, step=3)
 
 # %% [markdown]
-# A thousand requests of random lengths, at most 2,048 tokens. How much of the memory handed out holds no token?
+# Suppose that a thousand requests have random lengths, at most 2,048 tokens. How much of the memory given out holds no token?
 
 # %%
 lengths = torch.randint(1, 2049, (1000,), generator=torch.Generator().manual_seed(0)).pow(2) // 2048 + 1
@@ -1010,7 +1013,7 @@ for block in (1, 16, 128):
 # %% [markdown]
 # ### Shared blocks
 #
-# Section 8's eight requests, in blocks of 16. The prompt fills 62 blocks and half of another. The full ones stand in all eight tables. The half-filled one is copied for each request that goes on writing in it; only the last writer keeps the original.
+# Section 8's eight requests can share their blocks, too. With blocks of 16, the prompt fills 62 blocks and half of another. The full ones appear in all eight tables, whereas the half-filled one is copied for each request that goes on writing in it. Only the last writer keeps the original.
 
 # %%
 full, all_blocks = 1000 // 16, blocks_needed(1200, 16)
@@ -1026,7 +1029,7 @@ print(f"blocks: {8 * all_blocks} in caches of their own, {len(pool)} shared;",
 #
 # > *"Architecture of the newest models, presumably: decoder-only with efficient attention, such as FlashAttention and PagedAttention."*
 #
-# If these were architecture, they would change what the model computes. Attend on a contiguous cache, and on the same tokens scattered over pages:
+# If these were architecture, they would change what the model computes. So attend on a contiguous cache, and on the same tokens scattered over pages.
 
 # %%
 torch.manual_seed(0)
@@ -1039,7 +1042,7 @@ paged = grouped_attention(query, gather(pool[0], table, 10)[None], gather(pool[1
 torch.equal(paged, grouped_attention(query, keys[None], values[None]))
 
 # %% [markdown]
-# And the same attention by FlashAttention, which PyTorch has for this chip as well:
+# Now compute the same attention by FlashAttention, which PyTorch has for this chip as well.
 
 # %%
 with nn.attention.sdpa_kernel(nn.attention.SDPBackend.FLASH_ATTENTION):
@@ -1047,19 +1050,19 @@ with nn.attention.sdpa_kernel(nn.attention.SDPBackend.FLASH_ATTENTION):
 (flash - paged).abs().max().item()
 
 # %% [markdown] evidence="exact + cited: 2205.14135"
-# **Verdict: neither is architecture.** Pages say where a cache lies, and FlashAttention in which order exact attention is computed ([2205.14135](https://arxiv.org/abs/2205.14135)). Both run on old models without retraining. GQA, MLA and windows, in contrast, change the function.
+# **Verdict: neither of the two is architecture.** Pages say where a cache lies, and FlashAttention in which order exact attention is computed ([2205.14135](https://arxiv.org/abs/2205.14135)). Both run on old models without retraining, whereas GQA, MLA and windows change the function.
 
 # %% [markdown]
 # ## 13. Extension: integers
 #
-# Halve the bytes per number: store whole numbers from −127 to 127 and one scale per slice.
+# Can each stored number take fewer bytes? To halve them, store whole numbers from −127 to 127 and one scale per slice.
 #
 # $$\text{scale} = \frac{\max |x|}{2^{\text{bits} - 1} - 1}, \qquad \text{code} = \text{round}\!\left(\frac{x}{\text{scale}}\right)$$
 #
-# In 3 bits the largest code is 3. For 0.2, 0.85, −1.5 the scale is 0.5, the codes are 0, 2, −3, and back come 0, 1, −1.5. No entry moves by more than half a scale.
+# In 3 bits, for example, the largest code is 3. For 0.2, 0.85, −1.5 the scale is 0.5, the codes are 0, 2, −3, and back come 0, 1, −1.5. No entry moves by more than half a scale.
 
 # %% [markdown] statement="cache.quantize"
-# Write both directions. `dim` is the axis that shares a scale, and the scale keeps it with size 1. Codes are `torch.int8`. A slice of zeros has scale 0 and codes 0. `dequantize` gives float32.
+# Write both directions, where `dim` is the axis that shares a scale, and the scale keeps it with size 1. Codes are `torch.int8`, a slice of zeros has scale 0 and codes 0, and `dequantize` gives float32.
 #
 # `bits` outside 2 to 8 raises a `ValueError`.
 
@@ -1092,7 +1095,7 @@ def dequantize(codes, scale):
 # %% [markdown]
 # ### Experiment: which axis?
 #
-# Keys of real models have a few channels that are large for every token ([KIVI](https://arxiv.org/abs/2402.02750)). Imitate one: channel 3, ten times larger.
+# Which numbers should share a scale, those of a token or those of a channel? Keys of real models have a few channels that are large for every token ([KIVI](https://arxiv.org/abs/2402.02750)). To imitate one, make channel 3 ten times larger.
 
 # %%
 predict("cache.p5", "4 bits, one large channel. The smaller error comes from one scale…",
@@ -1121,8 +1124,24 @@ reveal("cache.p5",
        "A slice is as coarse as its largest entry makes it. Per token, every slice contains the large channel.",
        answer="per channel")
 
+# %% [markdown]
+# ## 14. Your own experiment
+#
+# What does sharing keys cost, and what does it save? The model below is a small two-layer Transformer that reads Jane Austen's novels character by character and attends with your `grouped_attention`. Its loss is in nats per character (bits with natural logarithms), and lower is better.
+
+# %%
+from anatomy.experiments.growing import grow
+
+for G in (4, 2, 1):
+    grown = grow(seed=0, n_kv_heads=G, attend=grouped_attention)
+    print(f"{G} key-value heads: {grown.loss:.3f} nats per character, {grown.parameters:,} parameters, "
+          f"{kv_bytes_per_token(2, G, 16)} bytes of cache per token")
+
+# %% [markdown]
+# Nothing here is graded. The models with fewer key heads also have fewer parameters, so what would you change to make the comparison fair, for example with `d_model`, `n_heads` or `steps`? Run at least two seeds, and write down how much loss you would pay for half the cache.
+
 # %% [markdown] written="question"
-# A server with a KV cache is right while it reads a prompt in one chunk, and wrong as soon as it writes, one token at a time. The full forward pass is right. Which two faults in the code can do this? Say for each what it does to the scores, and describe a test that tells the two apart.
+# A server with a KV cache is right while it reads a prompt in one chunk, and wrong as soon as it writes, one token at a time. The full forward pass is right. Which two faults can do this? Say for each what it does to the scores, and describe a test that tells the two apart.
 #
 # - what is different in the first step that has a past
 # - for each fault: which keys get a wrong score, or none
@@ -1180,10 +1199,11 @@ progress("08-kv-cache-and-gqa")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - One key head for all: [Shazeer 2019](https://arxiv.org/abs/1911.02150), in PaLM ([2204.02311](https://arxiv.org/abs/2204.02311)). Groups: [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245), in Llama 3, Mistral ([2310.06825](https://arxiv.org/abs/2310.06825)), Qwen 2 ([2407.10671](https://arxiv.org/abs/2407.10671)).
-# - Latents: DeepSeek-V2 ([2405.04434](https://arxiv.org/abs/2405.04434)) and V3.
-# - Rolling windows: Mistral 7B, and every other layer of Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)).
-# - Pages: [vLLM](https://arxiv.org/abs/2309.06180). Integers: [KIVI](https://arxiv.org/abs/2402.02750).
-# - What inference costs: [Pope et al. 2022](https://arxiv.org/abs/2211.05102).
-#
-# The cache grows with the text, and so does the time of a step. Next, **09-sparse-attention**: what if each token looks at fewer keys?
+# - One key head for all comes from [Shazeer 2019](https://arxiv.org/abs/1911.02150), and PaLM has it ([2204.02311](https://arxiv.org/abs/2204.02311)). Groups come from [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245), and Llama 3, Mistral ([2310.06825](https://arxiv.org/abs/2310.06825)) and Qwen 2 ([2407.10671](https://arxiv.org/abs/2407.10671)) have them.
+# - DeepSeek-V2 ([2405.04434](https://arxiv.org/abs/2405.04434)) and V3 store latents.
+# - Mistral 7B has rolling windows, and so has every other layer of Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)).
+# - For pages, read [vLLM](https://arxiv.org/abs/2309.06180), and for integers [KIVI](https://arxiv.org/abs/2402.02750).
+# - What inference costs is worked out in [Pope et al. 2022](https://arxiv.org/abs/2211.05102).
+# %% [markdown]
+# The cache grows with the text, and so does the time of a step. Next, **09-sparse-attention** asks what happens if each token looks at fewer keys.
+

@@ -3,7 +3,7 @@
 #
 # **You will be able to**
 #
-# - write windows, and say after how many layers one word can depend on another;
+# - write windows, and say after how many layers one token can depend on another;
 # - count what a pattern saves, and write attention that really does less work;
 # - tell a pattern from a kernel, and say why FlashAttention is fast;
 # - mix local and full layers for reach and a small cache;
@@ -14,9 +14,9 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# Mistral 7B has 32 layers. In each of them a word sees 4,096 keys: its own and the 4,095 before it.
+# Mistral 7B has 32 layers, and in each of them a token sees 4,096 keys, its own and the 4,095 before it.
 #
-# A text is 131,041 words long. Can the last word depend on the first?
+# A text is 131,041 tokens long. Can the last token depend on the first?
 
 # %% setup=true
 import math
@@ -44,30 +44,30 @@ def stack(x, layers):
 use_style()
 
 # %%
-predict("sparse.p1", "32 windows of 4,096 keys on top of each other. Can word 131,040 depend on word 0?",
-        ["no: it sees 4,096 words and no more", "yes, and on words much farther back too", "yes, but on no earlier one"])
+predict("sparse.p1", "32 windows of 4,096 keys on top of each other. Can token 131,040 depend on token 0?",
+        ["no: it sees 4,096 tokens and no more", "yes, and on tokens much farther back too", "yes, but on no earlier one"])
 
 # %% [markdown]
-# Keep your guess. In section 2 your own function will answer.
+# Keep your guess until section 2, where your own function will answer.
 
 # %% [markdown]
 # ## 1. Windows
 #
-# Full attention scores $n^2$ pairs. Yet in most layers of a trained model of images only few weights were large, in early layers those of near neighbors ([1904.10509](https://arxiv.org/abs/1904.10509), section 4.1). So let each word look at its neighbors only.
+# Full attention scores $n^2$ pairs, so a text of ten times the length costs a hundred times as many. Not all of them seem to be needed: in most layers of a trained model of images only few weights were large, and in early layers they belonged to near neighbors ([1904.10509](https://arxiv.org/abs/1904.10509), section 4.1). That suggests the simplest of all patterns, in which each token looks only at its neighbors.
 #
-# All masks here are boolean, $(T, T)$, True = may look. Rows are queries, columns are keys, places count from 0.
+# All masks here are boolean, $(T, T)$, and True means "may look". Rows are queries, columns are keys, and positions count from 0.
 
 # %% [markdown]
 # ### Worked example
 #
-# Everything follows from one table, how far each key lies behind its query:
+# Everything follows from one table, which says how far each key lies behind its query.
 
 # %%
 place = torch.arange(5)
 place[:, None] - place
 
 # %% [markdown]
-# A causal window of $w = 2$ keys holds the distances 0 and 1: the own key and one more. A symmetric window of $w = 3$ holds −1, 0 and 1. **$w$ counts keys, the own one included.** So a causal window reaches $w - 1$ back, a symmetric one $(w - 1)/2$ to each side.
+# A causal window of $w = 2$ keys contains the distances 0 and 1, that is, the own key and one more. A symmetric window of $w = 3$ contains −1, 0 and 1. **$w$ counts keys, the own one included**, so a causal window reaches $w - 1$ back, and a symmetric one reaches $(w - 1)/2$ to each side.
 
 # %%
 for mask in ((place[:, None] - place >= 0) & (place[:, None] - place < 2), (place[:, None] - place).abs() <= 1):
@@ -76,7 +76,7 @@ for mask in ((place[:, None] - place >= 0) & (place[:, None] - place < 2), (plac
 # %% [markdown] statement="sparse.local"
 # Write both masks for any $T$ and $w$.
 #
-# A `ValueError` is raised for $w < 1$, and for a symmetric window with an even $w$: it would have no middle.
+# A `ValueError` is raised for $w < 1$, and for a symmetric window with an even $w$, because it would have no middle.
 
 # %% exercise="sparse.local"
 def local_causal_mask(T, w):
@@ -103,7 +103,7 @@ def local_symmetric_mask(T, w):
 # 3. `distance = torch.arange(T)[:, None] - torch.arange(T)`, `return (distance >= 0) & (distance < …)`; and `distance.abs() <= (w - 1) // 2`.
 
 # %% [markdown] worth="sparse.local"
-# Before you port a window, check what is counted: FlashAttention's `window_size=(left, right)` leaves the own key out, so this causal window is `(w - 1, 0)` there.
+# Before you port a window, check what is counted. FlashAttention's `window_size=(left, right)`, for example, leaves the own key out, so this causal window is `(w - 1, 0)` there.
 
 # %%
 def show(*masks):
@@ -118,7 +118,7 @@ show(local_causal_mask(8, 3), local_symmetric_mask(8, 5))
 #
 # > *"A sparsity pattern says which words interact. All other positions are simply set to 0 (or masked)."*
 #
-# Are these two the same? Set the *scores* of the others to 0, and ask how much weight falls outside a window of 16, in a text of 512 words.
+# The claim treats the two as the same thing. Suppose the *scores* of the others are set to 0, in a text of 512 tokens with a window of 16. How much weight then falls outside of the window?
 
 # %%
 torch.manual_seed(0)
@@ -128,21 +128,22 @@ for fill in (0.0, -math.inf):
     print(f"score {fill:4}: {weights.masked_fill(mask, 0).sum(-1).mean():.0%} of the weight is outside the window")
 
 # %% [markdown] evidence="exact"
-# **Verdict: masked, with −∞; a score of 0 is no mask.** It is an ordinary score with weight $e^0$. What is 0 in the end is the *weight*. A better way comes in section 4: never compute that score.
+# **Verdict: masked, with −∞, is right, but a score of 0 is no mask.** It is an ordinary score, with weight $e^0$. What is 0 in the end is the *weight*. Section 4 goes one step further and never computes such a score.
 
 # %% [markdown]
 # ## 2. What a stack of windows reaches
 #
-# In layer 1, word 2 sees word 1. In layer 2, word 3 sees word 2, which by then has read word 1. So word 3 depends on word 1, at which it never looked.
-#
-# With $w = 3$ each layer reaches 2 words further back. Two layers: the word itself and 4 more, 5 in all.
+# A window cuts off everything that is far away. Does a model with windows in all layers therefore lose the beginning of a long text? Suppose $w = 2$, and look at three neighbors. In layer 1, token 2 sees token 1. In layer 2, token 3 sees token 2, which by then has read token 1. So token 3 depends on token 1, although it never looked at it.
+
+# %% [markdown]
+# In general, each layer reaches $w - 1$ tokens further back. With $w = 3$, for example, a token depends after two layers on itself and 4 more, 5 in all. Seen from one token at the top, the tokens on which it depends form a cone that becomes wider with every layer further down.
 #
 # $$\text{causal: } 1 + L\,(w - 1) \qquad \text{symmetric, radius } r{:}\; 1 + 2Lr$$
 
 # %% [markdown] statement="sparse.receptive_field"
-# - `causal_reach`: how many words the last word of a long text depends on, itself included, after `n_layers` causal windows of $w$ keys.
+# - `causal_reach`: how many tokens the last token of a long text depends on, itself included, after `n_layers` causal windows of $w$ keys.
 # - `symmetric_reach`: the same in the middle of a text, for windows with $r$ keys to each side.
-# - `layers_needed`: the fewest causal layers after which a word depends on one `distance` before it. 0 for itself; a `ValueError` where no depth is enough.
+# - `layers_needed`: the fewest causal layers after which a token depends on one `distance` before it. It is 0 for the token itself, and a `ValueError` where no depth is enough.
 
 # %% exercise="sparse.receptive_field"
 def causal_reach(w, n_layers):
@@ -168,17 +169,18 @@ def layers_needed(w, distance):
     ### END SOLUTION
 
 # %% [markdown] hints="sparse.receptive_field"
-# 1. How many new words does one more layer bring? Draw $w = 3$ and three layers.
-# 2. A layer brings $w - 1$ words (causal) or $2r$ (symmetric), and one word is there before any layer. For `layers_needed` divide the distance by $w - 1$ and round up; $w = 1$ is a case of its own.
+# 1. How many new tokens does one more layer bring? Draw $w = 3$ and three layers.
+# 2. A layer brings $w - 1$ tokens (causal) or $2r$ (symmetric), and one token is there before any layer. For `layers_needed` divide the distance by $w - 1$ and round up; treat $w = 1$ separately.
 # 3. `return 1 + n_layers * (w - 1)`; `1 + 2 * …`; `-(-distance // (w - 1))` rounds up, after the check for `w == 1 and distance > 0`.
 
 # %% [markdown] worth="sparse.receptive_field"
-# The symmetric formula is that of convolutions. Three layers of width 3 see $1 + 2\cdot 3\cdot 1 = 7$ pixels, and VGG ([1409.1556](https://arxiv.org/abs/1409.1556)) stacks them that way in place of one layer of width 7.
+# The symmetric formula is that of convolutions. Three layers of width 3, for example, see $1 + 2\cdot 3\cdot 1 = 7$ pixels, and VGG ([1409.1556](https://arxiv.org/abs/1409.1556)) stacks them that way instead of one layer of width 7.
 
 # %%
 reveal("sparse.p1",
-       lambda: f"{causal_reach(4096, 32):,} words: from word 131,040 back to word 0",
-       "Just so: 32 layers of 4,095 words back, and the word itself. One more word in front would be out of reach.",
+       lambda: f"{causal_reach(4096, 32):,} tokens: from token 131,040 back to token 0",
+       "It just fits, because 32 layers lead 4,095 tokens back each, and the token itself counts. "
+       "One more token in front would be out of reach.",
        answer="yes, but on no earlier one")
 
 # %% [markdown]
@@ -186,7 +188,7 @@ reveal("sparse.p1",
 #
 # > *"Stacking $L$ windows of $w$ words builds a receptive field of about $L \times w$."*
 #
-# Gradients show what a word depends on: where no path leads, the derivative is **exactly** 0. `stack`, given at the top, is the smallest network to ask: each layer returns the mean of a word and of what it reads. From how many words does the last one feel anything after ten layers?
+# Gradients show what a token depends on, because the derivative is **exactly** 0 where no path leads. `stack`, given at the top, is the smallest network for this test: each of its layers returns the mean of a token and of what it reads. After ten layers, how many tokens does the last one depend on?
 
 # %%
 x = torch.randn(100, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -195,14 +197,14 @@ for w in (2, 3, 8):
     print(f"w = {w}: measured {int((felt > 0).sum()):3}, 1 + L(w − 1) = {causal_reach(w, 10):3}, L·w = {10 * w}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: close for wide windows, wrong for narrow ones.** Two windows in a row share one word. For $w = 2$ the claim is off by almost a factor of 2, for 4,096 by 0.02 %. The Mistral paper's "approximately 131K" is such a rounding ([2310.06825](https://arxiv.org/abs/2310.06825)).
+# **Verdict: the claim is close for wide windows and wrong for narrow ones.** Two windows in a row share one token. So for $w = 2$ the claim is off by almost a factor of 2, for 4,096 by 0.02 %. The Mistral paper's "approximately 131K" is such a rounding ([2310.06825](https://arxiv.org/abs/2310.06825)).
 #
-# The notes behind the claim take $w/2$ words to *each side*: $w + 1$ keys. That makes $1 + Lw$.
+# The notes behind the claim take $w/2$ tokens to *each side*, which is $w + 1$ keys and makes $1 + Lw$.
 
 # %% [markdown]
 # ### Can, and does
 #
-# Reach says what is possible. How *much* arrives? Windows of 16 keys in 2, 4 and 8 layers; the size of the last word's gradient, by distance.
+# The reach says what is possible, but how *much* arrives? The next cell takes windows of 16 keys in 2, 4 and 8 layers, and shows the size of the last token's gradient by distance.
 
 # %%
 torch.manual_seed(0)
@@ -215,19 +217,19 @@ with described("Gradient of the last word by distance, logarithmic, for 2, 4 and
     plt.xlabel("words back"), plt.ylabel("size of the gradient"), plt.legend(fontsize=8)
 
 # %% [markdown]
-# The edge is sharp, but long before it the signal has faded by orders of magnitude: few paths lead that far, and each passes through many averages. This stack is untrained. A trained one may carry more, but never across the edge.
+# The edge is sharp, but long before it the signal has faded by orders of magnitude, because few paths lead that far and each passes through many averages. This stack is untrained; a trained one may carry more, but never across the edge.
 
 # %% [markdown]
 # ## 3. What a pattern scores
 #
-# Count before you build. A causal window gives each query $w$ keys, except the first $w - 1$ queries, which have fewer.
+# Before building a pattern one wants to know what it saves, so this section counts pairs. A causal window gives each query $w$ keys, except the first $w - 1$ queries, which have fewer.
 #
-# **Worked example:** $T = 4$, $w = 2$: $1 + 2 + 2 + 2 = 7 = 4 \cdot 2 - 1$. Missing from $T \cdot w$ are $1 + 2 + \dots + (w - 1) = w(w - 1)/2$.
+# For example, $T = 4$ and $w = 2$ give $1 + 2 + 2 + 2 = 7 = 4 \cdot 2 - 1$ pairs. In general, what is missing from $T \cdot w$ is $1 + 2 + \dots + (w - 1) = w(w - 1)/2$.
 
 # %% [markdown] statement="sparse.pairs"
-# Count the True entries of three masks **without** building them: causal window, symmetric window of $w$ (odd), and blocks. In a block mask the text is cut into blocks of `block` words, and every word sees its own block, in both directions.
+# Count the True entries of three masks **without** building them: causal window, symmetric window of $w$ (odd), and blocks. In a block mask the text is cut into blocks of `block` tokens, and every token sees its own block, in both directions.
 #
-# Ints, also right when the window is longer than the text, and when the last block is shorter. The check counts the entries of the tensors that you make, and grading asks for 100,000 words.
+# The results are ints, and they are also right when the window is longer than the text, and when the last block is shorter. The check counts the entries of the tensors that you make, and grading asks for 100,000 tokens.
 
 # %% exercise="sparse.pairs"
 def local_causal_pairs(T, w):
@@ -259,7 +261,7 @@ def block_pairs(T, block):
 # 3. `w = min(w, T)`, `return T * w - w * (w - 1) // 2`; `r = min(w // 2, T - 1)`, …; `full, rest = divmod(T, block)`, `return full * block**2 + …`.
 
 # %% [markdown] worth="sparse.pairs"
-# A window begins to save late: a text of $2w$ words still scores 75 % of the causal pairs, one of $10w$ words 19 %.
+# A window begins to save late: a text of $2w$ tokens, for example, still scores 75 % of the causal pairs, and one of $10w$ tokens scores 19 %.
 
 # %%
 T, w = 131_041, 4096
@@ -271,7 +273,7 @@ print(f"the window scores {local_causal_pairs(T, w) / (T * (T + 1) // 2):.1%} of
 #
 # > *"Sparse attention brings the cost from $O(n^2)$ down to about $O(n)$ or $O(n \log n)$."*
 #
-# Count the pairs at $n$ and at $4n$. Growth by 4 is linear, by 16 quadratic. *Near and far* with a stride $s$: the last $s$ keys, and every $s$-th key back.
+# To test it, count the pairs at $n$ and at $4n$. If they grow 4-fold, the cost is linear; if they grow 16-fold, it is quadratic. Among the patterns is *near and far* with a stride $s$, which takes the last $s$ keys and every $s$-th key back.
 
 # %%
 def pairs_of(n):
@@ -288,31 +290,31 @@ for name, count in large.items():
     print(f"{name:27} {count / 2048**2:6.2%} of n² at n = 2,048; from n to 4n it grows {count / small[name]:5.1f}-fold")
 
 # %% [markdown] evidence="exact"
-# **Verdict: it depends on what is held fixed.** A fixed number of keys per query is linear (about 4-fold). Keys at distances 1, 2, 4, 8, … make $n \log n$ ([1907.00235](https://arxiv.org/abs/1907.00235)). A fixed stride of 8 stays quadratic: $n^2/16$ is a small *share*, not a lower order. The stride must grow as $\sqrt n$, which gives $n\sqrt n$ (8-fold).
+# **Verdict: it depends on what is held fixed while the text grows.** A fixed number of keys per query is linear (about 4-fold), and keys at distances 1, 2, 4, 8, … make $n \log n$ ([1907.00235](https://arxiv.org/abs/1907.00235)). A fixed stride of 8, however, stays quadratic: $n^2/16$ is a small *share*, not a lower order. Only a stride that grows as $\sqrt n$ lowers the order, to $n\sqrt n$ (8-fold).
 
 # %% [markdown]
 # ## 4. Doing less
 #
-# So far nothing was saved. `attention(q, k, v, mask)` computes all $T^2$ scores, and then throws most away. To save, a score must never be computed.
+# So far nothing was saved, because `attention(q, k, v, mask)` computes all $T^2$ scores and then throws most of them away. To save anything, a score must never be computed.
 #
-# Cut the text into blocks of $w$: a query's window lies in its own block and the one before. So a block of $w$ queries needs $2w$ keys, copied once.
+# So cut the text into blocks of $w$. A query's window lies in its own block and the one before, so a block of $w$ queries needs $2w$ keys, which are copied once.
 
 # %% [markdown]
 # ### Worked example
 #
-# Six keys, $w = 2$. An empty block goes in front, the text is cut into blocks, and each block is joined to the one before it:
+# Take six keys and $w = 2$, for example. An empty block goes in front, the text is cut into blocks, and each block is joined to the one before it.
 
 # %%
 padded = F.pad(torch.arange(6), (2, 0), value=-1).unflatten(0, (4, 2))  # four blocks of 2, the first empty
 torch.cat([padded[:-1], padded[1:]], dim=1)
 
 # %% [markdown]
-# Row $m$ holds the places that queries $mw$ to $mw + w - 1$ may need; −1 is no place. Inside these $2w$ keys the window still holds: not later than the query, less than $w$ back, and not before place 0.
+# Row $m$ contains the positions that queries $mw$ to $mw + w - 1$ may need, and −1 means that there is none. Not all of these $2w$ keys belong to a query's window, so a mask is still needed: not later than the query, less than $w$ back, and not before position 0.
 
 # %% [markdown] statement="sparse.local_attention"
 # Attend over causal windows of $w$ keys, for any $T \ge 1$ and $w \ge 1$, at a cost of about $2wT$ scores. The result equals dense attention with `local_causal_mask`, in the dtype of the inputs, and gradients flow.
 #
-# A loop over slices of the keys is fine; batched blocks are faster. Make no tensor of $T^2$ entries, not even a mask: the check counts operations, and grading asks for 8,192 words. One case has NaN among the values: a masked score that touches them is found out, since $0 \cdot \text{NaN}$ is NaN.
+# A loop over slices of the keys is fine, although batched blocks are faster. Make no tensor of $T^2$ entries, not even a mask: the check counts operations, and grading asks for 8,192 tokens. One case has NaN among the values. A masked score that touches them is found out, since $0 \cdot \text{NaN}$ is NaN.
 
 # %% exercise="sparse.local_attention"
 def local_attention(q, k, v, w):
@@ -331,17 +333,19 @@ def local_attention(q, k, v, w):
 
 # %% [markdown] hints="sparse.local_attention"
 # 1. Start with a loop: `for start in range(0, T, w)`. Which queries are in this block? Where does the first key that they need lie?
-# 2. Queries `start:end`, keys `first:end` with `first = max(0, start - w)`. Their places are `torch.arange(start, end)[:, None]` and `torch.arange(first, end)`: the mask comes from the same comparison as in section 1. Attend, collect, join along axis 2.
+# 2. Queries `start:end`, keys `first:end` with `first = max(0, start - w)`. Their positions are `torch.arange(start, end)[:, None]` and `torch.arange(first, end)`, and the mask comes from the same comparison as in section 1. Attend, collect, and join along axis 2.
 # 3. `i, j = torch.arange(start, end)[:, None], torch.arange(first, end)`, `mask = (j <= i) & (i - j < w)`, `out.append(attention(q[:, :, start:end], k[:, :, first:end], …, mask))`, at last `torch.cat(out, dim=2)`.
 
 # %% [markdown] worth="sparse.local_attention"
-# Of the $2w$ keys that a query scores here, it uses $w$. Smaller blocks waste less, since $b$ queries need only $w + b - 1$ keys, but they make smaller matrices, which hardware likes less.
+# Of the $2w$ keys that a query scores here, it uses $w$. Smaller blocks waste less, since $b$ queries need only $w + b - 1$ keys. However, they make smaller matrices, which hardware likes less.
 
 # %% [markdown]
 # ### Experiment: less work, less time?
+#
+# Your function computes fewer scores, but it also pads, cuts and joins. Guess what is left of the saving before you measure it.
 
 # %%
-predict("sparse.p4", "4,096 words, a window of 128. How much faster than dense attention with a mask is your local_attention?",
+predict("sparse.p4", "4,096 tokens, a window of 128. How much faster than dense attention with a mask is your local_attention?",
         ["less than 2 times", "2 to 4 times", "more than 4 times"])
 
 # %%
@@ -353,11 +357,11 @@ for r in rows:
 # %%
 reveal("sparse.p4",
        lambda: f"{faster:.1f} times",
-       "16 times fewer scores, for some padding and joining.",
+       "It computes 16 times fewer scores, but padding and joining take time as well.",
        answer=lambda: "less than 2 times" if faster < 2 else "2 to 4 times" if faster <= 4 else "more than 4 times")
 
 # %% [markdown]
-# Beside yours, a recording with more and larger heads. *SDPA* is PyTorch's built-in; "blocks" are whole blocks without a mask inside, as in BigBird.
+# The figure shows your measurement next to a recording with more and larger heads. In it, *SDPA* is PyTorch's built-in attention, and "blocks" are whole blocks without a mask inside, as in BigBird.
 
 # %%
 record = recorded("sparse_attention")
@@ -386,14 +390,12 @@ print(f"recorded on {record['made']['device']}: the built-in kernel, full causal
       [full["T"] for full, window in pairs if min(full["seconds"]) < min(window["seconds"])], "words")
 
 # %% [markdown] evidence="measured: sparse_attention"
-# On short texts a good kernel beats a smaller count. In the end the square decides.
+# **On short texts an efficient dense kernel wins, although it scores more pairs. On long texts the quadratic number of pairs decides.**
 
 # %% [markdown]
-# ### Claim on trial
+# ### Does a fast kernel leave pairs out?
 #
-# > *"Architecture of the newest models, presumably: decoder-only with efficient attention, such as FlashAttention."*
-#
-# Efficient in which way? If it left pairs out, as a window does, results would change. PyTorch's built-in is such a kernel. Compare it with dense attention, and a window:
+# Lists of efficient attention often name FlashAttention next to windows, as if it were efficient in the same way. If it left pairs out, as a window does, its results would change. PyTorch's built-in attention is such a kernel, so the next cell compares both it and a window with dense attention.
 
 # %%
 torch.manual_seed(0)
@@ -403,7 +405,7 @@ print(f"built-in against dense: {(built_in - full).abs().max():.0e}; "
       f"window of 8 against dense: {(local_attention(q, k, v, 8) - full).abs().max():.1f}")
 
 # %% [markdown]
-# No pair is missing. What, then, does the kernel save? Look at attention without any mask, where both ways score all pairs: written as a formula (*dense*), each step reads its input from memory and writes its result there. The kernel reads `q`, `k` and `v` and writes the result.
+# No pair is missing, so what does the kernel save? To find out, take attention without any mask, where both ways score all pairs. Written as a formula (*dense*), each step reads its input from memory and writes its result there. The kernel, however, reads `q`, `k` and `v` and writes only the result.
 
 # %%
 print(f"{'':18} million pairs   MB moved   MB held       ms")
@@ -423,9 +425,9 @@ with described("Two plots against length, from the recording. Memory: dense ways
         words_axis(record["setting"]["lengths"])
 
 # %% [markdown] evidence="measured: sparse_attention"
-# Same pairs, same arithmetic, but {{sparse_attention.same_pairs.less_moved:.0f}} times fewer bytes to move and {{sparse_attention.same_pairs.less_held:.0f}} times fewer to hold. With a causal mask the kernel skips the blocks above the diagonal: half the pairs, {{sparse_attention.causal.faster:.1f}} times faster again.
+# **The kernel does the same arithmetic for the same pairs, but it moves {{sparse_attention.same_pairs.less_moved:.0f}} times fewer bytes and holds {{sparse_attention.same_pairs.less_held:.0f}} times fewer.** With a causal mask it also skips the blocks above the diagonal, which saves half of the pairs and makes it {{sparse_attention.causal.faster:.1f}} times faster again.
 #
-# On one core of this CPU the bytes alone gain little, a factor of {{sparse_attention.same_pairs.faster:.1f}}: arithmetic, exponentials included, takes most of the time. On a GPU it is the other way round. Take the A100 of unit 08:
+# On one core of this CPU the bytes alone gain little, a factor of {{sparse_attention.same_pairs.faster:.1f}}, because arithmetic, exponentials included, takes most of the time. On a GPU it is the other way round. Take, for example, the A100 of unit 08.
 
 # %%
 r = ways["dense, no mask"][-1]
@@ -433,20 +435,25 @@ flops = 4 * record["setting"]["heads"] * record["setting"]["head_dim"] * r["pair
 print(f"{1e3 * flops / 312e12:.2f} ms of arithmetic; {1e3 * r['moved'] / 2 / 2.0e12:.2f} ms to move the bytes in bfloat16")
 
 # %% [markdown] evidence="exact + measured: sparse_attention + cited: 2205.14135"
-# **Verdict: FlashAttention is a kernel, not a pattern.** It scores every pair that the mask allows, and gives the same result. It is fast because of memory traffic: scores are used up block by block and never stored. Its authors measured, on an A100, *more* arithmetic (75.2 instead of 66.6 GFLOP), a ninth of the traffic (4.4 instead of 40.3 GB), and 7.3 instead of 41.7 ms ([2205.14135](https://arxiv.org/abs/2205.14135), figure 2).
+# **FlashAttention is a kernel, not a pattern.** It scores every pair that the mask allows, and gives the same result. It is fast because of memory traffic, since scores are used up block by block and never stored. On an A100 its authors measured *more* arithmetic and still a shorter time ([2205.14135](https://arxiv.org/abs/2205.14135), figure 2).
+#
+# | | arithmetic | traffic | time |
+# |---|---|---|---|
+# | standard attention | 66.6 GFLOP | 40.3 GB | 41.7 ms |
+# | FlashAttention | 75.2 GFLOP | 4.4 GB | 7.3 ms |
 
 # %% [markdown]
-# Pattern and kernel go together: FlexAttention skips the blocks that a pattern leaves empty ([2412.05496](https://arxiv.org/abs/2412.05496)).
+# Patterns and kernels can be combined, however. FlexAttention, for example, skips the blocks that a pattern leaves empty ([2412.05496](https://arxiv.org/abs/2412.05496)).
 
 # %% [markdown]
 # ## 5. Three local layers, one full
 #
-# Why choose? Many recent models stack both. Most layers look through a window, which is cheap and needs a small cache. Every fourth or so sees everything, so nothing is ever out of reach.
+# Windows are cheap, but what comes from a token far away arrives faded. Full attention reaches it at once, but is expensive. Many recent models therefore stack both: most layers look through a window, which is cheap and needs a small cache, while every fourth or so sees everything, so that nothing is ever out of reach.
 #
-# In one family (Command A) local layers have RoPE: they care for order nearby. The full layers have **no** positions (NoPE): nothing in them has to be stretched to longer texts.
+# In one family of models (Command A) the local layers have RoPE, because they care for order nearby. The full layers have **no** positions (NoPE), so nothing in them has to be stretched to longer texts.
 
 # %% [markdown] statement="sparse.hybrid"
-# - `hybrid_layers`: for each layer a pair (window, rotates). Local layers are `(w, True)`; every `every`-th layer, the last of each group, is `(None, False)`. `every` below 1 raises a `ValueError`.
+# - `hybrid_layers`: for each layer a pair (window, rotates). Local layers are `(w, True)`, and every `every`-th layer, the last of each group, is `(None, False)`. `every` below 1 raises a `ValueError`.
 # - `cached_tokens`: how many tokens all layers store together for a text of $T$ tokens, as an int. A local layer keeps at most its last $w$.
 
 # %% exercise="sparse.hybrid"
@@ -471,12 +478,12 @@ def cached_tokens(T, n_layers, w, every=4):
 # 3. `return [(None, False) if (n + 1) % every == 0 else (w, True) for n in range(n_layers)]`; `sum(T if window is None else min(T, window) for window, _ in …)`.
 
 # %% [markdown] worth="sparse.hybrid"
-# Gemma went further along this road: version 2 has every second layer full and windows of 4,096 ([2408.00118](https://arxiv.org/abs/2408.00118)), version 3 every sixth and windows of 1,024 ([2503.19786](https://arxiv.org/abs/2503.19786)).
+# Gemma went further along this road: in version 2 every second layer is full and windows have 4,096 keys ([2408.00118](https://arxiv.org/abs/2408.00118)), whereas in version 3 only every sixth is full and windows have 1,024 ([2503.19786](https://arxiv.org/abs/2503.19786)).
 
 # %% [markdown]
 # ### See it
 #
-# Reach and cache of 32 layers with windows of 4,096, in three designs, on a long text:
+# What do reach and cache look like for 32 layers with windows of 4,096, in three designs, on a long text?
 
 # %%
 T, w = 131_072, 4096
@@ -486,7 +493,7 @@ for name, every in (("all local", 1000), ("3 local, 1 full", 4), ("all full", 1)
     print(f"{name:16} stores {stored:9,} tokens ({stored / (32 * T):4.0%}); the last word reaches {far}")
 
 # %% [markdown]
-# The mix costs about a quarter of the cache and one quarter of the long rows of scores. Watch its fourth layer, from **your** plan. (The list also has your windows; the other patterns are the reference's until you write them in the extensions.)
+# The mix costs about a quarter of the cache and one quarter of the long rows of scores. In the picture, watch its fourth layer, which comes from **your** plan. (The list also has your windows, while the other patterns are the reference's until you write them in the extensions.)
 
 # %%
 patterns = {f.__name__: f for f in (local_causal_mask, local_symmetric_mask, hybrid_layers)}
@@ -495,7 +502,7 @@ SparseExplorer(patterns, pattern="hybrid: 3 local, 1 full", layers=4)
 # %% [markdown]
 # ### Does a layer without positions hurt?
 #
-# Rotate the local layers, leave the full one alone, and shift all positions by 1,000. Only distances count in RoPE, and nothing in NoPE, so the result must stay. Then shuffle all words but the last two:
+# Attention without positions cannot see order, so one might expect the full layer to lose it. As a test, rotate the local layers, leave the full one alone, and shift all positions by 1,000. Only distances count in RoPE, and nothing in NoPE, so the result must stay. Then shuffle all tokens but the last two, which should change it.
 
 # %%
 def hybrid(x, start=0, w=3):
@@ -516,23 +523,23 @@ alone = [attention(y, y, y, local_causal_mask(20, 20))[-1] for y in (x, shuffled
 print(f"the full layer by itself: {(alone[0] - alone[1]).abs().max():.0e}")
 
 # %% [markdown]
-# By itself the full layer's last word does not notice an order. In the stack it does: the local layers below have written the order into what it reads.
+# By itself the full layer's last token does not notice an order. In the stack it does, because the local layers below have written the order into what it reads.
 
 # %% [markdown]
 # ## 6. Extension: blocks
 #
-# Hardware likes squares. Cut the text into blocks of $b$ words, and let each block see itself, in both directions.
+# A window moves on by one key with each query, whereas hardware likes squares. So cut the text into blocks of $b$ tokens, and let each block see itself, in both directions.
 
 # %% [markdown]
 # ### Worked example
 #
-# Seven words in blocks of 3. The quotient says which block a word is in; the last block is shorter:
+# Take seven tokens in blocks of 3. The quotient says which block a token is in, and the last block is shorter.
 
 # %%
 [t // 3 for t in range(7)]
 
 # %% [markdown] statement="sparse.block"
-# Write the mask: two words see each other when they are in the same block. `block` is the number of words in a block; less than 1 raises a `ValueError`.
+# Write the mask: two tokens see each other when they are in the same block. `block` is the number of tokens in a block; less than 1 raises a `ValueError`.
 
 # %% exercise="sparse.block"
 def block_mask(T, block):
@@ -545,7 +552,7 @@ def block_mask(T, block):
     ### END SOLUTION
 
 # %% [markdown] hints="sparse.block"
-# 1. The worked example gives every word a number. When do two words see each other?
+# 1. The worked example gives every token a number. When do two tokens see each other?
 # 2. `torch.arange(T) // block` numbers the blocks. Compare the numbers as a column with the numbers as a row.
 # 3. `number = torch.arange(T) // block`, `return number[:, None] == …`.
 
@@ -556,28 +563,28 @@ def block_mask(T, block):
 show(block_mask(7, 3))
 
 # %%
-predict("sparse.p2", "Words 3 and 4 lie in neighboring blocks of 4. After how many layers of block attention does word 4 depend on word 3?",
+predict("sparse.p2", "Tokens 3 and 4 lie in neighboring blocks of 4. After how many layers of block attention does token 4 depend on token 3?",
         ["2", "4", "never"])
 
 # %% [markdown]
-# Section 10 has the tool that answers.
+# Keep your guess until section 10, which has the tool that answers.
 
 # %% [markdown]
 # ## 7. Extension: a window and a few global tokens
 #
-# Some words matter to all: a question, a `[CLS]` token. Longformer makes them *global*: they see all words, and all words see them. In the mask that is a full row and a full column for each.
+# Some tokens matter to all others, for example those of a question, or the `[CLS]` token, whose vector is to represent the whole text. Longformer makes them *global*: they see all tokens, and all tokens see them. In the mask that is a full row and a full column for each.
 
 # %% [markdown]
 # ### Worked example
 #
-# Four words, word 1 is global. One row of booleans says who is; as a column *or* as a row it opens the cross:
+# Suppose that of four tokens, token 1 is global. One row of booleans says so, and as a column *or* as a row it opens the cross.
 
 # %%
 chosen = torch.tensor([False, True, False, False])
 show(chosen[:, None] | chosen)
 
 # %% [markdown] statement="sparse.global_local"
-# Join a symmetric window of $w$ keys and the cross of every global token. `tokens` is a list of places, possibly empty. A place outside $0 \dots T - 1$ raises a `ValueError`, negative ones too.
+# Join a symmetric window of $w$ keys and the cross of every global token. `tokens` is a list of positions, possibly empty. A position outside $0 \dots T - 1$ raises a `ValueError`, negative ones too.
 
 # %% exercise="sparse.global_local"
 def longformer_mask(T, w, tokens):
@@ -592,11 +599,11 @@ def longformer_mask(T, w, tokens):
 
 # %% [markdown] hints="sparse.global_local"
 # 1. The worked example is the whole cross for one token. With two global tokens, what changes in `chosen`?
-# 2. Check all places. Make `chosen` from zeros, set the entries in `tokens` to True. Join your symmetric window with the column and the row by `|`.
+# 2. Check all positions. Make `chosen` from zeros, and set the entries in `tokens` to True. Join your symmetric window with the column and the row by `|`.
 # 3. `chosen = torch.zeros(T, dtype=torch.bool)`, `chosen[tokens] = True`, `return local_symmetric_mask(T, w) | chosen[:, None] | …`.
 
 # %% [markdown] worth="sparse.global_local"
-# Longformer projects twice: one set of $W_Q$, $W_K$, $W_V$ for the windows, another for global attention, which starts as a copy of the first ([2004.05150](https://arxiv.org/abs/2004.05150), section 3.1).
+# Longformer projects twice, with one set of $W_Q$, $W_K$, $W_V$ for the windows and another for global attention, which starts as a copy of the first ([2004.05150](https://arxiv.org/abs/2004.05150), section 3.1).
 
 # %%
 show(longformer_mask(10, 3, [0, 6]))
@@ -604,21 +611,22 @@ show(longformer_mask(10, 3, [0, 6]))
 # %% [markdown]
 # ## 8. Extension: random keys
 #
-# BigBird adds random keys: with a few each, a graph of words is connected within few steps, like a network of chance acquaintances. The keys are drawn **once** and stay: a fixed seed, the same for training and use.
-#
-# How to choose 2 different keys out of many? Draw a number for every pair, take the smallest.
+# Two tokens that are far apart have no good way yet: through windows it takes many layers, and through global tokens everything must pass the same few. BigBird gives each token a few random keys as well. Any two tokens are then connected within few steps, just as strangers are through a network of chance acquaintances.
+
+# %% [markdown]
+# The keys are drawn **once** and stay: a fixed seed gives the same ones in training and in use. How does one choose 2 different keys out of many? Draw a number for every pair of query and key, and take the keys with the smallest numbers.
 
 # %% [markdown]
 # ### Worked example
 #
-# A query draws 0.3, 0.1, 0.2 for its keys. `argsort` gives the keys in order of their draws. `argsort` of *that* gives each key's rank:
+# Suppose a query draws 0.3, 0.1, 0.2 for its keys. `argsort` gives the keys in the order of their draws, and `argsort` of *that* gives each key's rank.
 
 # %%
 order = torch.tensor([0.3, 0.1, 0.2]).argsort()
 order, order.argsort()
 
 # %% [markdown]
-# Rank 0 is key 1. If key 1 is not allowed, its draw becomes ∞, and key 2 comes first.
+# Key 1 has rank 0. If it is not allowed, its draw becomes ∞, so that key 2 comes first.
 
 # %% [markdown] statement="sparse.random"
 # Give each query its `keys` allowed keys with the smallest draws. A query with fewer allowed keys gets all of those.
@@ -639,12 +647,12 @@ def random_mask(draws, keys, allowed):
 # 3. `rank = draws.masked_fill(~allowed, math.inf).argsort(-1).argsort(-1)`, `return (rank < …) & …`.
 
 # %% [markdown] worth="sparse.random"
-# The BigBird paper ([2007.14062](https://arxiv.org/abs/2007.14062)) proves that patterns with one global token can approximate every continuous function of sequences, as full attention can. The random keys play no part in the proof.
+# The BigBird paper ([2007.14062](https://arxiv.org/abs/2007.14062)) proves that patterns with one global token can approximate every continuous function of sequences, as full attention can. The random keys, however, play no part in the proof.
 
 # %% [markdown]
 # ### See it
 #
-# BigBird's pattern in blocks: a window of three blocks, the first block global, one random block each. The same seed gives the same picture.
+# BigBird works in blocks, so the picture has a window of three blocks, the first block global, and one random block for each. The same seed gives the same picture.
 
 # %%
 def bigbird(T, block, seed):
@@ -664,12 +672,12 @@ with described("BigBird's pattern twice, for seeds 0 and 1: a band of three bloc
 # %% [markdown]
 # ## 9. Extension: two masks that work together
 #
-# The Sparse Transformer gives two patterns to two heads, or to two layers in turn. Neither sees much. Together they reach everything.
+# One mask need not do everything: the Sparse Transformer gives two patterns to two heads, or to two layers in turn. Neither of them sees much, but together they reach everything.
 
 # %% [markdown]
 # ### Worked example
 #
-# Query 10, stride 4. The near mask: the last 4 keys. The far mask: every 4th key back, from the query itself.
+# For example, take query 10 and stride 4. The near mask has the last 4 keys, and the far mask has every 4th key back, from the query itself.
 
 # %%
 i, stride = 10, 4
@@ -694,13 +702,13 @@ def strided_masks(T, stride):
 # 3. `return local_causal_mask(T, stride), (distance >= 0) & (distance % stride == …)`.
 
 # %% [markdown] worth="sparse.strided"
-# For an image read row by row, set the stride to its width: the far mask is then the column above each pixel. For text the authors preferred the fixed pattern, which comes next ([1904.10509](https://arxiv.org/abs/1904.10509), section 4.3).
+# For an image read row by row, set the stride to its width, so that the far mask is the column above each pixel. For text, however, the authors preferred the fixed pattern, which comes next ([1904.10509](https://arxiv.org/abs/1904.10509), section 4.3).
 
 # %% [markdown]
-# The *fixed* pattern does not move with the query. Blocks of `stride` words; inside its block a word sees what came before. The last words of each block are *summaries*, seen by all later words. With stride 4 and one summary these are the places 3, 7, 11, …
+# The *fixed* pattern does not move with the query. The text is cut into blocks of `stride` tokens, and inside its block a token sees what came before. The last tokens of each block are *summaries*, seen by all later tokens. With stride 4 and one summary, for example, these are the positions 3, 7, 11, …
 
 # %% [markdown] statement="sparse.fixed"
-# Return the pair (own block so far, summaries so far). Both are causal. The last `summary` places of **each** block are summaries, those of the own block too. `summary` outside $1 \dots$ `stride` raises a `ValueError`.
+# Return the pair (own block so far, summaries so far), both causal. The last `summary` positions of **each** block are summaries, those of the own block too. `summary` outside $1 \dots$ `stride` raises a `ValueError`.
 
 # %% exercise="sparse.fixed"
 def fixed_masks(T, stride, summary=1):
@@ -714,12 +722,12 @@ def fixed_masks(T, stride, summary=1):
     ### END SOLUTION
 
 # %% [markdown] hints="sparse.fixed"
-# 1. The remainder `t % stride` says where in its block a place is: 0 is the first. Which remainders are the last two of four?
-# 2. A causal mask is `torch.ones(T, T, dtype=torch.bool).tril()`. AND it with your block mask for the first; AND it with the row of summary places for the second.
+# 1. The remainder `t % stride` says where in its block a position is: 0 is the first. Which remainders are the last two of four?
+# 2. A causal mask is `torch.ones(T, T, dtype=torch.bool).tril()`. AND it with your block mask for the first; AND it with the row of summary positions for the second.
 # 3. `is_summary = torch.arange(T) % stride >= stride - summary`, `return block_mask(T, stride) & causal, is_summary & …`.
 
 # %% [markdown] worth="sparse.fixed"
-# A single summary must carry its whole block. The paper uses 8 to 32 of them for strides of 128 or 256, which makes the far mask 8 to 32 times as large ([1904.10509](https://arxiv.org/abs/1904.10509), section 4.3).
+# A single summary must carry its whole block. The paper therefore uses 8 to 32 of them for strides of 128 or 256, which makes the far mask 8 to 32 times as large ([1904.10509](https://arxiv.org/abs/1904.10509), section 4.3).
 
 # %%
 show(*strided_masks(12, 4))
@@ -727,29 +735,29 @@ print()
 show(*fixed_masks(12, 4))
 
 # %% [markdown]
-# In the last mask the first rows are empty: there is no summary yet. A head of its own would have to return zeros there (unit 01); when both patterns share one head, no row is empty.
+# In the last mask the first rows are empty, because there is no summary yet. A head with this mask alone would have to return zeros there (unit 01), whereas no row is empty when both patterns share one head.
 
 # %% [markdown]
 # ## 10. Extension: what a stack of any masks reaches
 #
-# Section 2 counted for windows. A product of masks counts for any pattern, in how many ways one word reaches another: $(M_2 M_1)_{ij} = \sum_k M_2[i,k]\, M_1[k,j]$, one for each stop $k$ in between.
+# Section 2 has a formula for windows, but which tokens does a stack of *other* masks reach? A product of masks tells, because it counts in how many ways one token reaches another. In $(M_2 M_1)_{ij} = \sum_k M_2[i,k]\, M_1[k,j]$ there is one way for each stop $k$ in between.
 
 # %% [markdown]
 # ### Worked example
 #
-# A window of 2 over four words. One layer, then the number of ways over two:
+# Take a window of 2 over four tokens. The next cell shows one layer, and then the number of ways over two.
 
 # %%
 m = local_causal_mask(4, 2).float()
 print(m.int(), "\n\n", (m @ m).int())
 
 # %% [markdown]
-# Word 3 reaches word 1 in one way. The residual connection keeps each word's own state even where the mask hides it, so the diagonal is always open.
+# Token 3 reaches token 1 in one way. The residual connection, which adds a layer's input to its output (unit 03), keeps each token's own state even where the mask hides it, so the diagonal is always open.
 
 # %% [markdown] statement="sparse.reach"
 # `layers` is a list of masks $(T, T)$, the first layer first. Return a boolean $(T, T)$: row $i$, column $j$ is True when output $i$ can depend on input $j$.
 #
-# Each layer has a residual connection. Boolean tensors cannot be multiplied: convert to float, and back after **every** layer, or the numbers of ways overflow.
+# Each layer has a residual connection. Since boolean tensors cannot be multiplied, convert to float, and back after **every** layer, or the numbers of ways overflow.
 
 # %% exercise="sparse.reach"
 def reach(layers):
@@ -763,23 +771,23 @@ def reach(layers):
     ### END SOLUTION
 
 # %% [markdown] hints="sparse.reach"
-# 1. Before any layer each word has reached itself. What does one more layer make of `reached`?
-# 2. In a layer with mask $M$, output $i$ takes from all $k$ with $M[i, k]$, and each of these has reached what row $k$ says: a product with $M$ on the left. Open the diagonal of $M$ first.
+# 1. Before any layer each token has reached itself. What does one more layer make of `reached`?
+# 2. In a layer with mask $M$, output $i$ takes from all $k$ with $M[i, k]$, and each of these has reached what row $k$ says. This is a product with $M$ on the left. Open the diagonal of $M$ first.
 # 3. `reached = (mask | own).float() @ reached.float() > 0` in a loop that starts with `reached = own = torch.eye(…).bool()`.
 
 # %% [markdown] worth="sparse.reach"
-# Ways multiply fast: 32 windows of 4,096 keys allow up to $4096^{32} = 2^{384}$ of them, and float32 ends at $2^{128}$.
+# The number of ways grows fast: 32 windows of 4,096 keys allow up to $4096^{32} = 2^{384}$ of them, while float32 ends at $2^{128}$.
 
 # %%
 reveal("sparse.p2",
        lambda: [bool(reach([block_mask(8, 4)] * n)[4, 3]) for n in (1, 2, 4, 100)],
-       "Never. Blocks that do not overlap are separate texts, whatever the depth. A model needs another pattern beside them.",
+       "Never, because blocks that do not overlap are separate texts, whatever the depth. A model needs another pattern as well.",
        answer="never")
 
 # %% [markdown]
 # ### Two hops
 #
-# Do two masks of the Sparse Transformer reach every earlier word? Then the order of the layers:
+# Do the two masks of the Sparse Transformer together reach every earlier token? And does the order of the two layers matter?
 
 # %%
 predict("sparse.p3", "Fixed pattern: first a layer of own blocks, then one of summaries. Now swap the two layers. What is reached?",
@@ -793,14 +801,14 @@ for name, masks in (("strided", strided_masks(T, 8)), ("fixed", fixed_masks(T, 8
 
 # %%
 reveal("sparse.p3",
-       lambda: f"{reach(list(fixed_masks(T, 8)[::-1])).sum() / causal.sum():.0%} of the earlier words",
-       "A summary must first read its block, then be read. Asked too early, it knows nothing but itself.",
+       lambda: f"{reach(list(fixed_masks(T, 8)[::-1])).sum() / causal.sum():.0%} of the earlier tokens",
+       "A summary must first read its block and then be read. If it is read too early, it contains nothing but itself.",
        answer="less")
 
 # %% [markdown]
-# In a deep stack the two kinds of layers take turns, and one more layer mends the order.
+# In a deep stack the two kinds of layers take turns, so one more layer mends the order.
 #
-# Play with **your** masks: run along the small pictures, choose a query by a click, then add layers. Which pattern fills the triangle first? Which never does?
+# Play with **your** masks: run along the small pictures, choose a query by a click, and then add layers. Which pattern fills the triangle first, and which never does?
 
 # %%
 more = {f.__name__: f for f in (block_mask, longformer_mask, random_mask, strided_masks, fixed_masks)}
@@ -809,14 +817,12 @@ SparseExplorer({**patterns, **more})
 # %% [markdown]
 # ## 11. Extension: reach, measured
 #
-# A product of masks says what can be. Gradients show what is: section 2 asked them about the last word, here you ask about every pair, for any masks.
-#
-# Again in `stack(x, layers)`, where queries, keys and values are x itself.
+# A product of masks says what can depend on what, while gradients show what does. Section 2 computed them for the last token. Here you compute them for every pair and for any masks, again in `stack(x, layers)`, where queries, keys and values are x itself.
 
 # %% [markdown]
 # ### Worked example
 #
-# Three words of two numbers, one layer with a window of 2. The Jacobian has four axes: output word, its feature, input word, its feature.
+# Take three tokens of two numbers, and one layer with a window of 2. The Jacobian has four axes: output token, its feature, input token, its feature.
 
 # %%
 x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -824,10 +830,10 @@ J = torch.autograd.functional.jacobian(lambda x: stack(x, [local_causal_mask(3, 
 print(J.shape, J[2, :, 0].tolist(), J[2, :, 1].tolist())
 
 # %% [markdown]
-# Word 2 does not depend on word 0: all four numbers are 0. On word 1 it does.
+# Token 2 does not depend on token 0, since all four numbers are 0, but it depends on token 1.
 
 # %% [markdown] statement="sparse.gradient_reach"
-# Return a boolean $(T, T)$: does output word $i$ of `stack(x, layers)` depend on input word $j$? It does when any feature of the one has a non-zero derivative with respect to any feature of the other. The Jacobian is given.
+# Return a boolean $(T, T)$: does output token $i$ of `stack(x, layers)` depend on input token $j$? It does when any feature of the one has a non-zero derivative with respect to any feature of the other; the Jacobian is given.
 #
 # Masks are not all that decides: where scores lie far apart, a softmax weight rounds to exactly 0, and with it the derivative. So the answer depends on x, and on its dtype, which you keep.
 
@@ -845,7 +851,7 @@ def gradient_reach(x, layers):
 # 3. `return J.abs().amax(dim=(…)) > 0`.
 
 # %% [markdown] worth="sparse.gradient_reach"
-# `jacobian` makes one backward pass per output number: 128 for 32 words of 4 features. To ask about one word only, a single pass from a random mix of its features will do.
+# `jacobian` makes one backward pass per output number, for example 128 for 32 tokens of 4 features. For one token only, a single pass from a random mix of its features will do.
 
 # %%
 torch.manual_seed(0)
@@ -858,12 +864,12 @@ for name, layers in (("3 windows", [local_causal_mask(32, 5)] * 3), ("strided", 
 # %% [markdown]
 # ## 12. Extension: lists of keys
 #
-# Section 4's blocks fit a window. For any other pattern, write each query's keys as a list, pick those keys, and score nothing else: $T \cdot n$ scores for lists of $n$.
+# Section 4's blocks fit a window and no other pattern. What works for all is to write each query's keys as a list, pick those keys, and score nothing else, at a cost of $T \cdot n$ scores for lists of $n$.
 
 # %% [markdown]
 # ### Worked example
 #
-# A causal window of 2 over three words. The lists are 0; 0, 1; 1, 2. The first is padded with a key that `valid` hides. Indexing with a table picks a list of keys for every query:
+# Take a causal window of 2 over three tokens. The lists are 0; 0, 1; 1, 2. Since the first is shorter, it is padded with a key that `valid` hides. Indexing with a table then picks a list of keys for every query.
 
 # %%
 index, valid = torch.tensor([[0, 0], [0, 1], [1, 2]]), torch.tensor([[True, False], [True, True], [True, True]])
@@ -871,8 +877,8 @@ keys = torch.tensor([10.0, 20.0, 30.0])
 keys[index]
 
 # %% [markdown] statement="sparse.gather"
-# - `neighbor_index`: from a mask $(T, S)$ the lists of allowed keys, rising, as `index` $(T, n)$ int64 and `valid` $(T, n)$ boolean. $n$ is the longest list. Padding comes last, with index 0. Each query has at least one key.
-# - `gather_attention`: attention that scores only the listed keys, in the dtype of the inputs, with gradients; the check counts operations. Queries $(B, H, T, D)$, keys $(B, H, S, D)$, values $(B, H, S, D_v)$.
+# - `neighbor_index`: from a mask $(T, S)$ the lists of allowed keys, rising, as `index` $(T, n)$ int64 and `valid` $(T, n)$ boolean. $n$ is the longest list, and padding comes last, with index 0. Each query has at least one key.
+# - `gather_attention`: attention that scores only the listed keys, in the dtype of the inputs, with gradients; the check counts operations. The inputs are queries $(B, H, T, D)$, keys $(B, H, S, D)$, values $(B, H, S, D_v)$.
 
 # %% exercise="sparse.gather"
 def neighbor_index(mask):
@@ -900,7 +906,7 @@ def gather_attention(q, k, v, index, valid):
 # 3. `scores = torch.einsum("bhtd,bhtnd->bhtn", q, k[:, :, index]) / math.sqrt(q.shape[-1])`, then `.masked_fill(~valid, -math.inf).softmax(-1)`, then `torch.einsum("bhtn,bhtnd->bhtd", …, v[:, :, index])`.
 
 # %% [markdown] worth="sparse.gather"
-# Fewer scores, more copies: for 4,096 words, lists of 128 and $D = 64$, the picked keys of one head fill 134 MB in float32. The keys themselves take 1 MB.
+# Fewer scores mean more copies: for 4,096 tokens, lists of 128 and $D = 64$, the picked keys of one head fill 134 MB in float32, while the keys themselves take 1 MB.
 
 # %%
 torch.manual_seed(0)
@@ -912,24 +918,40 @@ for name, mask in (("window", local_causal_mask(96, 8)), ("random", random_mask(
     print(f"{name:7} lists of {index.shape[1]:2}: {index.numel():5,} scores instead of {96 * 96:,}, difference {gap:.0e}")
 
 # %% [markdown]
-# Look at the last line: one query that sees everything makes every list as long as the text. Longformer computes its global tokens apart for that reason.
+# The last line shows the limit of lists: one query that sees everything makes every list as long as the text. For that reason Longformer computes its global tokens separately.
+
+# %% [markdown]
+# ## 13. Your own experiment
+#
+# Can a language model do with windows, and how wide must they be? The *growing character model*, a two-layer Transformer, learns Jane Austen's novels character by character within a few seconds. Its part `mask` says what each position may see. With windows of 4 keys its two layers reach 7 characters, and with 64 keys they see the whole row. The loss is measured on text that it never saw, in nats (units of the natural logarithm, lower is better).
+
+# %%
+from anatomy.experiments.growing import grow
+
+for seed in (0, 1):
+    for w in (4, 64):
+        mine = grow(seed=seed, context=64, mask=lambda T: local_causal_mask(T, w))
+        print(f"seed {seed}, windows of {w:2}: {mine.loss:.3f} nats per character")
+
+# %% [markdown]
+# What would you change to find out? Windows of 16, for example, may already be enough, or another of your patterns with as few keys may do better. Run at least two seeds for each choice, because a difference that is no larger than the one between two seeds means little. Then write down the answer that you would give. Nothing here is checked or graded.
 
 # %% [markdown] written="question"
-# A text has 100,000 words; a question at its end is answered by its first sentence. Model A has 32 layers with causal windows of 4,096 keys. Model B is the same, with every fourth layer full. Can A find the answer, and will it? What does B pay? What would you measure to decide between them?
+# A text has 100,000 tokens, and its first sentence answers a question at its end. Model A has 32 layers with causal windows of 4,096 keys; in model B every fourth layer is full. Can A find the answer, and will it? What does B pay? What would you measure to decide?
 #
 # - what the formula for the reach says, and what it does not say
-# - how many layers the way from the first word takes in A, and in B
+# - how many layers the way from the first token takes in A, and in B
 # - stored tokens of A and B, as numbers
 # - what is measured, on which models
 
 # %% [markdown] written="answer" points=3
-# A can: it reaches $1 + 32 \cdot 4{,}095 = 131{,}041$ words. Whether it will is another question. The way takes at least 25 layers, and each mixes the word with thousands of others; in the unit the gradient fades by orders of magnitude long before the edge. In B one full layer leads there directly. B stores $8 \cdot 100{,}000 + 24 \cdot 4{,}096 = 898{,}304$ tokens, A 131,072, and 32 full layers would store 3,200,000; B also computes long rows of scores in 8 layers. I would train both alike and measure the share of right answers by distance: the gradient of a fresh stack only shows what is possible.
+# A can: it reaches $1 + 32 \cdot 4{,}095 = 131{,}041$ tokens. Whether it will is another question. The way takes at least 25 layers, and each mixes the token with thousands of others; in the unit the gradient fades by orders of magnitude long before the edge. In B one full layer leads there directly. B stores $8 \cdot 100{,}000 + 24 \cdot 4{,}096 = 898{,}304$ tokens, A 131,072, and 32 full layers would store 3,200,000; B also computes long rows of scores in 8 layers. I would train both alike and measure the share of right answers by distance, because the gradient of a fresh stack only shows what is possible.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: the reach is enough, but it does not say how much arrives over 25 layers or more.
 # - 1 point: B's price in numbers: some 900,000 stored tokens, 7 times A's, 28 % of 32 full layers.
 # - 1 point: right answers by distance, in models that were trained alike.
-# - No point: "A sees only 4,096 words".
+# - No point: "A sees only 4,096 tokens".
 # ### END MARK SCHEME
 
 # %% [markdown]
@@ -938,7 +960,7 @@ for name, mask in (("window", local_causal_mask(96, 8)), ("random", random_mask(
 # %%
 quiz("A causal window of 5 keys. Word 9 looks at…",
      {"words 4 to 9": (False, "That is six keys; the own one counts."), "words 5 to 9": (True, "Its own key and four before it."),
-      "words 4 to 8": (False, "A word sees itself.")})
+      "words 4 to 8": (False, "A token sees itself.")})
 
 # %%
 quiz("Extension, section 6. Ten layers of block attention with blocks of 64. The field of word 100 is…",
@@ -958,7 +980,7 @@ quiz("FlashAttention on a causal text of T words. Which is true?",
 
 # %%
 quiz("Extension, section 9. Strided attention. To keep its cost at n√n for longer texts, the stride must…",
-     {"stay fixed": (False, "Then the far mask holds n²/(2·stride) pairs."), "grow as √n": (True, "Near: n·√n pairs, far: n·n/√n."),
+     {"stay fixed": (False, "Then the far mask has n²/(2·stride) pairs."), "grow as √n": (True, "Near: n·√n pairs, far: n·n/√n."),
       "grow as n": (False, "Then the near mask is the full triangle.")})
 
 # %%
@@ -972,9 +994,9 @@ progress("09-sparse-attention")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Strided and fixed: the Sparse Transformer ([1904.10509](https://arxiv.org/abs/1904.10509)). GPT-3 alternates dense and locally banded layers ([2005.14165](https://arxiv.org/abs/2005.14165)), for texts of 2,048 tokens.
-# - Global tokens: Longformer ([2004.05150](https://arxiv.org/abs/2004.05150)). Random blocks: BigBird ([2007.14062](https://arxiv.org/abs/2007.14062)).
-# - Causal windows in every layer: Mistral 7B ([2310.06825](https://arxiv.org/abs/2310.06825)); in every second: Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)); five of six: Gemma 3 ([2503.19786](https://arxiv.org/abs/2503.19786)).
-# - Windows with RoPE, full layers without positions: [2501.18795](https://arxiv.org/abs/2501.18795), Command A ([2504.00698](https://arxiv.org/abs/2504.00698)).
+# - The Sparse Transformer ([1904.10509](https://arxiv.org/abs/1904.10509)) has strided and fixed patterns. GPT-3 alternates dense and locally banded layers ([2005.14165](https://arxiv.org/abs/2005.14165)).
+# - Longformer ([2004.05150](https://arxiv.org/abs/2004.05150)) has global tokens, BigBird ([2007.14062](https://arxiv.org/abs/2007.14062)) random blocks.
+# - Every layer of Mistral 7B ([2310.06825](https://arxiv.org/abs/2310.06825)) has a causal window, every second of Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)), and five of six of Gemma 3 ([2503.19786](https://arxiv.org/abs/2503.19786)).
+# - Command A ([2504.00698](https://arxiv.org/abs/2504.00698), [2501.18795](https://arxiv.org/abs/2501.18795)) joins windows with RoPE and full layers without positions.
 #
-# All of attention is there. Next, **10-stability**: why a training run breaks, and what keeps it whole.
+# All of attention is built. Next, **10-stability**: why a training run breaks, and what keeps it whole.

@@ -3,18 +3,18 @@
 #
 # **You will be able to**
 #
-# - put your own parts together into LLaMA, equal, up to rounding, to the one that others run;
+# - put your own parts together into LLaMA, and show that it equals, up to rounding, the one that others run;
 # - read a model's configuration, and say from it what is computed and how many numbers it takes;
-# - add a family as one small class, and see where families really differ.
+# - add a family of models as one small class, and see where families really differ.
 #
 # **Prerequisites:** units 01 to 04 and 06 to 08; for the extensions unit 05. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# A file holds a language model: 6,738,415,616 numbers. A note beside it says: 32,000 tokens, width 4,096, 32 blocks, 32 query heads, gated feed-forward layers 11,008 wide, no biases.
+# A file contains a language model of 6,738,415,616 numbers. A note says that it has 32,000 tokens, width 4,096, 32 blocks, 32 query heads, gated feed-forward layers 11,008 wide, and no biases.
 #
-# Two things the note forgets: how many key-value heads there are, and whether the head at the end is a matrix of its own or the embedding once more. The count alone gives both away.
+# However, the note forgets how many key-value heads there are, and whether the head, which scores the tokens at the end, is a separate matrix or the table of the embedding, used a second time. The count alone gives both away.
 
 # %% setup=true
 import math
@@ -38,16 +38,16 @@ use_style()
 
 # %%
 predict("assembly.p1", "6,738,415,616 numbers. Which model is it?",
-        ["32 key-value heads, a head of its own", "8 key-value heads, a head of its own",
+        ["32 key-value heads, a separate head", "8 key-value heads, a separate head",
          "32 key-value heads, the embedding as head"])
 
 # %% [markdown]
-# Keep your guess. In section 7 your own model answers.
+# Keep your guess until section 7, where your own model decides.
 
 # %% [markdown]
 # ## 1. Your parts
 #
-# You have written everything that is inside of LLaMA. This unit adds the wires: a few lines that hand one part's result to the next.
+# You have already written everything in LLaMA that computes something. This unit adds the wires, a few lines that pass the result of one part to the next.
 #
 # | part | unit | written by you |
 # |---|---|---|
@@ -58,15 +58,15 @@ predict("assembly.p1", "6,738,415,616 numbers. Which model is it?",
 # | shared key-value heads | 08 | `repeat_kv`, `grouped_attention` |
 
 # %% [markdown]
-# Which of them are done? This takes your answers out of the notebooks beside this one, runs them and judges them:
+# Which of these parts are done? The next cell takes your answers out of the notebooks next to this one, runs them and judges them.
 
 # %%
 parts.show("norm.rms_norm", "placement.post_and_pre", "placement.variants", "ffn.gated", "rope.apply_rope_half", "cache.grouped")
 
 # %% [markdown] statement="assembly.parts"
-# The cell with `parts.bring`: run it once, and your code from units 02, 04, 06 and 08 takes the place of that line. Then run it again. What is missing in your notebooks, write here; the check asks for what those units asked.
+# Run the cell with `parts.bring` once: your code from units 02, 04, 06 and 08 then replaces that line. Run it again to define the functions. Write here whatever your notebooks lack; the check is that of those units.
 #
-# Why copies and not an import? This notebook then stands alone, and you can change a part and watch the whole model change.
+# The parts are copied and not imported, so that you can change one here and watch the whole model change.
 
 # %% setup=true
 def rms_norm(*args, **kwargs):
@@ -106,15 +106,15 @@ class GatedFeedForward(nn.Module):
 ### END SOLUTION
 
 # %% [markdown] hints="assembly.parts"
-# 1. Nothing has to be invented. If the line was not replaced, the text below the cell says which notebook lacks which answer, and where to find it.
+# 1. You don't have to invent anything. If the line was not replaced, the text below the cell says which notebook lacks which answer, and where to find it.
 # 2. Open that unit, finish the exercise until its check passes, save, and run the cell here again. Or copy the answer over by hand, with the functions that it calls.
 # 3. `def rms_norm(x, weight, eps=1e-6): …`, `def apply_rope_half(x, position_ids, base=10000.0): …`, `def repeat_kv(x, n): …`, `def grouped_attention(q, k, v, mask=None): …`, `class GatedFeedForward(nn.Module): …`.
 
 # %% [markdown] worth="assembly.parts"
-# Hugging Face's library does the same: the file of each model repeats norm and attention in full, as a policy. Whoever reads one model needs no other file, and a change to LLaMA cannot break Qwen.
+# Hugging Face's library copies as well: as a policy, the file of each model repeats norm and attention in full. So whoever reads one model needs no other file, and a change to LLaMA cannot break Qwen.
 
 # %% [markdown] statement="assembly.wirings"
-# The same for the four places of the norms, from unit 03: `post_ln(x, sublayer, norm)`, `pre_ln` and `norm_inside` with the same arguments, and `sandwich(x, sublayer, norm_in, norm_out)`. Run the cell twice.
+# Bring the four ways to place the norms from unit 03 as well: `post_ln(x, sublayer, norm)`, `pre_ln` and `norm_inside` with the same arguments, and `sandwich(x, sublayer, norm_in, norm_out)`. Again, run the cell twice.
 
 # %% setup=true
 def post_ln(*args, **kwargs):
@@ -140,35 +140,35 @@ def norm_inside(x, sublayer, norm):
 ### END SOLUTION
 
 # %% [markdown] hints="assembly.wirings"
-# 1. Each is one line around the plus. Which of the four normalize before the sublayer, which after?
-# 2. Post-LN normalizes the sum. Pre-LN normalizes what the sublayer reads, the inside norm what it says, the sandwich both. The last three add to the bare `x`.
+# 1. Each is one line around the plus. Which of the four normalize before the sublayer, and which after it?
+# 2. Post-LN normalizes the sum. Pre-LN normalizes what the sublayer reads, the inside norm normalizes what the sublayer returns, and the sandwich does both. The last three add to the bare `x`.
 # 3. `return norm(x + …)`, `return x + sublayer(…)`, `return x + norm(…)`, `return x + norm_out(sublayer(…))`.
 
 # %% [markdown] worth="assembly.wirings"
-# In three of the four, an $x$ runs from the embedding to the last block with nothing but additions on its way. Only Post-LN has a norm on that road: that is why it alone needs no norm after the last block.
+# In three of the four wirings, an $x$ travels from the embedding to the last block with nothing but additions on its way. Only Post-LN has a norm on that road, which is why it alone needs no norm after the last block.
 
 # %% [markdown]
 # ## 2. A configuration chooses
 #
-# A released model is three files: numbers, a page that says what to do with them, and a tokenizer, which unit 12 needs. The page is a dict. `config` fills in whatever is not said (a small LLaMA):
+# How can the same code be LLaMA or GPT-2? A *configuration* tells it which norm, how many heads and which widths to use. That is why a released model consists of three files: its numbers, its configuration, and a tokenizer, which unit 12 needs. Here the configuration is a dict, and `config` fills in from a small LLaMA whatever you don't say.
 
 # %%
 c = config(d_model=8, n_heads=4, n_kv_heads=2)
 {key: c[key] for key in ("d_model", "n_heads", "n_kv_heads", "head_dim", "d_ff", "norm", "placement", "position", "tied")}
 
 # %% [markdown]
-# Here is the first seam that does not fit. Unit 03's block always made `nn.LayerNorm`, LLaMA wants RMSNorm, and a block should not care.
+# When your parts meet, they don't fit together in three places. The first mismatch is the norm: unit 03's block always made an `nn.LayerNorm`, whereas LLaMA wants RMSNorm, and a block should not have to care.
 #
 # ### Worked example
 #
-# The vector (3, 4) under both. LayerNorm moves it to mean 0. RMSNorm divides by $\sqrt{(9 + 16)/2} = 3.54$ and keeps its direction:
+# LayerNorm moves the vector (3, 4) to mean 0, while RMSNorm only divides it by $\sqrt{(9 + 16)/2} = 3.54$, so that its direction stays the same.
 
 # %%
 x = torch.tensor([3.0, 4.0])
 print(nn.LayerNorm(2)(x).tolist(), rms_norm(x, torch.ones(2)).tolist())
 
 # %% [markdown]
-# The plain feed-forward layer and the names of activations are given:
+# The plain feed-forward layer is given, and so is a table of activations, because a configuration names its activation by a word, such as `"silu"`.
 
 # %% setup=true
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
@@ -187,11 +187,11 @@ class FeedForward(nn.Module):
         return self.down_proj(self.activation(self.up_proj(x)))
 
 # %% [markdown] statement="assembly.pieces"
-# - `RMSNorm(d, eps)`: a module around **your** `rms_norm`, with one parameter `weight`, ones of shape $(d)$.
-# - `make_norm(c)`: the class that `NORMS` has for `c["norm"]`, over `c["d_model"]` numbers with `c["eps"]`.
-# - `make_ffn(c)`: a `GatedFeedForward` where `c["gated"]` is true, else a `FeedForward` with biases or not, as `c["ffn_bias"]` says. Both get `c["d_model"]`, `c["d_ff"]` and the function that `ACTIVATIONS` has for `c["activation"]`.
+# Write the three pieces that a configuration chooses. Like all later modules, they keep the dtype of their weights.
 #
-# As all later modules, they keep the dtype of their weights.
+# - `RMSNorm(d, eps)` is a module around **your** `rms_norm`, with one parameter `weight`, ones of shape $(d)$.
+# - `make_norm(c)` looks up `NORMS[c["norm"]]` and builds it with width `c["d_model"]` and ε `c["eps"]`.
+# - `make_ffn(c)` builds a `GatedFeedForward` where `c["gated"]` is true, else a `FeedForward` with or without biases, as `c["ffn_bias"]` says. Both get `c["d_model"]`, `c["d_ff"]` and the function that `ACTIVATIONS` has for `c["activation"]`.
 
 # %% exercise="assembly.pieces"
 class RMSNorm(nn.Module):
@@ -224,12 +224,15 @@ def make_ffn(c):
     ### END SOLUTION
 
 # %% [markdown] hints="assembly.pieces"
-# 1. `nn.Parameter` makes a tensor a weight: training moves it, and a checkpoint has it by its name. What else must the module remember?
-# 2. In `__init__` keep `eps`, and `self.weight = nn.Parameter(torch.ones(d))`; `forward` hands both to `rms_norm`. `NORMS[c["norm"]]` is a class: call it with the width and ε. `make_ffn` chooses between two classes with one more `if`.
+# 1. `nn.Parameter` makes a tensor a weight, which training moves and which a checkpoint stores by its name. What else must the module remember?
+# 2. In `__init__` keep `eps`, and `self.weight = nn.Parameter(torch.ones(d))`; `forward` passes both to `rms_norm`. `NORMS[c["norm"]]` is a class: call it with the width and ε. `make_ffn` chooses between two classes with one more `if`.
 # 3. `return NORMS[c["norm"]](c["d_model"], …)` and `return GatedFeedForward(c["d_model"], c["d_ff"], ACTIVATIONS[c["activation"]])`, or `FeedForward(…, c["ffn_bias"])`.
 
 # %% [markdown] worth="assembly.pieces"
-# The table is the whole trick of a model zoo: a new norm is one entry, and no block changes. Gemma's norm multiplies by $1 + w$: weight decay then pulls its factor toward 1 instead of 0.
+# The table `NORMS` is the whole trick of a model zoo. A new norm is one entry in it, and no block changes. Gemma's norm, for example, multiplies by $1 + w$, so that weight decay, which pulls every $w$ toward 0, pulls the norm's factor toward 1.
+
+# %% [markdown]
+# Two configurations now lead to different pieces, first those of a small LLaMA, then those of a model like GPT-2.
 
 # %%
 for changes in ({}, {"norm": "layer", "gated": False, "ffn_bias": True, "d_ff": 32}):
@@ -240,12 +243,12 @@ for changes in ({}, {"norm": "layer", "gated": False, "ffn_bias": True, "d_ff": 
 # %% [markdown]
 # ## 3. From ids to vectors
 #
-# A token's number picks a row of a table. A model with learned positions adds a row of a second table, and BERT one of a third: does the token belong to the first text or to the second?
+# How does a token's id become a vector? It picks a row of a table. A model with learned positions adds a row of a second table, and BERT one of a third, the *segments*, which say whether the token belongs to the first or to the second of two texts.
 
 # %% [markdown]
 # ### Worked example
 #
-# Four tokens, two numbers each. The ids 3, 1 become two rows, and the rows of positions 0, 1 are added:
+# There are four tokens with two numbers each. The ids 3 and 1 become two rows, to which the rows of positions 0 and 1 are added.
 
 # %%
 tokens = torch.tensor([[0.0, 0.0], [1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
@@ -253,15 +256,30 @@ positions = torch.tensor([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])
 tokens[[3, 1]] + positions[[0, 1]]
 
 # %% [markdown]
-# At the other end the model must say how well each token of the vocabulary fits its last vector. The cheapest way asks the same table again: one product with each row. Such a head is **tied**. It has no weight of its own.
+# Later you will load released files into this module, and a strict loader accepts no tensor too many and none too few. Therefore the module must build exactly the tables that its configuration names. For example, these are the names in two real files.
+#
+# | yours | GPT-2's file | BERT's file |
+# |---|---|---|
+# | `tokens` | `wte.weight` | `embeddings.word_embeddings.weight` |
+# | `positions` | `wpe.weight` | `embeddings.position_embeddings.weight` |
+# | `segments` | has none | `embeddings.token_type_embeddings.weight` |
+# | `norm` | has none | `embeddings.LayerNorm.weight`, `….bias` |
+
+# %% [markdown]
+# At the other end the model must say how well each token of the vocabulary fits its last vector. The cheapest way is to use the same table once more, by a product with each of its rows. Such a head is called **tied**, and it adds no weight to the model. (It is the method `logits` below, which is given.)
 
 # %%
-predict("assembly.p2", "30,000 tokens, width 768. ALBERT's tables are 128 wide, and one matrix makes 768 of it. "
-        "Its tokens take…",
+predict("assembly.p2", "ALBERT, a smaller BERT, has 30,000 tokens and width 768. Its table is only 128 wide, "
+        "and one matrix widens the rows to 768. Compared with a full table, the two together hold…",
         ["half the numbers", "about a sixth", "about a hundredth"])
 
 # %% [markdown] statement="assembly.embeddings"
-# Write the module. All tables are `c["d_embedding"]` wide. Sub-modules, each only where the configuration has it (else `None` or `nn.Identity()`):
+# Write the module, whose tables are all `c["d_embedding"]` wide, in these steps.
+#
+# - In `__init__`, make the sub-modules of the table from top to bottom, each only where the configuration has it (else `None` or `nn.Identity()`).
+# - In `forward`, add up the rows of all tables that are there. With `segments=None` every token belongs to segment 0.
+# - Then apply `norm` to the sum, and `widen` last.
+# - A position beyond the last row of `positions` raises a `ValueError`. Without that table the argument `positions` is not used and may be `None`.
 #
 # | name | what | where |
 # |---|---|---|
@@ -270,8 +288,6 @@ predict("assembly.p2", "30,000 tokens, width 768. ALBERT's tables are 128 wide, 
 # | `segments` | `nn.Embedding`, `c["n_segments"]` rows | `c["n_segments"]` is not 0 |
 # | `norm` | `nn.LayerNorm` with `c["eps"]`, on the sum | `c["embedding_norm"]` |
 # | `widen` | `nn.Linear` to `c["d_model"]`, last | the widths differ |
-#
-# A position beyond the last row of `positions` raises a `ValueError`. Without that table the argument `positions` is not used and may be `None`. `logits` is the tied head.
 
 # %% exercise="assembly.embeddings"
 class Embeddings(nn.Module):
@@ -307,11 +323,11 @@ class Embeddings(nn.Module):
 
 # %% [markdown] hints="assembly.embeddings"
 # 1. Read the table from top to bottom: that is the order of `__init__`, and of `forward`.
-# 2. `forward` starts with `self.tokens(ids)`; each further table adds its rows if there is one. Ask for the largest position before you look it up. The norm comes after all sums, `widen` after the norm.
+# 2. `forward` starts with `self.tokens(ids)`; each further table adds its rows if there is one. Compare the largest position with the table before you look it up. The norm comes after all sums, `widen` after the norm.
 # 3. `x = x + self.positions(positions)`, `x = x + self.segments(torch.zeros_like(ids) if segments is None else segments)`, `return self.widen(self.norm(x))`.
 
 # %% [markdown] worth="assembly.embeddings"
-# Tying saves GPT-2 50,257 · 768 = 38.6 million numbers, a quarter of what it would have without. It is more than thrift: the models of [Press and Wolf 2016](https://arxiv.org/abs/1608.05859) predicted better with one table than with two.
+# Tying saves GPT-2 50,257 · 768 = 38.6 million numbers, a quarter of what it would have without. However, thrift is not the only reason: the models of [Press and Wolf 2016](https://arxiv.org/abs/1608.05859) predicted better with one table than with two.
 
 # %%
 count = lambda **changes: sum(p.numel() for p in Embeddings(config(
@@ -320,13 +336,14 @@ count = lambda **changes: sum(p.numel() for p in Embeddings(config(
 # %%
 reveal("assembly.p2",
        lambda: f"{count(d_embedding=128):,} of {count():,}: {count(d_embedding=128) / count():.3f}",
-       "30,000 rows of 128 are 3.84 million, the matrix adds 0.1 million. At width 4,096 it would be 28 times fewer.",
+       "30,000 rows of 128 are 3.84 million numbers, and the matrix adds 0.1 million. "
+       "At width 4,096 the two would hold 28 times fewer numbers than a full table.",
        answer="about a sixth")
 
 # %% [markdown]
 # ## 4. One attention layer
 #
-# The second seam: unit 01's attention knows neither rotary positions nor shared key-value heads, and unit 08's cache has no weights. One layer has all of it, in five steps:
+# The second mismatch is attention, since unit 01's knows neither rotary positions nor shared key-value heads, while unit 08's cache has no weights. One layer has all of it, in five steps, with $H$ query heads and $G$ key-value heads of $D$ numbers, $T$ new tokens and $S$ in all.
 #
 # | step | shape |
 # |---|---|
@@ -339,7 +356,7 @@ reveal("assembly.p2",
 # %% [markdown]
 # ### Worked example
 #
-# Two tokens, $H D = 6$ numbers each, three heads of two. `unflatten` cuts, `transpose` puts heads before tokens; the way back is the same in reverse:
+# Two tokens have $H D = 6$ numbers each, that is, three heads of two. `unflatten` cuts them into heads, and `transpose` puts heads before tokens. The same two steps in reverse lead back.
 
 # %%
 q = torch.arange(12.0).reshape(1, 2, 6)
@@ -347,11 +364,11 @@ heads = q.unflatten(-1, (3, 2)).transpose(1, 2)
 print(heads.shape, heads[0, 1].tolist(), torch.equal(heads.transpose(1, 2).flatten(2), q))
 
 # %% [markdown] statement="assembly.attention"
-# Write the layer: `q_proj`, `k_proj`, `v_proj`, `o_proj` (biases as `c["attention_bias"]` says, for `o_proj` `c["out_bias"]`), and three methods.
+# Write the layer with `q_proj`, `k_proj` and `v_proj` (biases as `c["attention_bias"]` says), `o_proj` (bias as `c["out_bias"]` says), and three methods.
 #
-# - `prepare` turns queries and keys with `c["base"]` where `c["position"]` is `"rope"`, else leaves them alone. `positions` are $(T)$ or $(B, T)$.
-# - `attend` is your `grouped_attention`.
-# - `forward` calls both, and returns the result with the pair (all keys, all values): the next call's `past`. Keys are stored turned.
+# - `prepare` turns queries and keys with `c["base"]` where `c["position"]` is `"rope"`, else it leaves them alone. The shape of `positions` is $(T)$ or $(B, T)$.
+# - `attend` is your `grouped_attention` and is given.
+# - `forward` calls both, and returns the result with the pair (all keys, all values), which is the next call's `past`. Keys are stored after they were turned.
 #
 # Families differ in the first two methods alone, so `forward` must go through them.
 
@@ -388,17 +405,17 @@ class Attention(nn.Module):
         ### END SOLUTION
 
 # %% [markdown] hints="assembly.attention"
-# 1. Follow the table: five steps, one or two lines each. Which of the three tensors does `prepare` not see?
+# 1. Follow the table: five steps, one or two lines each. Which of the three tensors does `prepare` not get?
 # 2. `p(x).unflatten(-1, (-1, D)).transpose(1, 2)` for each of the three projections. Turn the new `q` and `k`, then put the past's keys and values in front along axis 2. The result of `attend` goes back by `transpose` and `flatten(2)`.
 # 3. `q, k = self.prepare(q, k, positions)`, `k = torch.cat([past[0], k], dim=2)`, `out = self.attend(q, k, v, mask)`, `return self.o_proj(out.transpose(1, 2).flatten(2)), (k, v)`.
 
 # %% [markdown] worth="assembly.attention"
-# `head_dim` need not be `d_model / n_heads`. In Gemma 7B 16 heads of 256 make 4,096 numbers out of a width of 3,072 ([2403.08295](https://arxiv.org/abs/2403.08295)): attention works in a wider room than the stream.
+# `head_dim` need not be `d_model / n_heads`. In Gemma 7B, for example, 16 heads of 256 make 4,096 numbers out of a width of 3,072 ([2403.08295](https://arxiv.org/abs/2403.08295)), so attention works with wider vectors than the stream.
 
 # %% [markdown]
 # ### See it
 #
-# A text of six tokens at once, and cut in pieces with a past:
+# A cache must not change any result. To test that, the cell reads six tokens once as a whole, and once in three pieces with a past.
 
 # %%
 torch.manual_seed(0)
@@ -411,7 +428,7 @@ for a, b in ((0, 2), (2, 5), (5, 6)):
 print("keys stored:", tuple(past[0].shape), " largest difference:", (torch.cat(out, 1) - full).abs().max().item())
 
 # %% [markdown]
-# Two real variants, a method each. Qwen 3 normalizes the queries and keys of every head before they turn ([2505.09388](https://arxiv.org/abs/2505.09388)); Gemma 2 keeps scores between −50 and 50 by a tanh, unit 10's soft cap ([2408.00118](https://arxiv.org/abs/2408.00118)):
+# Two real variants take a method each. Qwen 3 normalizes the queries and keys of every head before they turn ([2505.09388](https://arxiv.org/abs/2505.09388)), while Gemma 2 keeps scores between −50 and 50 by a tanh, unit 10's soft cap ([2408.00118](https://arxiv.org/abs/2408.00118)).
 
 # %%
 class HeadNorm(Attention):
@@ -430,7 +447,7 @@ class SoftCapped(Attention):
         return scores.masked_fill(~mask, -math.inf).softmax(-1) @ v
 
 # %% [markdown]
-# What is it good for? Make the input a hundred times larger, and see how much of its attention the last token spends on one key:
+# What are the two good for? Make the input a hundred times larger, and see how much of its attention the last token gives to one key. (The cell uses rows of the unit matrix as values, so that the result shows the weights.)
 
 # %%
 def sharpest(kind, scale):
@@ -444,12 +461,12 @@ for kind in (Attention, HeadNorm, SoftCapped):
     print(f"{kind.__name__:10}", " ".join(f"{sharpest(kind, s):.3f}" for s in (1, 100)))
 
 # %% [markdown]
-# The plain layer reads large inputs as large scores and stops mixing. The other two do not let the scores grow.
+# The plain layer turns large inputs into large scores and stops mixing, whereas the other two don't let the scores grow.
 
 # %% [markdown]
 # ## 5. A block
 #
-# Two sublayers on the residual stream. Pre-LN, as LLaMA and GPT-2 have it:
+# A block has two sublayers on the *residual stream*, the vectors that run from the embedding to the head and to which each sublayer adds its result. With Pre-LN, as in LLaMA and GPT-2, it looks like this.
 #
 # ```
 # x ──┬──────────────────────────────── + ──┬───────────────────────────── + ──► x
@@ -457,12 +474,12 @@ for kind in (Attention, HeadNorm, SoftCapped):
 #                            │ keys, values ──► past
 # ```
 #
-# The third seam: your wirings want a sublayer that gives **one** tensor, and attention gives two things. A small function in between keeps the second one aside.
+# The third mismatch is that your wirings want a sublayer that returns **one** tensor, whereas attention returns two things. A small function in between sets the second one aside.
 
 # %% [markdown]
 # ### Worked example
 #
-# `layer` gives a pair. `quiet` hands on the first part and stores the second, so that `pre_ln` can use it:
+# `quiet` returns only the first part of what `layer` returns, so that `pre_ln` can use it, and puts the second into `kept`, a list outside of it. In the block you define such a function inside of `forward`, whose variables it may use; that is called a *closure*.
 
 # %%
 def quiet(y):
@@ -472,13 +489,16 @@ def quiet(y):
 kept = []
 print(pre_ln(x, quiet, nn.LayerNorm(16)).shape, kept[0][0].shape)
 
+# %% [markdown]
+# In the block the names of the norms depend on the configuration. For a name that is a string, `setattr(self, "attention_norm", part)` does the same as `self.attention_norm = part`, and `getattr` reads it back.
+
 # %% [markdown] statement="assembly.block"
-# Write the block. `attention(c)` and `ffn(c)` make its sublayers, `WIRINGS` has your four functions. Norms come from `make_norm(c)`:
+# Write the block. Its sublayers are made by `attention(c)` and `ffn(c)`, its norms by `make_norm(c)`, and `WIRINGS` has your four functions.
 #
-# - one per sublayer, `attention_norm` and `ffn_norm`;
-# - where the placement is `"both"`, two: `attention_norm_in` and `attention_norm_out`, `ffn_norm_in` and `ffn_norm_out`.
+# - There is one norm per sublayer, `attention_norm` and `ffn_norm`.
+# - Where the placement is `"both"`, there are two, `attention_norm_in` and `attention_norm_out`, `ffn_norm_in` and `ffn_norm_out`.
 #
-# `forward` takes what attention takes and returns what attention returns: the stream, and the pair (keys, values).
+# `forward` takes what attention takes and returns what attention returns, namely the stream and the pair (keys, values).
 
 # %% exercise="assembly.block"
 WIRINGS = {"pre": pre_ln, "post": post_ln, "inside": norm_inside, "both": sandwich}
@@ -516,10 +536,10 @@ class Block(nn.Module):
 # 3. With one norm: `x = self.wiring(x, attention, self.attention_norm)`, `return self.wiring(x, self.ffn, self.ffn_norm), kept[0]`. With two: `…, self.attention_norm_in, self.attention_norm_out)`.
 
 # %% [markdown] worth="assembly.block"
-# A fifth placement has no wiring of its own here: GPT-J and PaLM run both sublayers side by side, on one norm ([2204.02311](https://arxiv.org/abs/2204.02311)). They could not have used `Block`: their second sublayer does not wait for the first.
+# A fifth placement has no wiring here. GPT-J and PaLM run both sublayers side by side, on one norm ([2204.02311](https://arxiv.org/abs/2204.02311)). `Block` cannot do that, because its second sublayer waits for the first, and theirs does not.
 
 # %% [markdown]
-# The block as a picture, drawn from a configuration, with the shape at every edge. Change one value in the first line and run it again. Which shapes does `n_kv_heads` touch, and which boxes move with `placement`?
+# Here is the block as a picture, drawn from a configuration, with the shape at every edge. Change one value in the first line and run the cell again. Which shapes does `n_kv_heads` change, for example, and which boxes move with `placement`?
 
 # %%
 from anatomy import drawings
@@ -530,7 +550,7 @@ drawings.block(c)
 # %% [markdown]
 # ### See it
 #
-# Twelve blocks with random weights, in each placement. How large are the numbers of a token's vector at the end (root mean square), when they start at about 1?
+# What does the placement do to the size of the stream? The cell sends vectors of a size of about 1 (root mean square) through twelve blocks with random weights, and prints their size at the end.
 
 # %%
 torch.manual_seed(0)
@@ -542,31 +562,31 @@ for placement in WIRINGS:
     print(f"{placement:7} {x.pow(2).mean().sqrt().item():.2f}")
 
 # %% [markdown]
-# Post-LN leaves with 1, whatever happened. The others only add, so a last norm has to bring the stream back to size before the head reads it.
+# Post-LN ends at 1, since its last step is a norm. The other three only add to the stream, so a last norm has to bring it back to size before the head reads it.
 
 # %% [markdown]
 # ## 6. A decoder
 #
-# What is missing is not in any part: who may look where, and which number each place has. Three things meet in one mask: no future, no padding, and in some layers no further than a window.
+# What does a stack of blocks still lack? Two things belong to no part: which tokens may see which, and which position each token has. One mask brings three conditions together: no future, no padding, and in some layers no further than a window.
 
 # %% [markdown]
 # ### Worked example
 #
-# Two texts in one batch, the second one padded on the left. Its words stand at 0 and 1, whatever lies before them:
+# Two texts are in one batch, the second one padded on the left because it is shorter. Its tokens have positions 0 and 1, whatever comes before them.
 
 # %%
 real = torch.tensor([[True, True, True, True], [False, False, True, True]])
 print(real.int().cumsum(-1) - 1)
 
 # %% [markdown]
-# And a trap. Row 0 of the second text is padding: under a causal mask it sees padding alone, that is nothing. A softmax over nothing is 0/0 = NaN. In the next layer its key is NaN as well, and weight 0 times NaN is NaN: one padded token ruins the text. So every token may see **itself**.
+# However, padding sets a trap, because row 0 of the second text is padding, and under a causal mask it sees padding alone, that is, nothing. A softmax over nothing is 0/0 = NaN. In the next layer its key and value are NaN as well, and since weight 0 times NaN is NaN, one padded token ruins the text. That is why every token may see **itself**.
 
 # %%
 torch.tensor([0.0, 1.0]) @ torch.tensor([[math.nan], [5.0]])
 
 # %% [markdown] statement="assembly.masks"
-# - `position_ids(real)`: places of the real tokens, from 0. Padding before the first word gets 0, padding after the last word that word's place.
-# - `decoder_mask(real, T, window)`: the newest $T$ of $S$ tokens ask, all $S$ answer. True where the key is real, not in the future, and at most `window - 1` tokens back. And each token sees itself, always.
+# - `position_ids(real)` gives the positions of the real tokens, from 0. Padding before the first real token gets 0, and padding after the last one gets that token's position.
+# - `decoder_mask(real, T, window)` is a mask in which the queries are the newest $T$ of $S$ tokens, the keys all $S$. It is True where the key is real, not in the future, and at most `window - 1` tokens back. In addition, each token always sees itself.
 
 # %% exercise="assembly.masks"
 def position_ids(real):
@@ -588,23 +608,26 @@ def decoder_mask(real, T, window=None):
     ### END SOLUTION
 
 # %% [markdown] hints="assembly.masks"
-# 1. The cell above counts already; what is wrong with its first two columns? For the mask, number queries and keys by their columns: the first query stands at $S - T$.
-# 2. `clamp(min=0)` mends the count. A column of queries against a row of keys: `key <= query`, with a window also `key > query - window`. `real[:, None, None, :]` joins by `&`, the own place by `|`, last.
+# 1. The cell above counts already; what is wrong with its first two columns? For the mask, number queries and keys by their columns: the first query is in column $S - T$.
+# 2. `clamp(min=0)` mends the count. A column of queries against a row of keys: `key <= query`, with a window also `key > query - window`. `real[:, None, None, :]` joins by `&`, the token's own column by `|`, last.
 # 3. `return seen & real[:, None, None, :] | (key == query)`, with `query = torch.arange(S - T, S)[:, None]` and `key = torch.arange(S)`.
 
 # %% [markdown] worth="assembly.masks"
-# Columns and places are two numberings: the mask compares columns, rotary positions are places. Padding only on the left keeps them apart by a constant in each row. Servers that pad a batch pad on the left for another reason: then all rows end in the last column, where the next token is appended.
+# Columns and positions are two numberings: the mask compares columns, while RoPE turns by positions. If padding is only on the left, they differ by a constant in each row. Servers pad on the left for another reason, namely that all rows then end in the last column, where the next token is appended.
 
 # %%
 print(position_ids(real).tolist())
 decoder_mask(real, 2, window=2).int()
 
+# %% [markdown]
+# The decoder puts all of this in order. At its end come the *logits*, one score for each token of the vocabulary, which a softmax turns into the probabilities of the next token.
+
 # %% [markdown] statement="assembly.decoder"
-# Write the model. It returns the logits, and a list of each layer's (keys, values): the next call's `past`.
+# Write the model, which returns the logits and a list of each layer's (keys, values), the next call's `past`.
 #
-# - `embeddings`, `blocks` (an `nn.ModuleList` of `c["n_layers"]`, with `attention` and `ffn`), and `final_norm` from `make_norm`; with placement `"post"` there is none (`nn.Identity()`).
-# - `head`, an `nn.Linear` without bias, only if `c["tied"]` is false.
-# - `real=None`: nothing is padding. Else it covers past and new tokens.
+# - It has `embeddings`, `blocks` (an `nn.ModuleList` of `c["n_layers"]`, with `attention` and `ffn`), and `final_norm` from `make_norm`; placement `"post"` has no last norm (`nn.Identity()`).
+# - It has a `head`, an `nn.Linear` without bias, only if `c["tied"]` is false.
+# - With `real=None` nothing is padding, otherwise `real` covers past and new tokens.
 # - Layer `i` has the window `c["window"]` where `has_window(c, i)` says so.
 
 # %% exercise="assembly.decoder"
@@ -641,16 +664,43 @@ class Decoder(nn.Module):
 
 # %% [markdown] hints="assembly.decoder"
 # 1. Which of `ids`, `real` and `past` knows how many tokens came before? Everything else follows from that number.
-# 2. `seen` is the length of the first layer's keys, 0 without a past. Without `real`, make one of `True`, (B, seen + T). Positions of **all** tokens, of which the new ones are the last T. Then the embeddings, the loop over blocks with each layer's own mask and past, the last norm, the logits.
+# 2. `seen` is the length of the first layer's keys, 0 without a past. Without `real`, make one of `True`, (B, seen + T). Positions of **all** tokens, of which the new ones are the last T. Then the embeddings, the loop over blocks with each layer's mask and past, the last norm, the logits.
 # 3. `positions = position_ids(real)[:, seen:]`; in the loop `x, pair = block(x, decoder_mask(real, T, …), positions, past[i] if past else None)` and `kept.append(pair)`; then `return self.logits(self.final_norm(x)), kept`.
 
 # %% [markdown] worth="assembly.decoder"
-# That is all of it. GPT-2, LLaMA 1 to 3, Mistral and Qwen run these fifteen lines; what differs stands in the configuration, and in a method here and there. Other families, such as GPT-J and Falcon, also order the parts of a block differently.
+# GPT-2, LLaMA 1 to 3, Mistral and Qwen all run these fifteen lines, since they differ only in the configuration and in a method here and there. Other families, such as GPT-J and Falcon, also order the parts of a block differently.
 
 # %% [markdown]
-# ### See it
+# ### It speaks
 #
-# Three things that a decoder owes you. Cut as you like: the same logits. In a padded batch: the same as alone. And nothing of the future:
+# Time to hear your model. A small LLaMA that has read Jane Austen's six novels comes with the course, and because its weights have the names of your modules, they load straight into **your** decoder.
+
+# %%
+c, state = shipped.checkpoint()
+austen, tokenizer = Decoder(c).eval(), shipped.tokenizer()
+print(austen.load_state_dict(state, strict=True), f"{sum(p.numel() for p in austen.parameters()):,} numbers")
+
+# %% [markdown]
+# To write, the model reads a beginning, one token is drawn by its probabilities, and this token alone is fed back, because the past has everything before it. (Dividing by 0.7 favors likely tokens a little; unit 12 says more.)
+
+# %%
+text, past = tokenizer.encode("Did you think").ids, None
+new = torch.tensor([text])
+torch.manual_seed(0)
+with torch.no_grad():
+    for _ in range(30):
+        logits, past = austen(new, past=past)
+        new = torch.multinomial((logits[:, -1] / 0.7).softmax(-1), 1)  # drawn, and fed back alone
+        text.append(new.item())
+tokenizer.decode(text)
+
+# %% [markdown]
+# Every token of that came out of your code. The next unit lets the model write more, and takes it apart.
+
+# %% [markdown]
+# ### Three promises
+#
+# However, a decoder with a small mistake may sound just as good. Three things must hold in every decoder: a text in pieces gives the same logits as the whole, a padded text the same as alone, and a changed token changes nothing before it.
 
 # %%
 torch.manual_seed(0)
@@ -669,8 +719,8 @@ changed = torch.cat([ids[:, :5], (ids[:, 5:] + 1) % 50], dim=1)
 print("future changed:", (model(changed)[0] - full).abs().amax((0, 2)).tolist())
 
 # %%
-predict("assembly.p3", "The second row again, padded by four, but its places count the padding: 4, 5 for 0, 1. "
-        "With RoPE its logits…",
+predict("assembly.p3", "The second row is padded by four again, but now its positions count the padding, "
+        "so they are 4, 5 instead of 0, 1. With RoPE its logits…",
         ["stay the same", "change a little", "become rubbish"])
 
 # %%
@@ -686,42 +736,30 @@ learned = Decoder(config(vocab=50, d_model=32, n_layers=3, position="learned"))
 # %%
 reveal("assembly.p3",
        lambda: f"RoPE: {counting_padding(model):.0e}, learned positions: {counting_padding(learned):.2f}",
-       "A score under RoPE knows the distance of two tokens, not where they stand. A table of positions knows nothing else.",
+       "Under RoPE a score depends only on the distance of two tokens, which is the same as before. "
+       "A table of positions, however, adds other rows for 4, 5 than for 0, 1.",
        answer="stay the same")
 
 # %% [markdown]
-# ### It speaks
+# ### Your Transformer, alive
 #
-# A small LLaMA comes with the course. It has read Jane Austen's six novels, and its weights carry the names of your modules:
+# Here is the picture that opened unit 00, now with **your** parts in it, on the weights of the little Austen model. If a part is not written yet, the course's runs instead. Each part is judged on the numbers that a right model gives it.
+#
+# Then break one on purpose: for example, take the square root out of `rms_norm`, and run its cell and this one. How far up does the damage go, and does the next token change? Put the root back before you go on.
 
 # %%
-c, state = shipped.checkpoint()
-austen, tokenizer = Decoder(c).eval(), shipped.tokenizer()
-print(austen.load_state_dict(state, strict=True), f"{sum(p.numel() for p in austen.parameters()):,} numbers")
-
-# %%
-text, past = tokenizer.encode("Did you think").ids, None
-new = torch.tensor([text])
-torch.manual_seed(0)
-with torch.no_grad():
-    for _ in range(30):
-        logits, past = austen(new, past=past)
-        new = torch.multinomial((logits[:, -1] / 0.7).softmax(-1), 1)  # drawn, and fed back alone
-        text.append(new.item())
-tokenizer.decode(text)
-
-# %% [markdown]
-# Every token of that came out of your code. The next unit lets it talk, and takes it apart.
+AnatomyView({"rms_norm": rms_norm, "apply_rope_half": apply_rope_half, "decoder_mask": decoder_mask,
+             "grouped_attention": grouped_attention, "GatedFeedForward": GatedFeedForward, "pre_ln": pre_ln})
 
 # %% [markdown]
 # ## 7. Count before you build
 #
-# LLaMA-2-7B in float32 takes 27 GB. To know how many numbers it has, nobody needs to store one: on the device `meta` a tensor has a shape, a dtype and no memory.
+# How many numbers does a model have? LLaMA-2-7B in float32 takes 27 GB, but to count its numbers nobody needs to store one, because on the device `meta` a tensor has a shape, a dtype and no memory.
 
 # %% [markdown]
 # ### Worked example
 #
-# A layer of 40 GB that nobody allocates. Beside it two layers that share one weight, which has two names and is one tensor:
+# The first layer would take 40 GB, but nobody allocates them. Then two layers share one weight, which has two names although it is one tensor.
 
 # %%
 with torch.device("meta"):
@@ -732,10 +770,10 @@ pair.head.weight = pair.tokens.weight
 print(list(pair.state_dict()), len(list(pair.parameters())))
 
 # %% [markdown] statement="assembly.parameters"
-# Write `count(build, c)`: how many numbers are in the parameters of `build(c)`, an int.
+# Write `count(build, c)`, which returns how many numbers are in the parameters of `build(c)`, an int.
 #
-# - A tied weight counts once. A frozen one counts. Buffers, which are stored and never learned, don't.
-# - Nothing is allocated: the check asks for a model of petabytes.
+# - A tied weight counts once, and a frozen one counts as well. Buffers, which are stored and never learned, don't count.
+# - Nothing is allocated, since the check asks for a model of petabytes.
 
 # %% exercise="assembly.parameters"
 def count(build, c):
@@ -747,17 +785,17 @@ def count(build, c):
     ### END SOLUTION
 
 # %% [markdown] hints="assembly.parameters"
-# 1. Look at both lines that the example prints. Which call has to stand inside of the `with`, and which of the two lists has the shared weight once?
+# 1. Look at both lines that the example prints. Which call belongs inside of the `with`, and which of the two lists has the shared weight once?
 # 2. Call `build(c)` on the device `meta`. Then add `numel()` of everything in `model.parameters()`, which leaves out repetitions by itself.
 # 3. `with torch.device("meta"):` and in it `model = build(c)`; then `return sum(p.numel() for p in …)`.
 
 # %% [markdown] worth="assembly.parameters"
-# Large models are loaded this way. Libraries build them on `meta` first, see from the shapes which GPU has room for which block, and then let the file's tensors take the empty ones' places.
+# Large models are loaded this way, too. Libraries first build them on `meta`, so that they know from the shapes which GPU has room for which block, and then replace the empty tensors by those of the file.
 
 # %% [markdown]
 # ### The puzzle, answered
 #
-# Here are the numbers of **your** decoder by kind, in any size:
+# `shares` counts the numbers of **your** decoder by kind, in any size, and so decides between the three candidates.
 
 # %%
 LLAMA = dict(vocab=32_000, d_model=4096, n_layers=32, n_heads=32, d_ff=11_008, tied=False)
@@ -772,15 +810,18 @@ def shares(**changes):
 # %%
 reveal("assembly.p1",
        lambda: "; ".join(f"{name} {sum(shares(**LLAMA | change).values()):,}" for name, change in (
-           ("32 heads, own head", {}), ("8 heads", {"n_kv_heads": 8}), ("tied", {"tied": True}))),
-       "It is LLaMA-7B or LLaMA-2-7B: both have these sizes, and neither shares its key-value heads.",
-       answer="32 key-value heads, a head of its own")
+           ("32 heads, separate head", {}), ("8 heads", {"n_kv_heads": 8}), ("tied", {"tied": True}))),
+       "It is LLaMA-7B or LLaMA-2-7B, since both have these sizes and neither shares its key-value heads.",
+       answer="32 key-value heads, a separate head")
 
 # %% [markdown]
 # ### Experiment: where are the numbers?
+#
+# Two models of the same size may spend their numbers on different things, such as wide layers or a large vocabulary.
 
 # %%
-predict("assembly.p4", "Llama 3 with 8 billion: 32 blocks, 128,256 tokens, 8 key-value heads. Most of its numbers are in…",
+predict("assembly.p4", "Llama 3 with 8 billion numbers has 32 blocks, 128,256 tokens and 8 key-value heads. "
+        "Most of its numbers are in…",
         ["attention", "the feed-forward layers", "the vocabulary's two tables"])
 
 # %%
@@ -807,13 +848,14 @@ with described("Stacked bars, percent of all numbers. {told}", told=told):
 reveal("assembly.p4",
        lambda: f"feed-forward {part['feed-forward'][2]:.0f} %, attention {part['attention'][2]:.0f} %, "
                f"vocabulary {part['vocabulary'][2]:.0f} %",
-       "Against LLaMA-2-7B shared key-value heads free 0.8 billion numbers, and four times as many tokens take 0.8 billion.",
+       "Compared with LLaMA-2-7B, shared key-value heads free 0.8 billion numbers, "
+       "and a vocabulary four times as large takes 0.8 billion.",
        answer="the feed-forward layers")
 
 # %% [markdown]
 # ### Your counts beside the published ones
 #
-# What papers and model cards say, what Hugging Face's classes count, and what yours count:
+# Do the counts of your classes agree with those of others? For each model the cell prints what its paper or model card says, what Hugging Face's class counts, and what yours counts.
 
 # %%
 def beside(names, ours):
@@ -828,9 +870,29 @@ beside(["gpt2", "llama-2-7b", "llama-3-8b", "mistral-7b", "llama-2-70b"],
 # %% [markdown]
 # ### Claim on trial
 #
+# A claim on trial is a sentence that many texts repeat, and that you test before you believe it. Here it is enough to count.
+#
+# > *"RMSNorm has fewer parameters, because it has no bias. In today's large models many other biases are gone as well, for example those of the feed-forward layer. This lowers computation and memory, and makes training more stable."*
+#
+# GPT-2 has a bias in every layer and every norm, so count those of one block, first at its real width, then at GPT-3's.
+
+# %%
+biases = lambda module: sum(p.numel() for name, p in module.named_parameters() if name.endswith("bias"))
+for width in (768, 12_288):
+    with torch.device("meta"):
+        block = Block(config(**GPT2 | {"d_model": width}))
+    some, whole = biases(block), sum(p.numel() for p in block.parameters())
+    print(f"width {width:6,}: {some:7,} of a block's {whole:13,} numbers are biases, {some / whole:.3%}")
+
+# %% [markdown] evidence="exact + cited: 2204.02311"
+# **Verdict: leaving out biases saves almost nothing.** In GPT-2 they are about a thousandth of a block, and even less in wider models, because matrices grow with the square of the width and biases only with the width. The work shrinks just as little, since a bias is one addition next to a whole row of products. Stability, however, cannot be decided by a count. PaLM's authors, who left out all of them, report that large models then trained more stably ([2204.02311](https://arxiv.org/abs/2204.02311), section 2).
+
+# %% [markdown]
+# ### Claim on trial
+#
 # > *"LLaMA's overall structure is similar to that of the GPT series; it differs only in model size and in training data."*
 #
-# Make the sizes equal: GPT-2's width, depth and vocabulary, and LLaMA's configuration otherwise. Which entries still differ, and which weights of a block does the one have and the other lack?
+# Make the sizes equal: take GPT-2's width, depth and vocabulary, and LLaMA's configuration otherwise. Which entries still differ, although the claim says that none should? And which weights of a block does one model have and the other lack?
 
 # %%
 ours, theirs = config(**GPT2), config(**{k: GPT2[k] for k in ("vocab", "d_model", "n_layers", "n_heads")})
@@ -840,7 +902,13 @@ gpt, llama = (set(Block(c | {"d_model": 8, "d_ff": 8, "n_heads": 2, "n_kv_heads"
 print(f"GPT-2 {len(gpt)}, LLaMA {len(llama)}, in both {len(gpt & llama)}; LLaMA's alone: {llama - gpt}")
 
 # %% [markdown]
-# Does it matter, or are these only names? Copy the weights that both have, and draw the rest at random. As a control, copy only the table of tokens, which is also the head:
+# Side by side, GPT-2's block is on the left and LLaMA's on the right, both to be read from the bottom up.
+
+# %%
+drawings.side_by_side(drawings.block(ours), drawings.block(theirs))
+
+# %% [markdown]
+# Does it matter, or are these only names? Copy the weights that both have, and draw the rest at random. As a control, copy only the table of tokens, which is also the head.
 
 # %%
 torch.manual_seed(0)
@@ -853,12 +921,12 @@ for what, wanted in (("all that both have", ""), ("the table alone", "embeddings
     print(f"{what}: the logits correlate by {torch.corrcoef(torch.stack([a, b]))[0, 1].item():.2f}")
 
 # %% [markdown] evidence="exact + cited: 2302.13971"
-# **Verdict: the plan is the same, the parts are not.** One class of yours is both, so the first half holds: embeddings, Pre-LN blocks, a last norm, a head. But LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. LLaMA's own paper lists three changes of architecture, with where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
+# **Verdict: the plan is the same, the parts are not.** The first half of the sentence holds, because one class of yours builds both: embeddings, Pre-LN blocks, a last norm, a head. However, LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. LLaMA's own paper lists three changes of architecture, and says where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
 
 # %% [markdown]
 # ### And the big ones?
 #
-# The atlas holds the models that made history, with their papers. *Build* counts a model with **your** `Decoder` and draws its block; *compare* says in words what differs. Look for two of the same year that have little in common.
+# The atlas contains the models that made history, with their papers. *Build* counts a model with **your** `Decoder` and draws its block, and *compare* says in words what differs between two. For example, look for two of the same year that have little in common.
 
 # %%
 ModelAtlas(Decoder)
@@ -866,12 +934,30 @@ ModelAtlas(Decoder)
 # %% [markdown]
 # ## 8. Their weights under your names
 #
-# A checkpoint is a dict: name → tensor. Hugging Face's LLaMA calls a matrix `model.layers.31.mlp.up_proj.weight`, yours is `blocks.31.ffn.up_proj.weight`. A table of rules leads from one to the other. Each rule is a regular expression and a new name, in which `\1` stands for what the first group matched.
+# How do released numbers get into your model? A checkpoint is a dict from names to tensors, and everybody chooses other names. Hugging Face's LLaMA, for example, calls a matrix `model.layers.31.mlp.up_proj.weight`, while yours calls it `blocks.31.ffn.up_proj.weight`. So a loader has to rename before it loads, and because nobody wants to list the names of 32 layers, it follows a few rules.
+
+# %% [markdown]
+# Each rule is a regular expression, that is, a pattern for whole names, and a new name, in which `\1` stands for what the first group (the first pair of parentheses) matched. Three of LLaMA's rules look like this.
+#
+# | pattern for their name | your name |
+# |---|---|
+# | `model\.embed_tokens\.(.*)` | `embeddings.tokens.\1` |
+# | `model\.layers\.(\d+)\.mlp\.(.*)` | `blocks.\1.ffn.\2` |
+# | `model\.layers\.(\d+)\.post_attention_layernorm\.(.*)` | `blocks.\1.ffn_norm.\2` |
+#
+# The last row shows why nobody can guess the rules: they name this norm after what comes before it, and you after what comes next.
 
 # %% [markdown]
 # ### Worked example
 #
-# One rule, and the name of a matrix in layer 31. Then a pattern that matches only a piece of that name:
+# Follow two real names through the second and the third rule. The middle column shows what the groups match.
+#
+# | their name | `\1` and `\2` | your name |
+# |---|---|---|
+# | `model.layers.31.mlp.up_proj.weight` | `31`, `up_proj.weight` | `blocks.31.ffn.up_proj.weight` |
+# | `model.layers.0.post_attention_layernorm.weight` | `0`, `weight` | `blocks.0.ffn_norm.weight` |
+#
+# The cell does the first one in Python. Then it tries a pattern that matches only a piece of the name.
 
 # %%
 pattern, new = r"model\.layers\.(\d+)\.mlp\.(.*)", r"blocks.\1.ffn.\2"
@@ -880,17 +966,17 @@ print(re.fullmatch(pattern, name).groups(), re.sub(pattern, new, name))
 print(re.fullmatch(r"mlp", name), re.search(r"mlp", name))
 
 # %% [markdown]
-# `fullmatch` wants the whole name, `search` is content with a piece of it. The same rules serve all 32 layers.
+# `fullmatch` wants the whole name, while `search` is content with a piece of it.
 #
-# What goes wrong in practice is silence: a name that no rule knows, and a block keeps its random weights; two names that become one, and the second tensor wins. Both load, and both write nonsense. So neither may pass.
+# What goes wrong in practice goes wrong silently. Suppose that no rule knows a name; then a block keeps its random weights. Or two names become one, and the second tensor replaces the first. Unless the loader is strict, both load without an error, and the model writes nonsense. That is why `rename` must refuse both. Other tensors are left out on purpose, such as the masks in old files of GPT-2; their rule says `None` instead of a name.
 
 # %% [markdown] statement="assembly.names"
-# Write `rename(state, rules)`, which returns a new dict with the same tensors.
+# Write `rename(state, rules)`, which returns a new dict with the same tensors. The `rules` are a list of pairs (pattern, new name).
 #
-# - `rules` are pairs (pattern, new name). The **first** pattern that matches a **whole** name decides, and nothing is renamed twice.
-# - `None` in place of a new name leaves the tensor out.
-# - A name that no rule matches: `ValueError`, whose text lists all such names.
-# - Two tensors that would get one name: `ValueError`.
+# - For each name, find the **first** pattern that matches the **whole** name. This rule alone decides, so nothing is renamed twice.
+# - If the rule says `None` instead of a new name, leave the tensor out.
+# - Otherwise store the tensor under its new name. If another tensor already has that name, raise a `ValueError`.
+# - If there are names that no rule matches, raise a `ValueError` whose text lists all of them.
 
 # %% exercise="assembly.names"
 def rename(state, rules):
@@ -917,19 +1003,20 @@ def rename(state, rules):
 
 # %% [markdown] hints="assembly.names"
 # 1. For one name: which rule is the first that matches? Three things can follow: there is none, it says `None`, or it has a new name.
-# 2. Loop over the names, and inside over the rules until `re.fullmatch` finds something. Collect names without a rule in a list, and raise the error after the loop. Before a tensor is stored, ask whether its new name is taken.
+# 2. Loop over the names, and inside over the rules until `re.fullmatch` finds something. Collect names without a rule in a list, and raise the error after the loop. Before a tensor is stored, test whether its new name is taken.
 # 3. `rule = next((r for r in rules if re.fullmatch(r[0], name)), None)`, then `if rule is None: unmatched.append(name)`, `elif rule[1] is not None: new = re.sub(*rule, name)`, and so on.
 
 # %% [markdown] worth="assembly.names"
-# `load_state_dict(strict=True)` asks the same question from the other side: are all of **my** names there? Only both together prove that every tensor of a file has found its place.
+# `load_state_dict(strict=True)` makes the same test from the other side and refuses if one of **your** names is missing. Only both tests together prove that every tensor of a file has found a home.
 
 # %% [markdown]
 # ### Equal to the real one
 #
-# The course has the rules for thirteen families, and Hugging Face's library has the models. Both get the same random weights, loaded strictly, and the same texts, one of them padded.
+# Does your LLaMA compute the same as theirs? The course has the rules for thirteen families, and Hugging Face's library has the models. Both get the same random weights, loaded strictly, and the same texts, one of them padded.
 
 # %%
-predict("assembly.p5", "Your LLaMA and Hugging Face's, the same weights, float32, logits around 10. The largest difference is…",
+predict("assembly.p5", "Your LLaMA and Hugging Face's have the same weights, and compute logits around 10 in float32. "
+        "The largest difference is…",
         ["exactly 0", "about 0.00001", "about 0.01"])
 
 # %%
@@ -941,11 +1028,12 @@ compared
 # %%
 reveal("assembly.p5",
        lambda: compared.rows[0][1] if isinstance(compared.rows[0], tuple) else f"{compared.rows[0].difference:.0e}",
-       "Sums in another order round differently in their last bits. A wrong layout or ε would be larger by far.",
+       "Sums in another order round differently in their last bits. A mistake, such as a wrong layout or ε, "
+       "would make a larger difference by far.",
        answer="about 0.00001")
 
 # %% [markdown]
-# Generation is the sharper test: greedy, with both caches, and every token the same. Mistral 7B of 2023 is LLaMA with a window, Qwen 2 has three biases, Qwen 3 your `HeadNorm`. The real weights come the same way, where there is a network or a folder with the checkpoint:
+# Generation is the sharper test, because one wrong token changes all that follow. Both models write greedily (they always take the most probable token), with both caches, and every token is the same. Mistral 7B of 2023 is LLaMA with a window, Qwen 2 has three biases, and Qwen 3 uses your `HeadNorm`. The real weights come the same way, where there is a network or a folder with the checkpoint.
 #
 # ```python
 # from anatomy.models.pretrained import load_pretrained
@@ -953,25 +1041,30 @@ reveal("assembly.p5",
 # ```
 
 # %% [markdown]
-# ### Your Transformer, alive
+# ## 9. Your own experiment
 #
-# The picture that opened unit 00, now with **your** parts in it, on the weights of the little Austen model. What is not written yet is the reference's. Each part is judged in its place, on the numbers that a right model gives it.
-#
-# Then break one on purpose: take the square root out of `rms_norm`, run its cell and this one. How far up does the damage go, and does the next word change?
+# Which of your parts matters most? LLaMA's authors changed three at once, so their paper cannot say. You can ask the growing character model, which has two layers, learns Jane Austen's novels character by character, and takes any of your parts. Its loss on unseen text is in nats per character, the mean of $-\log p$ of the right character. Below, a model of your norm, your wiring and your gate meets one in which the wiring is swapped.
 
 # %%
-AnatomyView({"rms_norm": rms_norm, "apply_rope_half": apply_rope_half, "decoder_mask": decoder_mask,
-             "grouped_attention": grouped_attention, "GatedFeedForward": GatedFeedForward, "pre_ln": pre_ln})
+from anatomy.experiments.growing import grow
+
+mine = dict(make_norm=RMSNorm, wire=pre_ln, make_ffn=lambda d: GatedFeedForward(d, 8 * d // 3, F.silu))
+for seed in (0, 1):
+    all_mine, swapped = grow(seed=seed, **mine), grow(seed=seed, **mine | {"wire": norm_inside})
+    print(f"seed {seed}: {all_mine.loss:.3f} against {swapped.loss:.3f} nats per character")
+
+# %% [markdown]
+# What would you swap next, for example the norm, the feed-forward layer, or a wiring that you invent? Write down what you expect, run at least two seeds, and write your answer in one sentence. Does the part change the loss by more than the seed does? Nothing here is graded.
 
 # %% [markdown] written="question"
-# A colleague writes a LLaMA of their own and loads a released checkpoint with `strict=True`. No name is missing, no shape is wrong, and the model writes nonsense. Which three mistakes, of different kinds, can strict loading not see? Say for each what is computed instead, and which test would show it without reading the code.
+# A colleague writes a LLaMA and loads a released checkpoint with `strict=True`. No name is missing and no shape is wrong, but the model writes nonsense. Which three mistakes, of different kinds, can strict loading not see? Say for each what is computed instead, and which test would show it without reading the code.
 #
 # - what names and shapes say, and what they don't
-# - for each mistake: what is computed instead
-# - a test: an input, and what must come out
+# - for each mistake, what is computed instead
+# - for each mistake, a test with its input and with what must come out
 
 # %% [markdown] written="answer" points=4
-# Loading compares names and shapes; what is done with the numbers stands in the code. First, rotary pairs of neighbors in place of halves: scores change at every distance but 0. Test: logits equal the original's at the first position, and differ from the second on. Second, gate and up exchanged: SiLU falls on the wrong branch. Test: one feed-forward layer on a random vector, beside down(silu(gate) · up) by hand. Third, key-value heads repeated as a, b, a, b: query heads read the wrong keys. Test: when all key-value heads are made equal, the mistake has no effect; when they differ, it has.
+# Loading compares names and shapes, whereas the code decides what is done with the numbers. First, rotary pairs may be neighbors instead of halves; then scores change at every distance but 0. Test: logits equal the original's at the first position, and differ from the second on. Second, gate and up may be exchanged, so that SiLU falls on the wrong branch. Test: one feed-forward layer on a random vector must give the same as down(silu(gate) · up) by hand. Third, key-value heads may be repeated as a, b, a, b, so that query heads read the wrong keys. Test: when all key-value heads are made equal, the mistake has no effect; when they differ, it has.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: says that names and shapes do not fix the computation, with an example.
@@ -982,21 +1075,21 @@ AnatomyView({"rms_norm": rms_norm, "apply_rope_half": apply_rope_half, "decoder_
 # ### END MARK SCHEME
 
 # %% [markdown]
-# ## 9. Extension: an encoder
+# ## 10. Extension: an encoder
 #
-# A decoder writes, so it must not see what comes next. BERT only reads: every word may look at the words on both sides. The blocks are the same. What changes:
+# A decoder writes, so it must not see what comes next. BERT only reads, and every token may look at both sides. It is the encoder of the Transformer alone ([1810.04805](https://arxiv.org/abs/1810.04805), section 3), and not “a seq2seq model”, as the claim in unit 01 said. The blocks are the same, and the table shows what changes.
 #
 # | | decoder | encoder |
 # |---|---|---|
 # | mask | past and itself, real | all that is real |
-# | positions | count real tokens | places 0, 1, 2, …, padding included |
+# | positions | count real tokens | 0, 1, 2, …, padding included |
 # | segments | none | text 0 or text 1 |
 # | result | logits and a cache | one vector for each token |
 
 # %% [markdown]
 # ### Worked example
 #
-# Two texts of three places, the second one with two words. All scores are 0, so the weights show the mask alone. Its shape $(B, 1, 1, T)$ serves every head and every query: padding may look, nobody looks at it.
+# Two texts have three columns each, but the second one has only two tokens. All scores are 0, so the weights show the mask alone. Its shape $(B, 1, 1, T)$ serves every head and every query, which means that padding may look, although nobody looks at it.
 
 # %%
 real = torch.tensor([[True, True, True], [True, True, False]])
@@ -1004,9 +1097,9 @@ mask = real[:, None, None, :]
 print(mask.shape, torch.zeros(2, 1, 3, 3).masked_fill(~mask, -math.inf).softmax(-1)[1, 0].tolist())
 
 # %% [markdown] statement="assembly.encoder"
-# Write the encoder: `embeddings`, `blocks`, `final_norm` as in your decoder (none with weights for `"post"`), no head.
+# Write the encoder, with `embeddings`, `blocks` and `final_norm` as in your decoder (none with weights for `"post"`), and without a head.
 #
-# With `c["shared_layers"]` there is **one** block, which runs `c["n_layers"]` times: ALBERT. `segments` and `real` may be `None`: one text, no padding.
+# With `c["shared_layers"]` there is **one** block, which runs `c["n_layers"]` times, as in ALBERT. `segments` and `real` may be `None`, which means one text and no padding.
 
 # %% exercise="assembly.encoder"
 class Encoder(nn.Module):
@@ -1039,10 +1132,11 @@ class Encoder(nn.Module):
 # 3. `for layer in range(self.c["n_layers"]): x, _ = self.blocks[layer % len(self.blocks)](x, mask, positions)`, before it `x = self.embeddings(ids, positions, segments)`, after it `return self.final_norm(x)`.
 
 # %% [markdown] worth="assembly.encoder"
-# Nothing in the code says *language*. Cut an image into squares, let one linear layer make a vector of each, and these blocks are a vision transformer ([2010.11929](https://arxiv.org/abs/2010.11929)).
+# Nothing in the code is about *language*. For example, if you cut an image into squares and let one linear layer make a vector of each, these blocks are a vision transformer ([2010.11929](https://arxiv.org/abs/2010.11929)).
 
 # %%
-predict("assembly.p6", "ALBERT-base stores one block where BERT-base stores twelve. Reading a text takes it…",
+predict("assembly.p6", "ALBERT-base stores one block, whereas BERT-base stores twelve. "
+        "Compared with BERT, reading a text takes it…",
         ["a twelfth of the operations", "about half", "as many"])
 
 # %%
@@ -1066,41 +1160,13 @@ bert_work, albert_work = (work(config(**changes | small)) for changes in (BERT, 
 # %%
 reveal("assembly.p6",
        lambda: f"{albert_work:,} and {bert_work:,} multiplications and additions (twelve layers of width 64)",
-       "One set of weights, twelve rounds. Sharing saves memory and what is sent between machines, no time.",
+       "One set of weights runs twelve rounds. Sharing saves memory and traffic, but no time.",
        answer="as many")
-
-# %% [markdown]
-# ### Claim on trial
-#
-# > *"BERT takes a text and mostly gives a label. At its core it is still a seq2seq model: an encoder and a decoder that work step by step in time, for inputs and outputs of any length, like RNN, LSTM and GRU."*
-#
-# Unit 01 tried such a sentence on a published configuration. Now there is a BERT to run, so three things can be looked at. What changes when the last word changes? How many vectors come out? How many steps wait for one another?
-
-# %%
-torch.manual_seed(0)
-bert, rnn = Encoder(config(**BERT | small)), nn.RNN(64, 64, batch_first=True)
-ids = torch.randint(50, (1, 6))
-changed = torch.cat([ids[:, :5], (ids[:, 5:] + 1) % 50], dim=1)
-table = bert.embeddings.tokens
-for name, read in (("RNN", lambda ids: rnn(table(ids))[0]), ("BERT", bert)):
-    moved = (read(ids) - read(changed)).abs().amax((0, 2)) > 1e-6
-    print(f"{name:4} words that notice: {moved.int().tolist()}")
-
-# %%
-rounds = []
-for block in bert.blocks:
-    block.register_forward_hook(lambda *_: rounds.append(1))
-for T in (6, 60, 500):
-    rounds.clear()
-    print(f"{T:3} words: {bert(torch.zeros(1, T, dtype=torch.long)).shape[1]} vectors after {len(rounds)} steps")
-
-# %% [markdown] evidence="exact + cited: 1810.04805"
-# **Verdict: no, on all three counts.** The first word's vector knows the last word: BERT doesn't read in the order of time. Each word gets one vector, so nothing of another length can be written. And steps are layers: twelve for 6 words and for 500, where an RNN takes one for each word. BERT is the encoder of the Transformer alone; its paper calls it that ([1810.04805](https://arxiv.org/abs/1810.04805), section 3). Seq2seq are the first Transformer and T5, which have a decoder.
 
 # %% [markdown]
 # ### Equal to the real ones
 #
-# BERT's file holds more than the encoder: what its training reads off it. Words that were masked are guessed from each place, through one more layer and the tied table; a pooled first vector says whether two texts belong together. ALBERT's holds the pooled vector.
+# BERT's file contains more than the encoder, namely what its training read off it. Masked tokens are guessed at each position, through one more layer and the tied table, while a *pooled* first vector (one layer and a tanh) says whether two texts belong together. ALBERT's file has only the pooled vector.
 
 # %%
 class Bert(nn.Module):
@@ -1136,16 +1202,16 @@ def build(c):
 compare_all(build, rename, families=["bert", "albert"])
 
 # %% [markdown]
-# ## 10. Extension: families that differ by a few lines
+# ## 11. Extension: families that differ by a few lines
 #
-# | family | its own | where |
+# How far is it from LLaMA to another family? Often it takes only a method or two. Each cell below holds all that is new in one family.
+#
+# | family | what is new | where |
 # |---|---|---|
 # | OLMo 2 | norms inside, a norm over a token's queries | placement, `prepare` |
 # | GLM | half of each head turns, in pairs of neighbors | `prepare` |
 # | Gemma 2 | $1 + w$ in norms, caps, scaled embeddings | `attend`, both ends |
 # | DeepSeek | keys and values from one narrow latent | attention |
-#
-# Each cell below is all that is new in a family.
 
 # %%
 class WholeNorm(Attention):  # OLMo 2: one norm over all heads of a token
@@ -1159,7 +1225,7 @@ class WholeNorm(Attention):  # OLMo 2: one norm over all heads of a token
         return super().prepare(over(self.q_norm, q), over(self.k_norm, k), positions)
 
 # %% [markdown]
-# GLM's pairs are neighbors, 0 with 1, 2 with 3, and the second half of each head doesn't turn ([2406.12793](https://arxiv.org/abs/2406.12793)). Your `apply_rope_half` can do that: sort the pairs' first members before the second ones, turn, and sort back.
+# GLM's pairs are neighbors, 0 with 1, 2 with 3, and the second half of each head doesn't turn ([2406.12793](https://arxiv.org/abs/2406.12793)). Your `apply_rope_half` can do that, if you sort the first members of the pairs before the second ones, turn, and sort back.
 
 # %%
 def turn_neighbors(x, positions, base):
@@ -1173,7 +1239,7 @@ class PartialRope(Attention):
         return turn(q), turn(k)
 
 # %% [markdown]
-# Gemma 2 changes both ends of the decoder: vectors are multiplied by $\sqrt{d}$ on their way in, logits are capped on their way out ([2408.00118](https://arxiv.org/abs/2408.00118)). The weights of its norms start at 0, so the norm's factor is $1 + w$.
+# Gemma 2 changes both ends of the decoder: vectors are multiplied by $\sqrt{d}$ on their way in, and logits are capped on their way out ([2408.00118](https://arxiv.org/abs/2408.00118)). The weights of its norms start at 0, so the norm's factor is $1 + w$.
 
 # %%
 class GemmaNorm(RMSNorm):
@@ -1195,7 +1261,7 @@ class Gemma(Decoder):
 NORMS["gemma"] = GemmaNorm
 
 # %% [markdown]
-# DeepSeek's attention stores one latent per token and one small key that turns, shared by all heads. Unit 08 showed why; here every head's keys and values are made from the latent again ([2405.04434](https://arxiv.org/abs/2405.04434)).
+# DeepSeek's attention stores one *latent* per token (a short vector) and one small key that turns, shared by all heads. Unit 08 showed why; here every head's keys and values are made from the latent again ([2405.04434](https://arxiv.org/abs/2405.04434)).
 
 # %%
 class Latent(nn.Module):
@@ -1235,8 +1301,8 @@ def build(c):
     return Gemma(c) if c["norm"] == "gemma" else Decoder(c, attention_of(c))
 
 # %%
-predict("assembly.p7", "Same weights, but OLMo 2's norms of queries and keys are taken head by head, as in Qwen 3. "
-        "A strict load…",
+predict("assembly.p7", "Suppose that somebody takes OLMo 2's norms of queries and keys head by head, as in Qwen 3. "
+        "A strict load of OLMo 2's weights…",
         ["finds the mistake", "finds nothing"])
 
 # %%
@@ -1254,18 +1320,18 @@ def loaded():
 # %%
 reveal("assembly.p7",
        loaded,
-       "A head has fewer numbers than a token, so the shapes differ. Most mistakes are not so kind.",
+       "A head has fewer numbers than a token, so the shapes differ. Most mistakes, however, are not so kind.",
        answer="finds the mistake")
 
 # %% [markdown]
-# ## 11. Extension: GPT-2's matrices
+# ## 12. Extension: GPT-2's matrices
 #
-# GPT-2's file comes from another library. Its layers, Hugging Face's `Conv1D`, compute $xW$ where `nn.Linear` computes $xW^\top$. So every matrix lies transposed. And queries, keys and values are one layer, `c_attn`, three times as wide.
+# For GPT-2 renaming is not enough. Its file comes from another library, whose layers (Hugging Face's `Conv1D`) compute $xW$ where `nn.Linear` computes $xW^\top$, so every matrix is stored transposed. Besides, queries, keys and values are one layer, `c_attn`, three times as wide.
 
 # %% [markdown]
 # ### Worked example
 #
-# A layer from 2 to 6 numbers, as Conv1D has it. Columns 0 and 1 make the query, 2 and 3 the key:
+# Here is a layer from 2 to 6 numbers, as Conv1D has it. Columns 0 and 1 make the query, 2 and 3 the key.
 
 # %%
 w = torch.arange(12.0).reshape(2, 6)
@@ -1273,10 +1339,10 @@ x = torch.tensor([1.0, 10.0])
 print((x @ w).tolist(), F.linear(x, w.T[:2]).tolist(), F.linear(x, w.T[2:4]).tolist())
 
 # %% [markdown] statement="assembly.fused"
-# Write `unfuse(state)`: a new dict for a strict load into `nn.Linear`.
+# Write `unfuse(state)`, which returns a new dict for a strict load into `nn.Linear`.
 #
-# - Weights of `c_attn`, `c_proj` and `c_fc` are transposed. Nothing else is: embeddings and biases lie as they should.
-# - `h.0.attn.c_attn.weight` becomes `h.0.attn.q_proj.weight`, `….k_proj.weight` and `….v_proj.weight`, in this order; its bias, too.
+# - Weights of `c_attn`, `c_proj` and `c_fc` are transposed. Nothing else is, since embeddings and biases are stored as they should be.
+# - `h.0.attn.c_attn.weight` becomes `h.0.attn.q_proj.weight`, `….k_proj.weight` and `….v_proj.weight`, in this order, and so does its bias.
 # - A `c_attn` that doesn't divide by three raises a `ValueError`.
 
 # %% exercise="assembly.fused"
@@ -1304,29 +1370,29 @@ def unfuse(state):
 # 3. `if layer in (…) and name.endswith("weight"): tensor = tensor.T`, then `for part, piece in zip(("q_proj", …), tensor.chunk(3)): out[name.replace("c_attn", part)] = piece`.
 
 # %% [markdown] worth="assembly.fused"
-# One wide product is faster than three narrow ones: the GPU reads `x` once. Servers therefore fuse again what you have just taken apart, and with shared key-value heads the three parts have different widths.
+# One wide product is faster than three narrow ones, because the GPU reads `x` only once. Servers therefore fuse again what you have just taken apart, although with shared key-value heads the three parts have different widths.
 
 # %%
 compare_all(build, rename, unfuse, families=["gpt2"])
 
 # %% [markdown]
-# ## 12. Extension: rows in the other order
+# ## 13. Extension: rows in the other order
 #
-# Meta publishes LLaMA with pairs of neighbors, (0, 1), (2, 3), …: the interleaved layout. Hugging Face's file of the same model has half-split pairs, $(i, i + D/2)$, as your `apply_rope_half`. The turn is cheap in either. To change over, one moves the **rows** of `q_proj` and `k_proj`, once: a row makes one number of a head.
+# Two files of the same LLaMA differ. Meta publishes it with pairs of neighbors, (0, 1), (2, 3), …, the interleaved layout, whereas Hugging Face's file has half-split pairs, $(i, i + D/2)$, as your `apply_rope_half`. To change over, one moves the **rows** of `q_proj` and `k_proj` once, since a row makes one number of a head.
 
 # %% [markdown]
 # ### Worked example
 #
-# One head of six rows. First members 0, 2, 4, then second members 1, 3, 5:
+# In one head of six rows, the first members 0, 2, 4 come first, then the second members 1, 3, 5.
 
 # %%
 rows = torch.arange(6).reshape(3, 2)
 print(rows.tolist(), rows.T.flatten().tolist())
 
 # %% [markdown] statement="assembly.rotary_rows"
-# `to_half_rows(weight, n_heads)` moves the rows of each head from the interleaved to the half-split layout, `to_interleaved_rows` back. `weight` is a matrix $(H D, d)$ or a bias $(H D)$; heads stay in order.
+# `to_half_rows(weight, n_heads)` moves the rows of each head from the interleaved to the half-split layout, and `to_interleaved_rows` moves them back. `weight` is a matrix $(H D, d)$ or a bias $(H D)$, and the heads stay in order.
 #
-# Rows that are no `n_heads` heads of even $D$ raise a `ValueError`.
+# If the rows cannot be split into `n_heads` heads of even $D$, both raise a `ValueError`.
 
 # %% exercise="assembly.rotary_rows"
 def to_half_rows(weight, n_heads):
@@ -1352,10 +1418,10 @@ def to_interleaved_rows(weight, n_heads):
 # 3. `return weight.unflatten(0, (n_heads, -1, 2)).transpose(…).flatten(0, 2)`; for the way back the same with `(n_heads, 2, -1)`.
 
 # %% [markdown] worth="assembly.rotary_rows"
-# Values and `o_proj` are left alone: only queries and keys turn. And nothing is lost by it: a score is a sum over a head's numbers, and a sum has no order.
+# Only queries and keys turn, so values and `o_proj` are left alone. And nothing is lost by the move: a score is a sum over a head's numbers, in whatever order.
 
 # %% [markdown]
-# Does it work? The scores of neighbors that turn, and of halves that turn after their rows moved:
+# To see whether it works, the cell compares the scores of neighbors that turn with those of halves that turn, first after their rows were moved and then without moving them.
 
 # %%
 torch.manual_seed(0)
@@ -1368,14 +1434,14 @@ print("moved:", (score(*one) - score(*two)).abs().max().item())
 print("not moved:", (score(*one) - score(*(apply_rope_half(cut(x @ w.T), at) for w in (wq, wk)))).abs().max().item())
 
 # %% [markdown]
-# ## 13. Extension: a choice of experts
+# ## 14. Extension: a choice of experts
 #
-# A gated layer holds two thirds of a block's numbers or more, and every token pays for all of them. Mixtral has eight such layers, **experts**. A small matrix, the router, scores them for each token, and the best two run: 47 billion numbers stored, 13 billion used per token ([2401.04088](https://arxiv.org/abs/2401.04088)).
+# A gated layer has two thirds of a block's numbers or more, and every token pays for all of them. Mixtral has eight such layers, called **experts**, of which only two run for each token. A small matrix, the router, scores them and chooses the best, so that 47 billion numbers are stored but 13 billion are used per token ([2401.04088](https://arxiv.org/abs/2401.04088)).
 
 # %% [markdown]
 # ### Worked example
 #
-# One token's probabilities for four experts. The two best have 0.5 and 0.3; their shares are renormalized to sum to 1:
+# Suppose that a token has these probabilities for four experts. The two best have 0.5 and 0.3, which are divided by 0.8 so that the shares sum to 1.
 
 # %%
 p = torch.tensor([0.1, 0.5, 0.1, 0.3])
@@ -1383,9 +1449,9 @@ best, chosen = p.topk(2)
 print(chosen.tolist(), (best / best.sum()).tolist())
 
 # %% [markdown] statement="assembly.experts"
-# Write the layer: `router`, an `nn.Linear` from `d_model` to `c["n_experts"]` without bias, and `experts`, that many layers from `make_ffn(c)`.
+# Write the layer with `router`, an `nn.Linear` from `d_model` to `c["n_experts"]` without bias, and with `experts`, that many layers from `make_ffn(c)`.
 #
-# For each token: softmax over the experts, the `c["n_active"]` largest, shares that sum to 1, and the sum of the chosen experts' results by these shares. An expert runs on its own tokens only; the check counts the work.
+# For each token, take the softmax over the experts and its `c["n_active"]` largest probabilities, and rescale these to shares that sum to 1. The result is the sum of the chosen experts' results, weighted by these shares. An expert runs on its own tokens only; the check counts the work.
 
 # %% exercise="assembly.experts"
 class Experts(nn.Module):
@@ -1417,7 +1483,7 @@ class Experts(nn.Module):
 # 3. In the loop: `b, t, place = torch.where(chosen == i)`, then `out = out.index_put((b, t), expert(x[b, t]) * …[:, None], accumulate=True)`.
 
 # %% [markdown] worth="assembly.experts"
-# Nothing here keeps the router from sending all tokens to one expert, and in training it tends to. Mixtral's ancestors add a loss for even use ([2101.03961](https://arxiv.org/abs/2101.03961)); DeepSeek-V3 moves a bias per expert instead ([2412.19437](https://arxiv.org/abs/2412.19437)).
+# Nothing here keeps the router from sending all tokens to one expert, and in training it tends to do that. Mixtral's ancestors therefore add a loss for even use ([2101.03961](https://arxiv.org/abs/2101.03961)), while DeepSeek-V3 moves a bias per expert ([2412.19437](https://arxiv.org/abs/2412.19437)).
 
 # %%
 MIXTRAL = LLAMA | dict(n_kv_heads=8, d_ff=14_336, n_experts=8, n_active=2)
@@ -1426,12 +1492,12 @@ used = two + 32 * 6 * 4096  # a token meets two experts of each layer, and the w
 print(f"{stored:,} stored; a token meets {used:,} of them")
 
 # %% [markdown]
-# ## 14. Extension: one stack reads, another writes
+# ## 15. Extension: one stack reads, another writes
 #
-# T5 keeps both halves of the first Transformer. An encoder reads the source and leaves a **memory**, one vector per token. A decoder writes the target, and asks the memory in every block. There are no positions: all layers of a stack add the same bias per distance to their scores, unit 05's, and scores are not divided.
+# T5 keeps both halves of the first Transformer. An encoder reads the source and leaves a **memory**, one vector per token. A decoder writes the target, and in every block its queries look at the memory, too. Instead of positions, all layers of a stack add unit 05's bias per distance to their scores, which are not divided.
 
 # %% [markdown] statement="assembly.t5_parts"
-# Bring your `t5_bias` and `t5_attention` from unit 05: run the cell twice, as in section 1. `T5Attention` is given. What stands for its mask is a number that is added, −∞ where nobody may look.
+# Bring your `t5_bias` and `t5_attention` from unit 05: run the cell twice, as in section 1. `T5Attention` is given, and its `mask` is a number that is added to the scores, −∞ where nobody may look.
 
 # %% setup=true
 def t5_bias(*args, **kwargs):
@@ -1463,17 +1529,17 @@ class T5Attention(Attention):
         return t5_attention(q, k, v, torch.zeros(1) if mask is None else mask)
 
 # %% [markdown] hints="assembly.t5_parts"
-# 1. Nothing new is asked: unit 05, section 8. If the line was not replaced, the text below the cell says what is missing.
+# 1. Nothing new is asked here: look for T5 in unit 05. If the line was not replaced, the text below the cell says what is missing.
 # 2. `t5_bias` looks up `weight` at the bucket of each distance, key minus query, and brings the heads to the front. `t5_attention` adds that to the products before the softmax.
 # 3. `return weight[t5_relative_bucket(…, bidirectional, weight.shape[0])].permute(2, 0, 1)[None]`, and `scores = q @ k.mT + bias`, masked, `.softmax(-1) @ v`.
 
 # %% [markdown] worth="assembly.t5_parts"
-# A bias of −∞ and a boolean mask are the same thing for a softmax. PyTorch's own attention takes either in one argument, `attn_mask`, and tells them apart by their dtype.
+# For a softmax, a bias of −∞ and a boolean mask are the same thing. That is why PyTorch's own attention takes either in one argument, `attn_mask`, and tells them apart by their dtype.
 
 # %% [markdown]
 # ### Worked example
 #
-# Cross-attention of two new words on a memory of three: queries from the one text, keys and values from the other. The memory's keys don't change while the answer is written, so the first call's pair serves all later ones.
+# In cross-attention the queries come from one text, keys and values from the other; here two new tokens meet a memory of three. Since the memory's keys don't change while the answer is written, the first call's pair serves all later ones.
 
 # %%
 torch.manual_seed(0)
@@ -1481,9 +1547,9 @@ x, memory = torch.randn(1, 2, 4), torch.randn(1, 3, 4)
 print((x @ memory.mT).softmax(-1).shape, ((x @ memory.mT).softmax(-1) @ memory).shape)
 
 # %% [markdown] statement="assembly.cross_block"
-# `CrossAttention` has the weights of `T5Attention` and another `forward`: queries from `x`, keys and values from `memory`, or from `past` where there is one; then the memory is not read. `self.attend` scores as T5 does. `forward` returns the result with the pair (keys, values).
+# `CrossAttention` has the weights of `T5Attention` and another `forward`. Queries come from `x`, keys and values from `memory`, or from `past` where there is one; then the memory is not read. `forward` scores with `self.attend`, as T5 does, and returns the result with the pair (keys, values).
 #
-# `CrossBlock` is Pre-LN with three sublayers: `attention` (a `T5Attention`), `cross_attention`, `ffn`. Norms: `attention_norm`, `cross_norm`, `ffn_norm`. Its `past`, and the second thing that it returns, is a pair of pairs: its own keys and values, the memory's.
+# `CrossBlock` is Pre-LN with three sublayers, `attention` (a `T5Attention`), `cross_attention` and `ffn`, whose norms are `attention_norm`, `cross_norm` and `ffn_norm`. Its `past`, and the second thing that it returns, is a pair of pairs, first its own keys and values, then the memory's.
 
 # %% exercise="assembly.cross_block"
 class CrossAttention(T5Attention):
@@ -1519,10 +1585,10 @@ class CrossBlock(nn.Module):
 # 3. `k, v = past or (cut(self.k_proj(memory)), cut(self.v_proj(memory)))`. In the block: `out, own = self.attention(self.attention_norm(x), mask, None, own)`, `x = x + out`, the same with `cross_attention`, and `return x + self.ffn(…), (own, other)`.
 
 # %% [markdown] worth="assembly.cross_block"
-# The same block writes text about images: the memory may be anything that is a row of vectors. Whisper's is sound, thirty seconds of it in 1,500 vectors ([2212.04356](https://arxiv.org/abs/2212.04356)).
+# The memory may be anything that is a row of vectors, so the same block can also write about images. In Whisper, for example, the memory is sound, thirty seconds of it in 1,500 vectors ([2212.04356](https://arxiv.org/abs/2212.04356)).
 
 # %% [markdown]
-# Two things are given. `Stacks` holds T5's weights. `blocked` puts −∞ into a bias where a mask is False:
+# Two things are given: `Stacks` has T5's weights, and `blocked` puts −∞ into a bias where a mask is False.
 
 # %% setup=true
 class Stacks(nn.Module):
@@ -1544,10 +1610,10 @@ def blocked(bias, mask):
     return bias.masked_fill(~mask, -math.inf)
 
 # %% [markdown] statement="assembly.encoder_decoder"
-# - `encode`: every block gets the same mask, `t5_bias` of `encoder_bias.weight`, blocked at padding; `encoder_norm` last.
-# - `decode`: the bias of `decoder_bias.weight`, not bidirectional, blocked at the future. Its last $T$ rows belong to the new tokens. The memory's padding is blocked too. Returns logits, and a list of what each block returns as its caches.
-# - `real=None`: nothing is padding.
-# - A tied head gets the normed stream divided by $\sqrt{d_{model}}$; a head of its own gets it as it is.
+# - In `encode`, every block gets the same mask, `t5_bias` of `encoder_bias.weight`, blocked at padding, and `encoder_norm` comes last.
+# - In `decode`, the bias is that of `decoder_bias.weight`, not bidirectional, blocked at the future. Its last $T$ rows belong to the new tokens, and the memory's padding is blocked as well. `decode` returns logits, and a list of what each block returns as its caches.
+# - With `real=None` nothing is padding, as in your decoder.
+# - A tied head gets the normed stream divided by $\sqrt{d_{model}}$, whereas a separate head gets it as it is.
 
 # %% exercise="assembly.encoder_decoder"
 class EncoderDecoder(Stacks):
@@ -1582,12 +1648,12 @@ class EncoderDecoder(Stacks):
         return self.decode(target, self.encode(source, real), real)[0]
 
 # %% [markdown] hints="assembly.encoder_decoder"
-# 1. Both halves look like your encoder and your decoder. What takes the place of positions and masks, and where does the decoder get the number of tokens that came before?
+# 1. Both halves look like your encoder and your decoder. What replaces positions and masks, and where does the decoder get the number of tokens that came before?
 # 2. `encode`: bias $(1, H, S, S)$, blocked where `real[:, None, None]` is False. `decode`: all $S$ = past + new tokens, bias and triangle $(S, S)$, of both the rows from `seen` on; for the memory a zero, blocked at padding. Loop over the blocks with each layer's past.
 # 3. `mask = blocked(t5_bias(self.decoder_bias.weight, S, S, bidirectional=False), torch.ones(S, S).tril().bool())[:, :, seen:]`; `hidden = None if real is None else blocked(torch.zeros(1), real[:, None, None])`; `seen = past[0][0][0].shape[2] if past else 0`.
 
 # %% [markdown] worth="assembly.encoder_decoder"
-# T5's paper gave encoder and decoder of 12 layers each the work of one decoder of 12: the source passes through the one, the target through the other. Twice the numbers, the same operations ([1910.10683](https://arxiv.org/abs/1910.10683), section 3.2).
+# In T5's paper, an encoder and a decoder of 12 layers each take the work of one decoder of 12, because the source passes only through the one and the target only through the other. So they have twice the numbers for the same operations ([1910.10683](https://arxiv.org/abs/1910.10683), section 3.2).
 
 # %%
 T5 = dict(kind="encoder-decoder", vocab=32_128, d_model=512, n_layers=6, n_heads=8, d_ff=2048, position="t5",
@@ -1595,9 +1661,9 @@ T5 = dict(kind="encoder-decoder", vocab=32_128, d_model=512, n_layers=6, n_heads
 beside(["t5-small"], [count(EncoderDecoder, config(**T5))])
 
 # %% [markdown]
-# ## 15. Extension: thirteen families, one table
+# ## 16. Extension: thirteen families, one table
 #
-# Everything that you wrote, beside everything that they wrote. A family whose exercise is still open says so in its row.
+# The table compares everything that you wrote with everything that they wrote. A family whose exercise is still open says so in its row.
 
 # %%
 def build(c):
@@ -1614,7 +1680,7 @@ everything = compare_all(build, rename, unfuse)
 everything
 
 # %% [markdown]
-# How large is a difference that comes from a mistake? Here one constant of LLaMA, RoPE's base, is set wrong, and the weights load all the same:
+# How large is a difference that comes from a mistake? Here one constant of LLaMA, RoPE's base, is wrong, although the weights load as before.
 
 # %%
 wrong = compare_all(lambda c: build(c | {"base": 500_000.0}), rename, families=["llama"])
@@ -1632,7 +1698,7 @@ if shown:
         plt.xlabel("largest difference / largest output"), plt.legend()
 
 # %% [markdown]
-# All bars but the last are rounding, carried through three layers. The last one is a wrong number in a configuration.
+# All bars but the last are rounding, carried through three layers, while the last one is a single wrong number in a configuration.
 
 # %% [markdown]
 # ## Recap
@@ -1647,7 +1713,7 @@ quiz("A checkpoint loads with strict=True into your decoder. What is proven?",
 quiz("LLaMA-2-7B gets 8 key-value heads instead of 32. What becomes smaller?",
      {"the cache and two matrices": (True, "k_proj and v_proj in each block, and every key and value that is stored."),
       "the cache alone": (False, "The projections that make keys and values have fewer rows, too."),
-      "all four matrices of attention": (False, "Queries and the output projection have one place per query head.")})
+      "all four matrices of attention": (False, "Queries and the output projection have one slice per query head.")})
 
 # %%
 quiz("Why may a padded token see itself?",
@@ -1673,9 +1739,9 @@ progress("11-assembly")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - One class for many families: Hugging Face's `modeling_llama.py` is your `Decoder` with other names; Mistral, Qwen and OLMo change a method or a line.
-# - Tied heads: GPT-2, BERT, T5, Gemma ([2403.08295](https://arxiv.org/abs/2403.08295)). Their own: LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Mistral ([2310.06825](https://arxiv.org/abs/2310.06825)).
-# - Factorized embeddings: ALBERT ([1909.11942](https://arxiv.org/abs/1909.11942)).
-# - Norms on queries and keys: OLMo 2 ([2501.00656](https://arxiv.org/abs/2501.00656)), Qwen 3 ([2505.09388](https://arxiv.org/abs/2505.09388)). Capped scores: Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)).
+# - Hugging Face's `modeling_llama.py` is your `Decoder` with other names, while Mistral, Qwen and OLMo change a method or a line.
+# - GPT-2, BERT, T5 and Gemma ([2403.08295](https://arxiv.org/abs/2403.08295)) tie their heads, while LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)) and Mistral ([2310.06825](https://arxiv.org/abs/2310.06825)) have separate ones.
+# - ALBERT factorizes its embeddings ([1909.11942](https://arxiv.org/abs/1909.11942)).
+# - OLMo 2 ([2501.00656](https://arxiv.org/abs/2501.00656)) and Qwen 3 ([2505.09388](https://arxiv.org/abs/2505.09388)) normalize queries and keys, whereas Gemma 2 caps their scores ([2408.00118](https://arxiv.org/abs/2408.00118)).
 #
-# The model stands, and its weights came from elsewhere. Next, **12-language-model**: it learns to write, and you choose its words.
+# The model is complete, but its weights came from elsewhere. Next, **12-language-model**: it learns to write, and you choose its words.

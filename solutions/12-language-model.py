@@ -3,20 +3,20 @@
 #
 # **You will be able to**
 #
-# - build a model that only counts, and measure models in bits per byte;
+# - build a model that only counts, and measure any model of text in bits per byte;
 # - turn text into tokens (BPE), and choose the next one;
 # - write the loop that generates, with a cache, padded batches and a stop token;
-# - let your own parts speak, break, stretch and time them;
-# - in the extension: find the head that copies.
+# - let a model of your own parts speak, and then break, stretch and time it;
+# - in the extension, find the head that copies.
 #
 # **Prerequisites:** units 01, 06, 07, 08 and 11. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# Jane Austen's six novels are 4 MB of text. Two programs may read in them for a short while. One only counts which letter follows which five letters. The other is a Transformer, and trains.
+# Jane Austen's six novels are 4 MB of text. Suppose that two programs may read in them for a short while. One only counts which letter follows which five letters, whereas the other is a Transformer, and trains.
 #
-# Then both read pages that were kept back, and pay for each letter: $-\log_2 p$ bits if they gave it the probability $p$. Knowing nothing, all 256 bytes alike, costs 8 bits per byte.
+# Then both read pages that were kept back, and pay for each letter. If they gave it the probability $p$, they pay $-\log_2 p$ bits, so a good guess is cheap. Knowing nothing, with all 256 bytes alike, costs 8 bits per byte.
 
 # %% setup=true
 import json
@@ -41,35 +41,42 @@ predict("speech.p1", "A few seconds of reading each. Who pays fewer bits for the
         ["the one that counts", "the Transformer", "both the same, within 0.1"])
 
 # %% [markdown]
-# Keep your guess: in section 5 both have read.
+# Keep your guess until section 5, when both have read.
 
 # %% [markdown]
 # ## 1. A model that counts
 #
-# What comes after **r** in *abracadabra*? Twice an **a**, never anything else. So is **a** certain? After two sightings nobody would say so. Some probability must be left for what comes after *shorter* contexts, and some of that for what was never seen at all.
+# How good can a model be that does nothing but count? Its score is the mark that a Transformer has to beat.
+#
+# What comes after **r** in *abracadabra*? It was an **a** both times, but after two sightings nobody would call that certain. Some probability must therefore be left for what comes after *shorter* contexts, and some of that for what was never seen at all.
 
 # %% [markdown]
 # ### Worked example
 #
-# The **context** is the text just before a character. **Witten–Bell** mixes each context with the next shorter one, whose probability is $p$ on the right. With $n$ characters seen after the context, $u$ of them different:
+# The **context** is the text just before a character. The method of **Witten and Bell** starts with $p = 1/256$, and corrects $p$ with one context after the other, from the shortest to the longest.
+#
+# For example, take **a** after **r**. The empty context saw 11 letters of 5 kinds, **a** five times, so $p$ becomes $(5 + 5/256)/16 = 0.314$. The context *r* saw 2 letters of 1 kind, **a** twice, so $p$ becomes $(2 + 1 \cdot 0.314)/3 = 0.771$.
+
+# %% [markdown]
+# In general, suppose that a context saw $n$ characters, $u$ of them different, and the one in question *count* times. Then
 #
 # $$p \leftarrow \frac{\text{count} + u \cdot p}{n + u}, \qquad \text{start: } p = \tfrac{1}{256}$$
 #
-# **a** after **r**. The empty context saw 11 letters, 5 kinds, **a** five times: $(5 + 5/256)/16 = 0.314$. The context *r* saw 2 letters, 1 kind: $(2 + 1 \cdot 0.314)/3 = 0.771$.
+# where the $p$ on the right is the one after the next shorter context.
 
 # %%
 p = (5 + 5 / 256) / (11 + 5)
 print(f"{p:.3f}, then {(2 + 1 * p) / (2 + 1):.3f}")
 
 # %% [markdown]
-# The more often a context was seen, the more its own counts weigh. The more *different* things followed it, the less it is believed. An unknown context says nothing, and $p$ stays as it is.
+# The more often a context was seen, the more its own counts weigh. However, the more *different* things followed it, the less it is believed. An unknown context says nothing, and $p$ stays as it is.
 
 # %% [markdown] statement="ngram.probability"
-# A model of order $N$ looks at $N - 1$ characters of context.
+# Write the three functions of a model of order $N$, which looks at $N - 1$ characters of context.
 #
-# - `count_contexts(text, order)`: a dict from each context of 0 to `order` − 1 characters to a dict from character to count. The first characters have only shorter contexts. An order below 1 raises a `ValueError`.
-# - `probability(counts, context, char)`: mixes ever longer ends of `context`, from the empty one to the first never seen.
-# - `bits_per_byte(counts, text, order)`: the mean of $-\log_2 p$ of the characters, each after the `order` − 1 before it.
+# - `count_contexts(text, order)` returns a dict from each context of 0 to `order` − 1 characters to a dict from character to count. The first characters have only shorter contexts. An order below 1 raises a `ValueError`.
+# - `probability(counts, context, char)` goes through the endings of `context`, shortest first, from the empty one on, and stops before the first that was never seen.
+# - `bits_per_byte(counts, text, order)` returns the mean of $-\log_2 p$ of the characters, each after the `order` − 1 before it.
 
 # %% exercise="ngram.probability"
 def count_contexts(text, order):
@@ -105,16 +112,16 @@ def bits_per_byte(counts, text, order):
 
 # %% [markdown] hints="ngram.probability"
 # 1. In *abracadabra*, order 2: which contexts does the first **b** have, and what does each count? For the mixture, follow the worked example one line at a time.
-# 2. Count: for each place `i` and each length `k` that fits, `text[i - k:i]` saw `text[i]`. Mixture: for `k` from 0 to `len(context)`, look up the last `k` characters, stop at `None`, else one line of the formula. Mind `context[-0:]`: that is everything.
-# 3. `seen = counts.setdefault(text[i - k:i], {})`; `n, u = sum(seen.values()), len(seen)`; `p = (seen.get(char, 0) + u * p) / …`; the context of place `i` is `text[max(0, i - order + 1):i]`.
+# 2. Count: for each position `i` and each length `k` that fits, `text[i - k:i]` saw `text[i]`. Mixture: for `k` from 0 to `len(context)`, look up the last `k` characters, stop at `None`, else one line of the formula. Mind `context[-0:]`: that is everything.
+# 3. `seen = counts.setdefault(text[i - k:i], {})`; `n, u = sum(seen.values()), len(seen)`; `p = (seen.get(char, 0) + u * p) / …`; the context of position `i` is `text[max(0, i - order + 1):i]`.
 
 # %% [markdown] worth="ngram.probability"
-# Claude Shannon asked people to guess letters in 1951, and put printed English between 0.6 and 1.3 bits a letter. Compression programs use such mixtures of contexts to this day: fewer bits are a smaller file.
+# In 1951 Claude Shannon asked people to guess letters, and put printed English between 0.6 and 1.3 bits a letter. Compression programs use such mixtures of contexts to this day, since fewer bits are a smaller file.
 
 # %% [markdown]
 # ### It speaks, a little
 #
-# Read a tenth of the novels. How many bits do the first of the pages kept back cost, with orders 1 to 6?
+# Now let your functions read a tenth of the novels. How many bits do the first of the pages kept back cost, with orders 1 to 6?
 
 # %%
 text, kept_back = corpus.training_text()[:400_000], corpus.held_out_text()[:10_000]
@@ -124,6 +131,9 @@ print(f"{time.perf_counter() - start:.1f} s to count {len(text):,} letters")
 letters = sorted(counts[""])
 bits = [bits_per_byte(counts, kept_back, order) for order in range(1, 7)]
 print([round(b, 2) for b in bits])
+
+# %% [markdown]
+# The same probabilities can write a text, in which each letter is drawn given those before it.
 
 # %%
 def continue_by_counting(text, n, order, seed=0):
@@ -138,27 +148,27 @@ for order in (1, 3, 6):
     print(f"order {order}:", continue_by_counting("It was ", 120, order).replace("\n", " "))
 
 # %% [markdown]
-# Words, even pieces of sentences, from a table. With all of the text to count, the best order is {{language_model.ngram.order}}, and pays **{{language_model.ngram.best:.2f}} bits per byte**. That is the mark to beat.
+# Words and even pieces of sentences come out, although all of it is a table. With the whole text to count, the best order is {{language_model.ngram.order}}, and pays **{{language_model.ngram.best:.2f}} bits per byte**, which is the mark to beat.
 
 # %% [markdown]
 # ## 2. From bytes to tokens
 #
-# A Transformer could read bytes. But *the* is three of them, and each costs a step. **Byte-pair encoding** finds the pairs that stand together most often, and gives each an id of its own. Any text can be written, because the 256 bytes stay.
+# Which pieces of text should a Transformer read? It could read bytes, but *the* is three of them, and each costs a step. **Byte-pair encoding** (BPE) therefore finds the pairs of neighbors that occur most often, and gives each a new id. The 256 bytes stay, and with them any text can still be written.
 
 # %% [markdown]
 # ### Worked example
 #
-# *abra* twice, *ca* and *da*, as ids: a 0, b 1, c 2, d 3, r 4. The next id is 5.
+# Suppose that a text has *abra* twice, *ca* and *da* once, and the ids a 0, b 1, c 2, d 3, r 4. The next id is 5, so first count the pairs.
 #
 # | pair | ab | br | ra | ca | da |
 # |---|---|---|---|---|---|
 # | count | 2 | 2 | 2 | 1 | 1 |
 #
-# Three are equal: (0, 1) is the smallest pair, so **ab** becomes 5, and *abra* is 5 4 0. Now (4, 0) and (5, 4) have 2: **ra** becomes 6. Then *abra* is 5 6, and (5, 6) becomes 7.
+# Of the three that are equal, (0, 1) is the smallest pair, so **ab** becomes 5, and *abra* is 5 4 0. Now (4, 0) and (5, 4) have 2, and the smaller one wins again, so that **ra** becomes 6. Then *abra* is 5 6, and (5, 6) becomes 7.
 
 # %% [markdown] statement="bpe.train"
-# - `merge(ids, pair, new)` returns a list with each `pair` of neighbors replaced by `new`, from the left: of 7 7 7 the first two.
-# - `train(words, n_merges, base=256)` returns the list of merged pairs. `words` maps words, tuples of ids, to counts. Within words all neighbors count: 7 7 7 holds (7, 7) twice. Merge the most frequent pair, of equal ones the smallest, in all words; merge `i`, from 0, makes `base + i`. When no pair is left, stop.
+# - `merge(ids, pair, new)` returns a list with each `pair` of neighbors replaced by `new`, from the left. For example, merging (7, 7) in 7 7 7 replaces the first two.
+# - `train(words, n_merges, base=256)` returns the list of merged pairs. `words` maps words, which are tuples of ids, to counts. Within words all neighbors count, so 7 7 7 holds (7, 7) twice. Merge the most frequent pair, of equal ones the smallest, in all words, and count anew. Merge `i`, counted from 0, makes the id `base + i`. Stop early when no pair is left.
 
 # %% exercise="bpe.train"
 def merge(ids, pair, new):
@@ -198,12 +208,12 @@ def train(words, n_merges, base=256):
 # 3. `best = min(pairs, key=lambda pair: (-pairs[pair], pair))`, `merges.append(best)`, `words = {tuple(merge(ids, best, new)): count for …}`.
 
 # %% [markdown] worth="bpe.train"
-# Philip Gage invented it in 1994 to compress files; [Sennrich et al. 2015](https://arxiv.org/abs/1508.07909) gave it to translation, GPT-2 to bytes. Trainers in Rust keep the counts up to date instead of counting anew: only words that held the pair change.
+# Philip Gage invented the method in 1994 to compress files, [Sennrich et al. 2015](https://arxiv.org/abs/1508.07909) gave it to translation, and GPT-2 to bytes. Trainers in Rust keep the counts up to date instead of counting anew, because only words that held the pair change.
 
 # %% [markdown]
 # ### See it
 #
-# The library `tokenizers` first cuts text into words, each with the space in front of it. Then each byte gets a printable name, and an id. Both steps are given:
+# What does your trainer find in real text? The library `tokenizers` first cuts text into words, each with the space in front of it, and then gives each byte a printable name and an id. Both steps are given.
 
 # %%
 tokenizer = shipped.tokenizer()
@@ -214,6 +224,9 @@ def spelled(text):
     return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
 
 spelled("It was a truth"), [vocabulary[name] for name in "Ġtruth"]
+
+# %% [markdown]
+# The rest is your trainer's work, here on a small part of the novels. Compare its first merges with its last ones.
 
 # %%
 part, n_merges = text[:16_000], 768
@@ -228,7 +241,7 @@ print("first:", *names[256:286])
 print("last: ", *names[-14:])
 
 # %% [markdown]
-# Pieces first, whole words soon. The last pairs occur only twice each, as over 150 others do: one wrong choice, and all ids after it differ. The library's trainer works in Rust, with another algorithm. Does it find the same pairs?
+# Pieces of words come first, and soon whole words. The last pairs occur only twice each, as over 150 others do, and after one wrong choice all later ids would differ. Does the library's trainer, which is written in Rust and uses another algorithm, find the same pairs?
 
 # %%
 import tokenizers
@@ -243,9 +256,9 @@ same = sum((names[a], names[b]) == pair for (a, b), pair in zip(mine, found, str
 print(f"{same} of {n_merges} merges are equal")
 
 # %% [markdown] statement="bpe.encode"
-# To encode a word, apply merges in the order in which they were learned, not from the left. With the merges (1, 2), then (0, 1), the word 0 1 2 is 0 3: (1, 2) came first.
+# To encode a new word, apply merges in the order in which they were learned, not from the left. For example, with the merges (1, 2), then (0, 1), the word 0 1 2 becomes 0 3, because (1, 2) came first.
 #
-# Return the list of ids. `merges[i]` makes `base + i`.
+# Return the list of ids of one word, in which `merges[i]` makes `base + i`.
 
 # %% exercise="bpe.encode"
 def encode(ids, merges, base=256):
@@ -266,16 +279,16 @@ def encode(ids, merges, base=256):
 # 3. `pair = min(zip(ids, ids[1:]), key=lambda pair: rank.get(pair, len(rank)))`, then `ids = merge(ids, pair, base + rank[…])`.
 
 # %% [markdown] worth="bpe.encode"
-# A word's ids never depend on its neighbors, so a cache of words makes encoding fast. BERT's WordPiece goes another way: the longest known piece from the left.
+# A word's ids never depend on its neighbors, so a cache of words makes encoding fast. BERT's WordPiece goes another way and takes the longest known piece from the left.
 
 # %% [markdown]
-# Back to text: each id is bytes, and only all bytes together are text. The letter é is two bytes, 195 and 169, and a token may end between them.
+# The way back needs some care, because each id is bytes, and only all bytes together are text. For example, the letter é is two bytes, 195 and 169, and a token may end between them.
 
 # %%
 bytes([195]).decode(errors="replace"), bytes([195, 169]).decode(errors="replace")
 
 # %% [markdown] statement="bpe.decode"
-# `byte_of[i]` is the byte that id `i` stands for; ids from `len(byte_of)` on are merges. Return the text, with U+FFFD where bytes are no character (`errors="replace"`).
+# `byte_of[i]` is the byte that id `i` stands for, and ids from `len(byte_of)` on are merges. Return the text of the ids, with U+FFFD where bytes are no character (`errors="replace"`).
 
 # %% exercise="bpe.decode"
 def decode(ids, merges, byte_of):
@@ -293,12 +306,12 @@ def decode(ids, merges, byte_of):
 # 3. `spelled = [bytes([byte]) for byte in byte_of]`, `spelled.append(spelled[a] + spelled[b])`, `b"".join(…).decode(errors="replace")`.
 
 # %% [markdown] worth="bpe.decode"
-# That is why a chat window shows a � for a moment when a model writes an emoji: three or four bytes, and the first tokens hold only a part.
+# That is why a chat window shows a � for a moment while a model writes an emoji, which is three or four bytes, of which the first tokens hold only a part.
 
 # %% [markdown]
 # ### See it
 #
-# Your functions with the {{language_model.merges:,}} merges of the model that comes with the course, on all pages that were kept back:
+# Do your functions cut a text exactly as the model that comes with the course needs it? Try them with its {{language_model.merges:,}} merges on all pages that were kept back.
 
 # %%
 merges = [(vocabulary[a], vocabulary[b]) for a, b in json.loads(tokenizer.to_str())["model"]["merges"]]
@@ -313,6 +326,9 @@ pages = corpus.held_out_text()
 page_ids = to_ids(pages)
 print("equal to the library's:", page_ids == tokenizer.encode(pages).ids, f"· {len(pages) / len(page_ids):.2f} bytes per token")
 
+# %% [markdown]
+# To decode, your function must know which byte each id stands for. The next cell works that out, and then decodes an odd text and all of the pages.
+
 # %%
 byte_of = [0] * 256
 prints = {*range(33, 127), *range(161, 173), *range(174, 256)}  # bytes whose name is their own character
@@ -323,18 +339,22 @@ odd = "A café: 12.50 €, “isn't” it?\t中文"
 decode(to_ids(odd), merges, byte_of) == odd, decode(page_ids, merges, byte_of) == pages
 
 # %% [markdown]
+# So your tokenizer can replace the library's, and in section 5 it will. Each word begins as single bytes, and the oldest merge that fits joins two neighbors, again and again, until none fits.
+
+# %% [markdown]
 # ## 3. Which token next?
 #
-# A model gives a logit for each of its tokens. Taking the largest each time is **greedy**, and soon runs in circles. Drawing from the softmax says odd things: a thousand unlikely tokens are together likely. So sort the tokens, the likeliest first, and turn three knobs, in this order:
-#
-# 1. **temperature** $t$: logits over $t$;
-# 2. **top-k**: only the first $k$ stay, and their probabilities sum to 1 again;
-# 3. **top-p**: of those, the first ones, as few as reach a sum of $p$.
+# A model gives a logit for each of its tokens, but which one should it write? Taking the largest each time is **greedy**, and soon runs in circles. Drawing from the softmax says odd things, because a thousand unlikely tokens are together likely. So sort the tokens, the likeliest first, and turn three knobs.
+
+# %% [markdown]
+# - First, the **temperature** $t$ divides the logits, and a small $t$ favors the likeliest tokens.
+# - Then, with **top-k**, only the first $k$ tokens stay, and their probabilities sum to 1 again.
+# - Last, with **top-p**, of those only the first ones stay, as few as reach a sum of $p$.
 
 # %% [markdown]
 # ### Worked example
 #
-# Probabilities 1/2, 1/4, 1/8, 1/8 and top-p 0.6. The first has 0.5, not enough. With the second the sum is 0.75: it *crosses* 0.6, and stays. The rest goes, and 2/3 and 1/3 remain.
+# Suppose that four tokens have the probabilities 1/2, 1/4, 1/8 and 1/8, and that top-p is 0.6. The first has 0.5, which is not enough. With the second the sum is 0.75, which *crosses* 0.6, and the token that crosses stays. The rest goes, and 2/3 and 1/3 remain.
 
 # %%
 p = torch.tensor([0.5, 0.25, 0.125, 0.125])
@@ -343,11 +363,11 @@ kept = p * (before < 0.6)
 kept / kept.sum()
 
 # %% [markdown] statement="generate.distribution"
-# Return the probabilities of the next token, in the shape and dtype of the logits; tokens that are cut have 0, the others sum to 1. For all rows, along the last axis.
+# Return the probabilities of the next token, in the shape and dtype of the logits, for all rows along the last axis. Tokens that are cut have 0, and the others sum to 1.
 #
-# Tokens are ordered by their logits, of equal ones the lower id first, and both cuts keep a front of that order, its first tokens. At temperature 0 the very first has probability 1.
+# Tokens are ordered by their logits, of equal ones the lower id first, and both cuts keep a front of that order, that is, its first tokens. At temperature 0 the very first has probability 1.
 #
-# A negative temperature, `top_k` below 1 and `top_p` outside (0, 1] raise a `ValueError`; None cuts nothing.
+# A negative temperature, `top_k` below 1 and `top_p` outside (0, 1] raise a `ValueError`, while None cuts nothing.
 
 # %% exercise="generate.distribution"
 def distribution(logits, temperature=1.0, top_k=None, top_p=None):
@@ -368,21 +388,27 @@ def distribution(logits, temperature=1.0, top_k=None, top_p=None):
     ### END SOLUTION
 
 # %% [markdown] hints="generate.distribution"
-# 1. Sorted, both cuts are easy: everything from some place on goes. The worked example has the place for top-p. How do numbers get back to their ids?
+# 1. Sorted, both cuts are easy: everything from some position on goes. The worked example has the position for top-p. How do numbers get back to their ids?
 # 2. `order = logits.argsort(dim=-1, descending=True, stable=True)`; gather the scaled logits in that order; set those from `top_k` on to −∞; softmax, and set those to −∞ before which the sum has reached `top_p`; softmax again, and `scatter` along `order`.
 # 3. `share = scaled.softmax(-1)`, `scaled.masked_fill(share.cumsum(-1) - share >= top_p, -math.inf)`, `torch.zeros_like(logits).scatter(-1, order, …)`.
 
 # %% [markdown] worth="generate.distribution"
-# Top-p comes from [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751), who saw that human text is rarely the likeliest: its tokens jump up and down in probability, and beam search's stay high.
+# Top-p is by [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751), who saw that human text is rarely the likeliest. Its tokens jump up and down in probability, whereas those of beam search stay high.
+
+# %% [markdown]
+# What does each knob do to the four probabilities of the example? Compare each row with the first, where nothing is turned.
 
 # %%
 for settings in ({}, {"temperature": 0.5}, {"top_k": 2}, {"temperature": 2.0, "top_p": 0.6}, {"temperature": 0}):
     print(settings, [round(v, 2) for v in distribution(p.log(), **settings).tolist()])
 
 # %% [markdown]
+# The temperature changes how unequal the probabilities are, whereas the two cuts remove the unlikely end.
+
+# %% [markdown]
 # ## 4. The loop
 #
-# Read the prompt, pick a token, read that one, pick the next. Unit 08 gave the cache: each token is read **once**. Unit 11's decoder takes it, and a mask of real tokens:
+# How do single tokens become a text? Read the prompt, pick a token, read that one, and pick the next. With unit 08's cache, each token is read only **once**. Unit 11's decoder takes that cache as `past`, together with a mask of real tokens.
 #
 # `logits, past = model(ids, real, past)`
 #
@@ -396,7 +422,7 @@ for settings in ({}, {"temperature": 0.5}, {"top_k": 2}, {"temperature": 2.0, "t
 # %% [markdown]
 # ### Worked example
 #
-# Two prompts, the shorter one padded on the *left*, so that every row's last token is at −1. `toys.decoder` is a tiny model of 16 tokens with that interface.
+# Suppose that two prompts of different lengths form a batch. The shorter one is padded on the *left*, so that every row's last token is at −1. `toys.decoder` is a tiny model of 16 tokens with that interface.
 
 # %%
 prompts = torch.tensor([[0, 0, 7], [3, 1, 4]])
@@ -406,13 +432,13 @@ new = logits[:, -1].argmax(-1)
 print("next:", new.tolist(), "· stored:", tuple(past[0][0].shape))
 
 # %% [markdown]
-# The second step reads `new[:, None]` alone, with that `past`, and `real` one column longer: what was just written is real.
+# The second step reads `new[:, None]` alone, with that `past`, and `real` is one column longer, because what was just written is real.
 
 # %% [markdown] statement="generate.generate"
-# Write up to `steps` tokens after each prompt and return $(B, T + n)$, prompts first. The model gets the whole prompt once, then one new token per row and step. `pick(logits)` takes the last token's logits $(B, V)$ and returns ids $(B)$.
+# Write up to `steps` tokens after each prompt, and return $(B, T + n)$, prompts first. The model gets the whole prompt once, then one new token per row and step. `pick(logits)` takes the last token's logits $(B, V)$ and returns ids $(B)$.
 #
-# - A row that has *written* `stop` gets `pad` from then on; when all rows have, end. A stop token in the prompt is text like any other.
-# - `real=None`: nothing is padding.
+# - A row that has *written* `stop` gets `pad` from then on, and the loop ends when all rows have. A stop token in the prompt is text like any other.
+# - With `real=None`, nothing in the batch is padding.
 
 # %% exercise="generate.generate"
 @torch.no_grad()
@@ -439,12 +465,12 @@ def generate(model, ids, steps, pick, real=None, stop=None, pad=0):
 # 3. `logits, past = model(new, real, past)`, `new = torch.where(done, pad, pick(logits[:, -1]))[:, None]`, `done = done | (new[:, 0] == stop)`.
 
 # %% [markdown] worth="generate.generate"
-# In real servers a finished row does not wait: its place goes to the next request at once, *continuous batching* ([Orca](https://www.usenix.org/conference/osdi22/presentation/yu), vLLM).
+# In real servers a finished row does not wait for the others. Its slot goes to the next request at once, which is called *continuous batching* ([Orca](https://www.usenix.org/conference/osdi22/presentation/yu), vLLM).
 
 # %% [markdown]
 # ## 5. Your own parts
 #
-# `parts.mine` fetches an answer of yours from another notebook, if it passes its check. Unit 11's decoder holds your attention, norms, rotation and feed-forward. The checkpoint's weights go in by name, strictly:
+# Do the parts that you built in eleven units make a language model? `parts.mine` fetches an answer of yours from another notebook, if it passes its check, and unit 11's decoder holds your attention, norms, rotation and feed-forward. The checkpoint's weights go in by name, strictly, which means that none may be missing or left over.
 
 # %%
 Decoder = parts.mine("assembly.decoder")
@@ -456,7 +482,7 @@ print(f"{sum(w.numel() for w in model.parameters()):,} parameters, {c['n_layers'
       f"{c['n_heads']} heads on {c['n_kv_heads']} key-value heads")
 
 # %% [markdown]
-# Before it may speak, three debts. Does a cache change anything? Does padding?
+# Before the model may speak, it owes three proofs. Neither a cache nor padding may change what it computes, and it must be the same LLaMA that others run. The next cell tries the first two.
 
 # %%
 x = torch.tensor(tokenizer.encode("It is a truth universally acknowledged").ids)[None]
@@ -469,7 +495,7 @@ print(f"largest differences: {(rest - whole[:, 5:]).abs().max():.0e} cached, {(p
       f" in logits up to {whole.abs().max():.0f}")
 
 # %% [markdown]
-# And is it LLaMA? Hugging Face's `LlamaForCausalLM` gets the same file. Both read the same pages, once with padding, and then write nine tokens, the likeliest each time:
+# For the third proof, Hugging Face's `LlamaForCausalLM` gets the same file. Both read the same pages, once with padding, and then write nine tokens, the likeliest each time.
 
 # %%
 compare_checkpoint(model, shipped.folder(), torch.tensor(page_ids[:128]).view(2, 64))
@@ -477,7 +503,7 @@ compare_checkpoint(model, shipped.folder(), torch.tensor(page_ids[:128]).view(2,
 # %% [markdown]
 # ### From nothing, in a few seconds
 #
-# First without the checkpoint: the same `Decoder`, small and with random weights, reads the novels.
+# How much does a Transformer learn in a few seconds, as in the puzzle? The same `Decoder`, small and with random weights instead of the checkpoint's, reads the novels.
 
 # %%
 reading = torch.tensor(tokenizer.encode(text).ids)
@@ -492,7 +518,7 @@ draw = speaking.picker(distribution, seed=0, temperature=0.7)
 _ = speaking.speak(generate, young, tokenizer, "It was", draw, n=50)
 
 # %% [markdown]
-# So much for some seconds of reading. (Prompts end without a space: it belongs to the next token.) What does it pay for the pages kept back, compared with counting?
+# So much for some seconds of reading. (A prompt ends without a space, which belongs to the next token.) What does this young model pay for the pages kept back, compared with counting?
 
 # %%
 page = torch.tensor(to_ids(kept_back))
@@ -503,14 +529,15 @@ print(f"counting, order 6: {bits[-1]:.2f} bits per byte · {len(losses)} steps o
 # %%
 reveal("speech.p1",
        lambda: f"counting {min(bits):.2f}, the Transformer {young_bits:.2f} bits per byte",
-       "A table of counts knows at once what it has seen. Training moves every weight a little at each step. Give it time.",
+       "A table of counts knows at once what it has seen, whereas training moves every weight only a little at each step, "
+       "so give it time.",
        answer=lambda: "the one that counts" if min(bits) < young_bits - 0.1 else
        "the Transformer" if young_bits < min(bits) - 0.1 else "both the same, within 0.1")
 
 # %% [markdown]
 # ### The trained one
 #
-# The checkpoint has {{language_model.millions:.1f}} million parameters. Each of three such models took {{language_model.minutes:.0f}} minutes on one core, its counts and samples included; it has read the novels {{language_model.epochs:.0f}} times. On all pages kept back it pays **{{language_model.shipped:.2f}} bits per byte**. The best count paid {{language_model.ngram.best:.2f}}.
+# What changes with more time? The checkpoint has {{language_model.millions:.1f}} million parameters, and has read the novels {{language_model.epochs:.0f}} times. It is one of three such models, each of which took {{language_model.minutes:.0f}} minutes on one core, its counts and samples included. On all pages kept back it pays **{{language_model.shipped:.2f}} bits per byte**, while the best count paid {{language_model.ngram.best:.2f}}.
 
 # %%
 record = recorded("language_model")
@@ -526,7 +553,7 @@ with described("Bits per byte on a part of the pages kept back, over training: t
 show_large("language_model")
 
 # %% [markdown]
-# Now the same code speaks, and your own tokenizer reads and spells for it:
+# Now this model speaks, and your own tokenizer reads and spells for it. The class below holds nothing but your two functions.
 
 # %%
 class Mine:
@@ -534,15 +561,59 @@ class Mine:
     decode = staticmethod(lambda ids: decode(ids, merges, byte_of))
 
 draw = speaking.picker(distribution, seed=1, temperature=0.7, top_p=0.95)
-_ = speaking.speak(generate, model, Mine, "Elizabeth looked at Mr. Darcy", draw, n=80)
+spoken = speaking.speak(generate, model, Mine, "Elizabeth looked at Mr. Darcy", draw, n=80)
+
+# %% [markdown]
+# At each step it drew the next token from a list such as the following one.
 
 # %%
 _ = speaking.candidates(model, Mine, "Elizabeth looked at Mr.", distribution, n=6)
 
 # %% [markdown]
+# ### Did she write that?
+#
+# Could you tell the model from Jane Austen? Of the next three lines one is hers, one was written by the model, and one was drawn from counts, each letter given the seven before it.
+
+# %%
+predict("speech.p8", "Which of these three lines did Jane Austen write?",
+        ["She was not at all in the room.", "But, dependent for his hearer, he would reasonable bias himself.",
+         "He had always something to entreat the explanation of."])
+
+# %%
+reveal("speech.p8",
+       lambda: "from " + next(title for title, novel in corpus.novels().items()
+                              if "He had always something to entreat the explanation of." in novel),
+       "The line about the room is the model's, and the one about the hearer was drawn from counts. Counts lose the thread "
+       "within a few words, whereas a single line of the model can be as good as hers.",
+       answer="He had always something to entreat the explanation of.")
+
+# %% [markdown]
+# ### Is it only copying?
+#
+# The model has read the novels {{language_model.epochs:.0f}} times, and perhaps it only repeats them. To find out, look for the longest run of words in what it wrote that also occurs in its training text. For comparison, do the same with a piece of the pages kept back, which are Jane Austen's own.
+
+# %%
+novels = f" {' '.join(corpus.training_text().split())} "
+
+def longest_copy(written):
+    """The longest run of words that also occurs in the training text."""
+    words, found = written.split(), []
+    for i in range(len(words)):
+        while i + len(found) < len(words) and f" {' '.join(words[i:i + len(found) + 1])} " in novels:
+            found = words[i:i + len(found) + 1]
+    return found
+
+# %%
+for name, written in (("the model", spoken), ("Jane Austen", pages[:len(spoken)])):
+    print(f"{name}: {len(longest_copy(written))} words,", " ".join(longest_copy(written)))
+
+# %% [markdown]
+# The model repeats a handful of words in a row, and so does Jane Austen, who uses some phrases again and again. It has learned her phrases, but it puts its sentences together by itself.
+
+# %% [markdown]
 # ### Three at once
 #
-# Your loop can do more: prompts of different lengths go into one batch, the shorter ones padded on the left, and a row that has written the token of a new paragraph is done.
+# Your loop can also write several texts at once. Prompts of different lengths go into one batch, the shorter ones padded on the left, and a row that has written the token of a new paragraph is done.
 
 # %%
 starts = [to_ids(words) for words in ("Emma was", "Mr. Knightley was the only man who", "It was on a wet day that")]
@@ -556,15 +627,18 @@ for row in generate(model, padded, 80, draw, real, stop=paragraph, pad=paragraph
     print(Mine.decode(row.tolist()).strip(), "\n")
 
 # %% [markdown]
+# Each row goes on from its own prompt, however much padding is in front of it, and a row that has finished its paragraph only waits for the others.
+
+# %% [markdown]
 # ### See its heads
 #
-# What do its 16 heads look at? **Your** attention from unit 01 draws the weights of four short sentences that it was not trained on. Point along the small maps and look for a head that looks at the token before.
+# What do its 16 heads look at? **Your** attention from unit 01 draws the weights of four short sentences that the model was not trained on. Point along the small maps, and find a head that looks at the token before.
 
 # %%
 AttentionExplorer(parts.mine("attention.scaled_dot_product"))
 
 # %% [markdown]
-# Those were your tokenizer, your embeddings, your attention with your rotation, your cache and your loop. Of the library only the rule is left that cuts a text into words. Change the seed, the temperature and the prompt, and run it again.
+# Except for one rule, nothing that spoke here is anybody else's code. The tokenizer, the embeddings, the attention with its rotation, the cache and the loop are all yours. Only the rule that cuts a text into words is the library's, and the weights were trained for you. Change the seed, the temperature and the prompt, and run it again. Does it need the chance that comes with drawing?
 
 # %%
 predict("speech.p2", "Temperature 0, the same prompt, 60 tokens. What will it write?",
@@ -577,13 +651,13 @@ triples = list(zip(tokenizer.encode(greedy).ids, tokenizer.encode(greedy).ids[1:
 # %%
 reveal("speech.p2",
        lambda: f"of {len(triples)} groups of three tokens {len(triples) - len(set(triples))} came before",
-       "The likeliest word leads back to where it was likeliest before. A little chance breaks the circle.",
+       "The likeliest token leads back to where it was likeliest before, so the text runs in a circle. A little chance breaks it.",
        answer=lambda: "the same words again and again" if len(set(triples)) < 0.9 * len(triples) else "its best sentence")
 
 # %% [markdown]
 # ## 6. Break it
 #
-# Each part was put in with reasons. Take one out of the *trained* model, and see what it was worth. Whole, the model pays {{breaking.used.whole.loss:.2f}} nats per token (natural logarithms: a nat is 1.44 bits); guessing among {{language_model.vocabulary:,}} tokens costs {{breaking.log_vocab:.2f}}.
+# Each part was put in for a reason, but what is it worth? Take one out of the *trained* model, and see. Whole, the model pays {{breaking.used.whole.loss:.2f}} **nats** per token, whereas guessing among {{language_model.vocabulary:,}} tokens costs {{breaking.log_vocab:.2f}}. (Nats are what bits become with natural logarithms. A nat is 1.44 bits, and unit 07's perplexity is $e$ to the loss in nats.)
 
 # %%
 predict("speech.p3", "Which one hurts most?",
@@ -601,10 +675,14 @@ with described("Loss of the whole model and of six broken ones: {told}",
 # %%
 reveal("speech.p3",
        lambda: f"mask {loss['no mask']:.2f}, rotation {loss['rotated backward']:.2f}, heads {loss['key-value heads swapped']:.2f}",
-       "Exchanged heads answer questions that were asked of others. Without the mask most of what a token sees is still right.",
+       "After the exchange, queries meet keys and values that were made for others. Without the mask, most of what a token sees "
+       "is still right.",
        answer=lambda: {"no mask": "the mask is taken away", "rotated backward": "queries and keys turn the wrong way",
                        "key-value heads swapped": "the two key-value heads are exchanged"}[
                            max(("no mask", "rotated backward", "key-value heads swapped"), key=loss.get)])
+
+# %% [markdown]
+# A loss is only a number. How does a model sound whose queries and keys turn the wrong way?
 
 # %%
 backward = breaking.broken(model, c, "rotated backward")
@@ -613,7 +691,7 @@ _ = speaking.speak(generate, backward, tokenizer, "It was", speaking.picker(dist
 # %% [markdown]
 # ### And if it learns without the mask?
 #
-# The trained model never learned to use the future. One that grows up without a mask will. So train the small model once more, on the same text, for as many steps, without a mask:
+# The trained model never learned to use the future, but one that grows up without a mask will. So train the small model once more, on the same text and for as many steps, without a mask.
 
 # %%
 predict("speech.p4", "Trained without a mask, its training loss will be…", ["higher", "about the same", "much lower"])
@@ -628,8 +706,11 @@ with described("Loss over {steps} steps: with the mask it ends at {masked:.1f}, 
 # %%
 reveal("speech.p4",
        lambda: f"{losses[-1]:.2f} with the mask, {without[-1]:.2f} without",
-       "The answer to each question stands one place to the right, and nothing keeps the model from reading it there.",
+       "The token to be predicted is one position to the right, and nothing keeps the model from reading it there.",
        answer=lambda: "much lower" if without[-1] < losses[-1] - 0.3 else "about the same")
+
+# %% [markdown]
+# By its loss it should write far better than the young model above. Does it?
 
 # %%
 _ = speaking.speak(generate, open_eyed, tokenizer, "It was", speaking.picker(distribution, seed=0, temperature=0.7), n=40)
@@ -639,7 +720,7 @@ _ = speaking.speak(generate, open_eyed, tokenizer, "It was", speaking.picker(dis
 #
 # > *"The lower the loss on held-out text, the better the model."*
 #
-# Held-out text it was. But in writing there is nothing to the right. So measure once more, where the next token is not there yet:
+# In held-out text, too, the next token is already there, one position to the right, whereas in writing there is nothing to the right. Therefore measure both models once on held-out text as usual, and once where the next token is not there yet.
 
 # %%
 for name, m in (("with the mask", young), ("without", open_eyed)):
@@ -648,14 +729,19 @@ for name, m in (("with the mask", young), ("without", open_eyed)):
 show_large("breaking")
 
 # %% [markdown] evidence="recorded: breaking, control: future"
-# **Verdict: only if it has to answer the question that will be asked.** After {{breaking.small_steps}} steps the models without a mask pay {{breaking.learned.no_mask.loss:.2f}} on held-out text, those with one {{breaking.learned.whole.loss:.2f}} ({{breaking.fresh}} seeds each). Where the next token is not there to be read, it is {{breaking.learned.no_mask.unseen:.2f}} against {{breaking.learned.whole.unseen:.2f}}, and in {{breaking.learned.no_mask.knows_nothing}} of {{breaking.fresh}} runs more than guessing costs.
+# **Verdict: only if the loss asks the question that the model must answer in use.** Without a mask, a model reads the next token instead of predicting it, in held-out text as well. The table has the losses after {{breaking.small_steps}} steps in nats per token, as means of {{breaking.fresh}} seeds.
 #
-# Where a loss is too good to be true, something leaks. Look at the mask first (unit 07).
+# | trained | held-out text | next token unseen |
+# |---|---|---|
+# | with a mask | {{breaking.learned.whole.loss:.2f}} | {{breaking.learned.whole.unseen:.2f}} |
+# | without | {{breaking.learned.no_mask.loss:.2f}} | {{breaking.learned.no_mask.unseen:.2f}} |
+#
+# In {{breaking.learned.no_mask.knows_nothing}} of {{breaking.fresh}} runs, the unseen token cost more than guessing. Where a loss is too good to be true, something leaks, so look at the mask first (unit 07).
 
 # %% [markdown]
 # ## 7. Longer than it ever read
 #
-# It was trained on {{longer_text.trained}} tokens at a time. In unit 06 a memory game stood in for a language model; here is a real patient.
+# The model was trained on {{longer_text.trained}} tokens at a time. Can it go on beyond them? In unit 06 a memory game stood in for a language model, whereas here is a real patient.
 #
 # ### Claim on trial: extrapolation, again
 #
@@ -675,7 +761,7 @@ with described("Loss along 512 tokens: {trained:.2f} at the end of the trained l
 # %% [markdown]
 # ### Unit 06's cures
 #
-# Squeeze the places (position interpolation), or enlarge the base (NTK-aware). A third: a window, so that no token looks further back than in training. All in your own parts: the first divides the places that they get by 4, the others are one entry of the configuration each.
+# Two cures of unit 06 change the rotation. They squeeze the positions (position interpolation), or enlarge the base (NTK-aware). A third is a window, so that no token looks further back than in training. All three work in your own parts. The first divides the positions that they get by 4, and the others are one entry of the configuration each.
 
 # %%
 import copy
@@ -701,20 +787,29 @@ show_large("longer_text")
 # %%
 reveal("speech.p5",
        lambda: f"from {curves['as trained'][3]:.2f} at the trained length to {curves['as trained'][-1]:.2f} at the end",
-       "Slow pairs of numbers reach angles that training never showed, and scores of far keys come out as they may.",
+       "Slow pairs of numbers reach angles that never occurred in training, so the scores of distant keys are arbitrary.",
        answer=lambda: "higher" if curves["as trained"][-1] > curves["as trained"][3] + 0.05 else
        "lower: there is more text to go by" if curves["as trained"][-1] < curves["as trained"][3] - 0.05 else "the same")
 
 # %% [markdown] evidence="recorded: longer_text, control: length read"
-# **Verdict: it runs, and what was learned does not carry over.** The shipped model pays {{longer_text.trained_end:.2f}} nats for the last 32 tokens of its trained length and {{longer_text.as_trained.end:.2f}} for those before token {{longer_text.tested}}. In {{longer_text.breaks}} of {{longer_text.models}} models, long texts cost over 0.1 more than in short pieces. With a cure these cost: larger base {{longer_text.ntk_aware_base.end:.2f}}, window {{longer_text.window.end:.2f}}, YaRN (unit 06) {{longer_text.yarn.end:.2f}}; places squeezed {{longer_text.interpolated.end:.2f}}, no cure. YaRN undoes that in {{longer_text.yarn.holds}} of {{longer_text.models}}, the window in {{longer_text.window.holds}}, the larger base in {{longer_text.ntk_aware_base.holds}}.
+# **Verdict: it runs on longer texts, but what it learned does not carry over.** In {{longer_text.breaks}} of {{longer_text.models}} models, long texts cost over 0.1 nats per token more than in short pieces. The table shows what the shipped model pays for the last 32 tokens, and in how many of the {{longer_text.models}} models a cure brings long texts back to the loss of short pieces.
+#
+# | | last 32 tokens | models cured |
+# |---|---|---|
+# | {{longer_text.trained}} tokens, as trained | {{longer_text.trained_end:.2f}} | |
+# | {{longer_text.tested}} tokens, no cure | {{longer_text.as_trained.end:.2f}} | |
+# | positions squeezed | {{longer_text.interpolated.end:.2f}} | {{longer_text.interpolated.holds}} |
+# | larger base | {{longer_text.ntk_aware_base.end:.2f}} | {{longer_text.ntk_aware_base.holds}} |
+# | YaRN (unit 06) | {{longer_text.yarn.end:.2f}} | {{longer_text.yarn.holds}} |
+# | window | {{longer_text.window.end:.2f}} | {{longer_text.window.holds}} |
 
 # %% [markdown] evidence="recorded: longer_text, control: length read"
-# **With further training,** for which squeezed places are meant: after {{longer_text.tuning_steps}} steps they cost {{longer_text.interpolated_tuned.end:.2f}}, but the same steps without any cure bring {{longer_text.as_trained_tuned.end:.2f}}: in this small model the training does most of it.
+# **With further training, most of the gain comes from the training itself.** Squeezed positions are meant for a model that trains a little more with them. After {{longer_text.tuning_steps}} steps the last tokens cost {{longer_text.interpolated_tuned.end:.2f}}, but the same steps without any cure bring {{longer_text.as_trained_tuned.end:.2f}} in this small model.
 
 # %% [markdown]
 # ## 8. How fast should it speak?
 #
-# A token needs every weight once: read, multiplied, added. Unit 08 predicted a GPU's speed from bytes alone. Measure what one core can do, predict, then time the model.
+# How fast could your model write, and what keeps it from that? A token needs every weight once, to be read, multiplied and added. Unit 08 predicted a GPU's speed from bytes alone. Here, measure what one core can do, predict, and then time the model.
 
 # %%
 machine = speed_of_speech.machine(speed_of_speech.weight_bytes(model))
@@ -735,12 +830,12 @@ print(f"{1 / measured:,.0f} tokens/s, {speed_of_speech.calls(speed_of_speech.ste
 # %%
 reveal("speech.p6",
        lambda: f"{1 / measured:,.0f} tokens/s, {min(by_bytes, by_flops) * measured:.0f} times fewer than the limit",
-       "Look for the rest below.",
+       "The next cells look for the rest of the time.",
        answer=lambda: "at least five times slower" if min(by_bytes, by_flops) * measured >= 5 else
        "about half as fast" if min(by_bytes, by_flops) * measured > 1.4 else "about as fast")
 
 # %% [markdown]
-# Where is the rest? The cell above timed a second, **hollow** model. It has the same layers and heads, but vectors of a few numbers: the same calls, next to nothing to compute.
+# Where is the rest? The cell above also timed a second, **hollow** model. It has the same layers and heads, but vectors of a few numbers, so that it makes the same calls of tensor operations with next to nothing to compute.
 #
 # ### Claim on trial
 #
@@ -751,22 +846,27 @@ print(speed_of_speech.verdict(speed_of_speech.Token(measured, 1 / by_bytes, 1 / 
 show_large("speed_of_speech")
 
 # %% [markdown] evidence="measured: speed_of_speech"
-# **Verdict: not here, where calls rule; wider models come closer.** On the recorded machine the shipped model took {{speed_of_speech.own.ms:.2f}} ms a token, {{speed_of_speech.own.factor:.0f}} times what its bytes ask for; the hollow model alone took {{speed_of_speech.hollow_ms:.2f}} ms. With layers {{speed_of_speech.widest.width:,}} wide, as many of them, it is only {{speed_of_speech.widest.factor:.1f}} times.
+# **Verdict: not in a small model, where the calls take most of the time, but a wide one comes closer.** On the recorded machine the shipped model took {{speed_of_speech.own.ms:.2f}} ms a token, and the hollow model, which computes next to nothing, already {{speed_of_speech.hollow_ms:.2f}} ms. The table compares two models of as many layers.
 #
-# That is why compilers and CUDA graphs pay off for small models and small batches: they make fewer calls.
+# | width | time of a token, measured in readings of its weights |
+# |---|---|
+# | {{speed_of_speech.own.width}} (shipped) | {{speed_of_speech.own.factor:.0f}} |
+# | {{speed_of_speech.widest.width:,}} | {{speed_of_speech.widest.factor:.1f}} |
+#
+# That is why compilers and CUDA graphs, which make fewer calls, pay off for small models and small batches.
 
 # %% [markdown]
 # ## 9. Extension: the head that copies
 #
-# *… Mr. Bingley … Mr.* What next? A good guess: what came next the last time. A head that looks there, one place after an earlier *Mr.*, is an **induction head**. A tiny model shows it best: two layers of attention, one head each, on rows that repeat themselves.
+# How does a model use what it has just read? In *… Mr. Bingley … Mr.*, for example, a good guess is what came next the last time. A head that looks there, one position after an earlier *Mr.*, is an **induction head**. It is seen best in a tiny model with two layers of attention and one head each, on rows that repeat themselves.
 
 # %% [markdown]
 # ### Worked example
 #
-# Ids 7 8 7 8. At position 2, the 7 has stood at 0 before, so look one place after that: at position 1. At position 3, look at position 2. If the head gives 0.7 and 0.3 to these, its score is 0.5. Positions 0 and 1 hold tokens that never came before, and don't count.
+# Take the ids 7 8 7 8. The 7 at position 2 came before, at position 0, so the head should look one position after that, at position 1. At position 3, it should look at position 2. If the head gives 0.7 and 0.3 to these, its score is 0.5. Positions 0 and 1 hold tokens that never came before, and don't count.
 
 # %% [markdown] statement="induction.score"
-# Score each head, in the dtype of its weights. For every position $t$ whose token came before, add the weights that $t$ gives to $s + 1$, for all earlier places $s < t$ of that token. The score is the mean over those $t$, and 0 where no token came twice.
+# Score each head, in the dtype of its weights. For every position $t$ whose token came before, add the weights that $t$ gives to $s + 1$, for all earlier positions $s < t$ of that token. The score is the mean over those $t$, and 0 where no token came twice.
 
 # %% exercise="induction.score"
 def induction_score(weights, ids):
@@ -787,7 +887,10 @@ def induction_score(weights, ids):
 # 3. `behind[:, 1:] = before[:, :-1]`, `again = before.any(-1)`, `(weights * behind).sum(-1)[:, …].mean(-1)`.
 
 # %% [markdown] worth="induction.score"
-# [Olsson et al. 2022](https://arxiv.org/abs/2209.11895) found such heads in models of all sizes, and a bump in the training curve where they form: from then on models learn from their context.
+# [Olsson et al. 2022](https://arxiv.org/abs/2209.11895) found such heads in models of all sizes, and a bump in the training curve where they form. From then on models learn from their context.
+
+# %% [markdown]
+# Now train the tiny model with your rotation, and see what its two heads look at.
 
 # %%
 apply_rope = parts.mine("rope.apply_rope")
@@ -806,7 +909,7 @@ with described("Score of the second head and accuracy over training: at the end 
     plt.xlabel("step"), plt.legend()
 
 # %% [markdown]
-# It does not grow, it *arrives*: in the recorded runs with two layers accuracy rose from below 0.2 to above 0.9 between steps {{induction.jump.first}} and {{induction.jump.last}}. Now switch heads off, one at a time.
+# The second head does not grow, it *arrives*. In the recorded runs with two layers, accuracy rose from below 0.2 to above 0.9 between steps {{induction.jump.first}} and {{induction.jump.last}}. But what is the first head for? Switch them off, one at a time.
 
 # %%
 predict("speech.p7", "The head in layer 0 never looks at the token to be copied. Switched off, accuracy…",
@@ -819,13 +922,15 @@ print(f"whole {found[-1].accuracy:.2f}, without layer 0's head {off[0]:.2f}, wit
 # %%
 reveal("speech.p7",
        lambda: f"{off[0]:.2f} instead of {found[-1].accuracy:.2f}; chance is {1 / induction.KINDS:.2f}",
-       "It writes into each token which one came before. By that mark the second head finds \"the one behind a 7\".",
+       "It writes into each token which one came before. By that mark the second head finds the position after an earlier 7.",
        answer=lambda: "falls to near chance" if off[0] < 0.3 else "falls by half" if off[0] < 0.75 else "stays, it does nothing")
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"Attention can look up what came next in a single layer; more layers only refine it."*
+#
+# If so, a model of one layer should learn the task too, though less well.
 
 # %%
 alone, flat = induction.train(apply_rope, induction_score, seed=0, layers=1, every=100)
@@ -833,14 +938,14 @@ print(f"one layer: score {flat[-1][1].score[0]:.2f}, accuracy {flat[-1][1].accur
 show_large("induction")
 
 # %% [markdown] evidence="recorded: induction, control: layers"
-# **Verdict: it takes two.** With two layers {{induction.two_layers.heads}} of {{induction.seeds}} seeds have a head with a score over {{induction.threshold}}, with one layer {{induction.one_layer.heads}}. A single head can find another **7**, but a key tells only its own token, not the one before. The first layer writes that in.
+# **Verdict: looking up what came next takes two layers.** With two, {{induction.two_layers.heads}} of {{induction.seeds}} seeds have a head with a score over {{induction.threshold}}, and with one layer {{induction.one_layer.heads}}. A single head can find another **7**, but a key tells only its own token and not the one before, so the first layer has to write that in.
 #
-# Switched off, either head takes accuracy from {{induction.two_layers.accuracy.mean:.2f}} to {{induction.two_layers.off_0.mean:.2f}} or {{induction.two_layers.off_1.mean:.2f}}.
+# Switched off, either of the two heads takes accuracy from {{induction.two_layers.accuracy.mean:.2f}} to {{induction.two_layers.off_0.mean:.2f}} or {{induction.two_layers.off_1.mean:.2f}}.
 
 # %% [markdown]
 # ## 10. Your card
 #
-# A prompt of your own, a seed that you like. The card is saved beside this notebook, as a page and as a picture; no earlier card is overwritten.
+# Choose a prompt of your own and a seed that you like. The card is saved next to this notebook, as a page and as a picture to show to a friend, and no earlier card is overwritten.
 
 # %%
 prompt, settings = "My dear friend,", {"temperature": 0.8, "top_p": 0.95}
@@ -848,6 +953,22 @@ written = speaking.speak(generate, model, tokenizer, prompt, speaking.picker(dis
 
 # %%
 _ = speaking.card(prompt, written, {**settings, "seed": 3})
+
+# %% [markdown]
+# ## 11. Your own experiment
+#
+# At which step of its training does a model begin to write words, and which of your counts has it overtaken by then? The model below is a small two-layer Transformer that reads the novels character by character. Its loss is in nats per character, and divided by $\ln 2$ that is bits per byte, so that you can compare it with your counts. After 400 steps it has read about as many characters as they have.
+
+# %%
+from anatomy.experiments.growing import grow
+
+for steps in (20, 100, 400):
+    grown = grow(steps=steps, seed=0)
+    print(f"{steps} steps: {grown.loss / math.log(2):.2f} bits per byte,", repr(grown.say("It was", 60)))
+print("your counts, orders 1 to 6:", [round(b, 2) for b in bits])
+
+# %% [markdown]
+# Nothing here is graded. What would you change, for example `steps` (up to 600), the rate `lr` or the length of the rows, `context`? Decide what counts as a word, run at least two seeds, and write down your answer in a sentence with its numbers.
 
 # %% [markdown] written="question"
 # A colleague trains a small language model. Its held-out loss is far below that of every model of its size, and falls on. What it writes is rubbish. He says: "The sampling must be broken, the loss proves that the model is fine."
@@ -910,9 +1031,10 @@ progress("12-language-model")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Byte-level BPE: GPT-2 and all GPTs since, Llama 3 (128,256 tokens, [2407.21783](https://arxiv.org/abs/2407.21783)), Qwen. Here: {{language_model.vocabulary:,}}.
-# - Top-k: [Fan et al. 2018](https://arxiv.org/abs/1805.04833); top-p: [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751).
+# - Byte-level BPE is used by GPT-2 and all GPTs since, by Llama 3 (128,256 tokens, [2407.21783](https://arxiv.org/abs/2407.21783)) and by Qwen. Here it makes {{language_model.vocabulary:,}} tokens.
+# - Top-k comes from [Fan et al. 2018](https://arxiv.org/abs/1805.04833), top-p from [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751).
 # - Counts of words were what [Bengio et al.](https://www.jmlr.org/papers/v3/bengio03a.html) set out to beat in 2003. They are back, over trillions of tokens, as [infini-gram](https://arxiv.org/abs/2401.17377).
-# - Induction heads: [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html), [Olsson et al. 2022](https://arxiv.org/abs/2209.11895).
-#
-# This model was small. Next, **13-scale-and-cost**: what a large one takes, to train, to adapt and to serve.
+# - Induction heads were described by [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html) and [Olsson et al. 2022](https://arxiv.org/abs/2209.11895).
+# %% [markdown]
+# You now have all that a language model needs in order to speak, from its bytes to its loop, and you have seen what each part is worth. However, this model is small, with {{language_model.millions:.1f}} million parameters that were trained on one core, whereas Llama 3 has up to 405 billion of them. Since the parts are the same, what is left is a question of scale. Next, **13-scale-and-cost** asks what a large model takes, to train it, to adapt it to a new purpose, and to serve it to many people at once.
+

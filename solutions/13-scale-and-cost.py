@@ -13,9 +13,7 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# GPT-3 has 175 billion parameters and was trained on 300 billion tokens. Take 1,024 GPUs, each of which gets through 140,000,000,000,000 operations per second, day and night.
-#
-# How long does the training take?
+# GPT-3 has 175 billion parameters and was trained on 300 billion tokens. Suppose that you had 1,024 GPUs, and that each of them got through 140,000,000,000,000 operations per second (140 TFLOP/s), day and night. How long would the training take?
 
 # %% setup=true
 import math
@@ -36,28 +34,33 @@ predict("scale.p1", "175 billion parameters, 300 billion tokens, 1,024 GPUs at 1
         ["about a day", "about a month", "about a year"])
 
 # %% [markdown]
-# Keep your guess. Section 2 computes it.
+# Keep your guess until section 2, where you compute the answer with your own functions.
 
 # %% [markdown]
 # ## 1. A width, read off a count
 #
-# A GPT layer of width $d$ holds four attention matrices ($4d^2$ numbers), two feed-forward matrices, to width $4d$ and back ($8d^2$), biases ($9d$) and two norms ($4d$). Below the $L$ layers lie tables of $V$ words and $P$ positions, above them one norm ($2d$). The head uses the table of words again:
+# How large a model is, and what it costs, depends on a few numbers such as its width. This section counts from a width to the number of parameters, and then goes back.
+
+# %% [markdown]
+# A GPT layer of width $d$ has four attention matrices ($4d^2$ numbers) and, as unit 04 counted, two feed-forward matrices to width $4d$ and back ($8d^2$). Biases add $9d$, and two norms add $4d$. Below the $L$ layers are two tables, for $V$ tokens and $P$ positions, and above them is one more norm ($2d$). The head is *tied*, which means that it uses the table of tokens again and adds nothing.
 #
 # $$N = L\,(12 d^2 + 13 d) + (V + P)\, d + 2d$$
+#
+# Vocabularies range from about 30 thousand tokens, as in BERT, to about 250 thousand, as in BLOOM.
 
 # %% [markdown]
 # ### Worked example
 #
-# $d = 2$, one layer, 5 words, 3 positions. The layer: $12 \cdot 4 + 13 \cdot 2 = 74$. The tables: $8 \cdot 2 = 16$. The norm: 4. Together 94.
+# Take $d = 2$, one layer, 5 tokens and 3 positions. The layer has $12 \cdot 4 + 13 \cdot 2 = 74$ parameters, the tables have $8 \cdot 2 = 16$, and the last norm has 4, which makes 94 in all.
 #
-# Backwards: 94 parameters, so $12 d^2 + (5 + 3 + 13 + 2)\, d = 94$. That is a quadratic equation, and its positive root is 2.
+# To go back from 94 parameters, solve $12 d^2 + (5 + 3 + 13 + 2)\, d = 94$. This is a quadratic equation, and its positive root is 2.
 
 # %%
 a, b, N = 12, 23, 94
 (-b + math.sqrt(b**2 + 4 * a * N)) / (2 * a)
 
 # %% [markdown] statement="scale.hidden_size"
-# Write the count, and the way back: the width that a count of `parameters` belongs to. Published counts are rounded, so the root is no whole number: round it to the nearest multiple of `multiple`. Both results are integers.
+# Write the count, and the way back, which is the width that a count of `parameters` belongs to. Published counts are rounded, so the root is not a whole number and has to be rounded to the nearest multiple of `multiple`. Both functions return integers.
 
 # %% exercise="scale.hidden_size"
 def gpt_parameters(d_model, n_layers, vocab, positions):
@@ -76,19 +79,19 @@ def hidden_size(parameters, n_layers, vocab, positions, multiple=64):
     ### END SOLUTION
 
 # %% [markdown] hints="scale.hidden_size"
-# 1. In the example, which numbers stand before $d^2$, and which before $d$? With $L$ layers, what is multiplied by $L$?
-# 2. $a = 12L$ and $b = 13L + V + P + 2$. The root is $(-b + \sqrt{b^2 + 4aN}) / (2a)$. Divide by `multiple`, round, multiply.
+# 1. In the example, which numbers are multiplied by $d^2$, and which by $d$? With $L$ layers, what is multiplied by $L$?
+# 2. $a = 12L$ and $b = 13L + V + P + 2$. The root is $(-b + \sqrt{b^2 + 4aN}) / (2a)$. Divide it by `multiple`, round, and multiply again.
 # 3. `a, b = 12 * n_layers, 13 * n_layers + vocab + positions + 2`, then `d = (-b + math.sqrt(…)) / (2 * a)`, `return multiple * round(…)`.
 
 # %% [markdown] worth="scale.hidden_size"
-# Above a few billion parameters the layers are nearly everything, 12·L·d². GPT-3's two tables hold 0.4 % of its parameters, those of the smallest GPT-2 hold 32 %.
+# Above a few billion parameters the layers are nearly everything, and $12\,L\,d^2$ is a good estimate. GPT-3's two tables hold 0.4 % of its parameters, whereas those of the smallest GPT-2 hold 32 %.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"Hidden size: GPT-1 3072, GPT-2 6400, GPT-3 49152."*
 #
-# Unit 04 tried this claim forward, from widths to counts. Now go back: from nothing but published counts, layers and tables.
+# Your function can test these numbers, because published counts of parameters, layers and tables leave only one possible width.
 
 # %%
 published = {"GPT-1": (117_000_000, 12, 40478, 512), "GPT-2 XL": (1_558_000_000, 48, 50257, 1024),
@@ -99,12 +102,12 @@ for name, counts in published.items():
           f"{gpt_parameters(4 * d, *counts[1:]) / counts[0]:.0f} times the parameters")
 
 # %% [markdown] evidence="exact + models: gpt1, gpt2-xl, gpt3-175b"
-# **Verdict: feed-forward widths, once more.** The counts decode to 768, 1,600 and 12,288, which is what the models' configurations say. The claim's numbers are four times these.
+# **Verdict: these are the widths of the feed-forward layers, not of the models.** The counts decode to 768, 1,600 and 12,288, which is what the models' configurations say, and the claim's numbers are four times as large. With a width of 49,152, GPT-3 would have 16 times its parameters.
 
 # %% [markdown]
 # ### The shape of real models
 #
-# Three ratios describe a shape: $d_{ff} / d_{model}$, heads · head dim over $d_{model}$, and $d_{model}$ over layers, the *aspect ratio*.
+# Models with equally many parameters can have different shapes, which three ratios describe. These are $d_{ff} / d_{model}$, heads times head dim over $d_{model}$, and the *aspect ratio*, which is $d_{model}$ over the number of layers.
 
 # %%
 shapes = {name: m for name, m in named_models.recorded().items() if m.get("decoder_stacks", 1) == 1}
@@ -118,6 +121,8 @@ for name, (ffn, heads, aspect) in ratios.items():
 # ### Claim on trial
 #
 # > *"Heads times head size, over the model's size, is 1 or more. Mainstream models have an aspect ratio of 100 to 200."*
+#
+# Is this a law, or a habit of some models? The next cell counts large and small models separately.
 
 # %%
 for label, chosen in (("over 5 billion", [n for n in ratios if shapes[n]["counted"] > 5e9]),
@@ -127,24 +132,26 @@ for label, chosen in (("over 5 billion", [n for n in ratios if shapes[n]["counte
 print("H·D below d:", [n for n, (_, heads, _) in ratios.items() if heads < 0.99])
 
 # %% [markdown] evidence="exact + models: gpt2-xl, gemma2-9b, bloom, palm-540b"
-# **Verdict: a habit of large models, with exceptions.** Of the 12 recorded decoders over 5 billion parameters, 10 lie between 100 and 200; Gemma 2 has 85, BLOOM 205. The smaller ones all lie below: GPT-2 XL has 33. And PaLM's heads together are *narrower* than its width, 0.67.
+# **Verdict: it is a habit of large models, and it has exceptions.** Of the 12 recorded decoders over 5 billion parameters, 10 lie between 100 and 200, while Gemma 2 has 85 and BLOOM has 205. The smaller ones are all below 100, such as GPT-2 XL with 33. The first half of the claim has an exception as well, since PaLM's heads together are *narrower* than its width, by a factor of 0.67.
 
 # %% [markdown]
 # ## 2. What a training run computes
 #
-# A weight that meets a token makes one multiplication and one addition: 2 FLOPs (floating-point operations). Forward, that is $2ND$ for $N$ parameters and $D$ tokens. Backward, each matrix product becomes two: one for the gradient of its input, one for that of its weight: $4ND$. Together
+# To predict what a training costs, count its arithmetic. In the forward pass, a weight that meets a token makes one multiplication and one addition, which are 2 FLOPs (floating-point operations).
 #
-# $$C = 6 N D$$
-#
-# Large runs often store few activations and run the forward pass a second time instead: $8ND$.
+# The backward pass turns each matrix product into two of the same size, one for the gradient of its input and one for that of its weight. Large runs often store few activations to save memory, and run the forward pass a second time when the backward pass needs the others.
 
 # %% [markdown]
 # ### Worked example
 #
-# 10 parameters, 5 tokens: $2 \cdot 10 \cdot 5 = 100$ FLOPs forward, 200 backward, 300 in all; recomputed, 400. A device that reaches 5 FLOP/s needs 60 seconds for the 300, two devices 30.
+# Suppose that a model has 10 parameters and reads 5 tokens. Its forward pass takes $2 \cdot 10 \cdot 5 = 100$ FLOPs. How many does the backward pass take, and how many the whole step? Work this out before you write code.
+#
+# If a device reaches 5 FLOP/s, then 300 FLOPs take it 60 seconds, and two devices 30.
 
 # %% [markdown] statement="scale.flops"
-# Write the FLOPs of a training run, with the forward pass twice where `recompute` is true, and the days that it takes. `achieved` is what each of the `devices` really gets done, in FLOP per second. FLOPs of whole numbers are an int, days a float.
+# Derive the FLOPs of a training run for given numbers of `parameters` and `tokens`, counting one forward pass and the backward pass, and the forward pass twice where `recompute` is true. For whole numbers the result is an int.
+#
+# Then write the days that it takes, as a float. `achieved` is what each of the `devices` really gets done, in FLOP per second.
 
 # %% exercise="scale.flops"
 def training_flops(parameters, tokens, recompute=False):
@@ -161,17 +168,21 @@ def training_days(flops, devices, achieved):
     ### END SOLUTION
 
 # %% [markdown] hints="scale.flops"
-# 1. How many passes are there, and what does each cost per parameter and token?
-# 2. 2 forward, 2 more with `recompute`, 4 backward. Seconds are the FLOPs over what all devices do in one; a day has 86,400.
+# 1. How many passes are there, and what does each of them cost per parameter and token?
+# 2. It is 2 forward, 2 more with `recompute`, and 4 backward. The seconds are the FLOPs over what all devices do in one second, and a day has 86,400 of them.
 # 3. `return (8 if recompute else 6) * …` and `return flops / (devices * achieved) / …`.
 
 # %% [markdown] worth="scale.flops"
-# What a device reaches lies well below its data sheet. PaLM reached 46 % of its chips' peak, which its authors called *model FLOPs utilization* ([2204.02311](https://arxiv.org/abs/2204.02311)).
+# A device reaches much less than its data sheet says. PaLM, for example, reached 46 % of its chips' peak, which its authors called *model FLOPs utilization* ([2204.02311](https://arxiv.org/abs/2204.02311)).
 
 # %% [markdown]
 # ### See it
 #
-# Is it 2 and 4? Torch can count: four layers of width 768, once forward and once backward.
+# For $N$ parameters and $D$ tokens you have derived $2ND$ forward and $4ND$ backward, so together
+#
+# $$C = 6 N D$$
+#
+# and $8ND$ with the forward pass twice. Torch can count operations, which shows whether this is true of a Transformer, here of four layers with width 768.
 
 # %%
 for length in (128, 512, 2048):
@@ -179,14 +190,14 @@ for length in (128, 512, 2048):
     print(f"{length:5} tokens a text: forward {counted['forward']:.2f}, backward {counted['backward']:.2f} per N·D")
 
 # %% [markdown]
-# What exceeds 2 and 4 is attention's own product of queries and keys, and of weights and values. No parameter takes part in it, and it grows with the length of the text. At 512 tokens it is about a tenth.
+# What exceeds 2 and 4 is the work of attention itself, which multiplies queries with keys, and weights with values. No parameter takes part in it, and it grows with the length of the text. At 512 tokens it adds about a tenth, so $6ND$ is a good estimate unless texts are long.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"GPT-3: trained on 1024 A100 with 80 GB for about a month."*
 #
-# Unit 04 tried this sentence in an extension, with the arithmetic written out. Now your own functions rebuild the estimate. Table D.1 of GPT-3's own paper counts $3.14 \cdot 10^{23}$ FLOPs.
+# This is the puzzle from the beginning, and your own functions can now rebuild the number. Table D.1 of GPT-3's paper counts $3.14 \cdot 10^{23}$ FLOPs.
 
 # %%
 plain, again = (training_flops(175e9, 300e9, recompute) for recompute in (False, True))
@@ -197,16 +208,19 @@ print(f"{plain:.2e} FLOPs; 1,024 A100 at 140 TFLOP/s: {training_days(plain, 1024
 reveal("scale.p1",
        lambda: f"{training_days(again, 1024, 140e12):.0f} days with the forward pass twice, "
        f"{training_days(plain, 1024, 140e12):.0f} without",
-       "6 or 8 times 175 billion times 300 billion, over 1,024 times 140 TFLOP/s.",
+       "It is 6 or 8 times 175 billion times 300 billion, divided by 1,024 times 140 TFLOP/s.",
        answer="about a month")
 
 # %% [markdown] evidence="exact + cited: 2005.14165 + cited: 2104.04473"
-# **Verdict: an estimate, told as history.** The 34 days on 1,024 A100 are in [2104.04473](https://arxiv.org/abs/2104.04473), section 5.1, which a year later estimated what its own software would need, with $8ND$. GPT-3's paper says that all its models were trained on V100 ([2005.14165](https://arxiv.org/abs/2005.14165), section 2.3).
+# **Verdict: the month is right as an estimate, but it is not what happened.** The 34 days on 1,024 A100 are in section 5.1 of [2104.04473](https://arxiv.org/abs/2104.04473), whose authors estimated a year later, with $8ND$, what their own software would need. GPT-3's paper says that all its models were trained on V100 GPUs ([2005.14165](https://arxiv.org/abs/2005.14165), section 2.3).
+
+# %% [markdown]
+# How can 1,024 GPUs work on one model? In **data parallelism** each of them, or each group, has a copy of the model and reads other texts, and their gradients are averaged. A model that is too large for one GPU is split up. **Tensor parallelism** divides each matrix among several GPUs, whereas **pipeline parallelism** gives each GPU a few of the layers. Large runs, such as those of [2104.04473](https://arxiv.org/abs/2104.04473), combine all three.
 
 # %% [markdown]
 # ## 3. How large a model does a budget deserve?
 #
-# With $C = 6ND$ fixed, a larger model sees fewer tokens. The Chinchilla paper trained over 400 models to find the best division. Its table 3 lists for each size the budget at which that size is best; three of its nine rows:
+# With $C = 6ND$ fixed, a larger model sees fewer tokens. To find the best division, the authors of the Chinchilla paper trained over 400 models. Their table 3 lists, for each size, the budget at which that size is best. Here are three of its nine rows.
 #
 # | parameters | FLOPs | tokens |
 # |---|---|---|
@@ -215,17 +229,17 @@ reveal("scale.p1",
 # | 1 trillion | 1.27e26 | 21.2 trillion |
 
 # %%
-predict("scale.p2", "The budget grows 100 times. The best model grows about…",
+predict("scale.p2", "The budget grows 100 times. Then the best model grows about…",
         ["3 times, on 30 times the tokens", "10 times, on 10 times the tokens", "100 times, on the same tokens"])
 
 # %% [markdown]
 # ### Worked example
 #
-# A *power law* $y = a\,x^b$ is a straight line in logarithms: $\log y = \log a + b \log x$. Take $y = 3, 6, 12$ at $x = 1, 4, 16$. Each step multiplies $x$ by 4 and $y$ by 2, so $b = \log 2 / \log 4 = 0.5$; at $x = 1$, $y = a = 3$.
+# Such rows follow a *power law* $y = a\,x^b$, which is the straight line $\log y = \log a + b \log x$ in logarithms. For example, let $y$ be 3, 6 and 12 where $x$ is 1, 4 and 16. Each step multiplies $x$ by 4 and $y$ by 2, so $b = \log 2 / \log 4 = 0.5$, and at $x = 1$ we read off that $a = y = 3$.
 
 # %% [markdown] statement="scale.allocation"
-# - `fit_power_law` returns $(a, b)$ as floats: least squares of $\log y$ over $\log x$. Compute in float64.
-# - `allocate` divides a budget $C$: it returns $N = a\,C^b$, and the tokens $D$ that $C = 6ND$ leaves for it.
+# - `fit_power_law` returns $(a, b)$ as floats, from the least squares of $\log y$ over $\log x$, computed in float64.
+# - `allocate` divides a budget $C$ and returns $N = a\,C^b$, together with the tokens $D$ that $C = 6ND$ leaves for this $N$.
 
 # %% exercise="scale.allocation"
 def fit_power_law(x, y):
@@ -246,17 +260,17 @@ def allocate(flops, coefficient, exponent):
     ### END SOLUTION
 
 # %% [markdown] hints="scale.allocation"
-# 1. With $u = \log x$ and $v = \log y$ this is the line of best fit. Through which point does it always go?
-# 2. Slope: $\sum (u - \bar u)(v - \bar v) / \sum (u - \bar u)^2$. Intercept: $\bar v$ − slope · $\bar u$, and its exponential is the coefficient. Tokens: $C / (6N)$.
+# 1. With $u = \log x$ and $v = \log y$ this is the line of best fit. Through which point does such a line always go?
+# 2. The slope is $\sum (u - \bar u)(v - \bar v) / \sum (u - \bar u)^2$. The intercept is $\bar v$ − slope · $\bar u$, and its exponential is the coefficient. The tokens are $C / (6N)$.
 # 3. `u, v = x.double().log(), y.double().log()`, `du = u - u.mean()`, `exponent = (du * (v - v.mean())).sum() / …`, `return torch.exp(…).item(), exponent.item()`.
 
 # %% [markdown] worth="scale.allocation"
-# Two years earlier Kaplan and others had found 0.73 for the parameters: much larger models on few tokens ([2001.08361](https://arxiv.org/abs/2001.08361)). The gap was explained later: the head's FLOPs were not counted, warmups were too long for small models, and the optimizer was not tuned to the size ([2406.19146](https://arxiv.org/abs/2406.19146)).
+# Two years earlier, Kaplan and others ([2001.08361](https://arxiv.org/abs/2001.08361)) had found an exponent of 0.73, and so much larger models on few tokens. As was explained later, they had not counted the head's FLOPs, warm-ups were too long for small models, and the optimizer was not tuned to the size ([2406.19146](https://arxiv.org/abs/2406.19146)).
 
 # %% [markdown]
 # ### See it
 #
-# The paper has three approaches: minima over training curves, minima at fixed budgets, and a fitted formula of the loss. Tables 3 and A3 give the budget that each asks for, size by size.
+# The paper found its answer in three ways, from minima over training curves, from minima at fixed budgets, and from a fitted formula of the loss. Tables 3 and A3 give the budget for each size according to each approach, and your function fits a law to each.
 
 # %%
 sizes = torch.tensor([0.4, 1, 10, 67, 175, 280, 520, 1000, 10_000], dtype=torch.float64) * 1e9
@@ -272,18 +286,18 @@ for name, law in laws.items():
 # %%
 reveal("scale.p2",
        lambda: f"{100 ** laws['1, training curves'][1]:.1f} times",
-       "The exponent is about a half: √100 for the model, √100 for the tokens.",
+       "The exponent is about a half, which gives √100 for the model and √100 for the tokens.",
        answer="10 times, on 10 times the tokens")
 
 # %% [markdown]
-# These tables hold no raw measurements: their rows lie on the paper's own fits, up to sizes that nobody had trained. So your line reads the law back; it does not test it.
+# These tables are not raw measurements. Their rows lie on the paper's own fits, up to sizes that nobody had trained, so your line reads the law back and does not test it.
 #
-# The third approach disagrees. Its fit was redone from the published plot and then agrees with the first two ([2404.10102](https://arxiv.org/abs/2404.10102)).
+# The third approach disagrees with the others. However, when it was refitted from the published plot, it agreed with the first two ([2404.10102](https://arxiv.org/abs/2404.10102)).
 
 # %% [markdown]
 # ### What was done since
 #
-# Tokens per parameter of real models, from the papers on Chinchilla, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Llama 2 ([2307.09288](https://arxiv.org/abs/2307.09288)) and Llama 3 ([2407.21783](https://arxiv.org/abs/2407.21783)). Approach 1 asks for about 20.
+# Approach 1 asks for about 20 tokens per parameter. The next cell compares this with models from the papers on Chinchilla, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Llama 2 ([2307.09288](https://arxiv.org/abs/2307.09288)) and Llama 3 ([2407.21783](https://arxiv.org/abs/2407.21783)).
 
 # %%
 trained = {"GPT-3 175B": (175e9, 300e9), "Gopher 280B": (280e9, 300e9), "Chinchilla 70B": (70e9, 1.4e12),
@@ -293,26 +307,24 @@ for name, (N, D) in trained.items():
     print(f"{name:15} {D / N:6.1f} tokens per parameter; its budget is best spent on {best / 1e9:5.1f} billion")
 
 # %% [markdown]
-# GPT-3 was too large for its tokens. The Llamas are too *small* for theirs, and for a good reason: training is paid once, but every token that a model ever writes costs about $2N$. The cheapest model to train is not the cheapest one to use.
+# GPT-3 was too large for its tokens. The Llamas, in contrast, are too *small* for theirs, and for a good reason. Training is paid once, whereas every token that a model ever writes costs about $2N$ FLOPs. Therefore the cheapest model to train is not the cheapest one to use.
 
 # %% [markdown]
 # ## 4. Extension: where a fitted loss is smallest
 #
-# Approach 3 writes the loss as what no model gets below, a part that more parameters lower, and a part that more tokens lower:
+# Why is the exponent about a half? Approach 3 answers with a formula for the loss. It adds a part $E$ that no model gets below, a part that more parameters lower, and a part that more tokens lower.
 #
 # $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}$$
 #
-# Along $6ND = C$ the smallest loss lies where one percent more of $N$ wins as much as one percent less of $D$ loses, $\alpha A / N^\alpha = \beta B / D^\beta$:
-#
-# $$N = \left(\frac{\alpha A}{\beta B}\right)^{\frac{1}{\alpha + \beta}} \left(\frac{C}{6}\right)^{\frac{\beta}{\alpha + \beta}}$$
+# Along $6ND = C$, more of $N$ means less of $D$. The loss is smallest where one percent more of $N$ wins exactly as much as one percent less of $D$ loses.
 
 # %% [markdown]
 # ### Worked example
 #
-# With both terms alike, $A = B = 5$ and $\alpha = \beta = 0.5$, the constant is 1. A budget of 2,400 leaves $N \cdot D = 400$, so 20 parameters on 20 tokens.
+# Suppose that both terms are alike, with $A = B = 5$ and $\alpha = \beta = 0.5$. Then neither number deserves more than the other, so $N = D$. A budget of 2,400 leaves $N \cdot D = 400$, which is spent best on 20 parameters and 20 tokens.
 
 # %% [markdown] statement="scale.loss_fit"
-# Write the loss, and the best number of parameters for a budget. `fit` is the tuple $(E, A, \alpha, B, \beta)$.
+# Write the loss for a `fit`, which is the tuple $(E, A, \alpha, B, \beta)$. Then derive a formula for the best size, which is the number of parameters $N$ with the smallest loss among those with $6ND = C$, and write it as well. Both functions return floats.
 
 # %% exercise="scale.loss_fit"
 def predicted_loss(parameters, tokens, fit):
@@ -332,12 +344,19 @@ def best_size(flops, fit):
     ### END SOLUTION
 
 # %% [markdown] hints="scale.loss_fit"
-# 1. Unpack the tuple first. Which of its numbers does the best size not need?
-# 2. The loss has three terms. For the size, compute the constant with its root, then the budget over 6 to the power $\beta / (\alpha + \beta)$.
+# 1. On paper, put $D = C / (6N)$ into the loss, so that only $N$ is left. Which of the five constants disappears when you take the derivative?
+# 2. The derivative is 0 where $\alpha A / N^\alpha = \beta B / D^\beta$. Put $D = C / (6N)$ into this, solve for $N^{\alpha + \beta}$, and take the root.
 # 3. `G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))`, `return G * (flops / 6) ** (…)`.
 
 # %% [markdown] worth="scale.loss_fit"
-# Near its minimum the curve is flat: at Chinchilla's budget a model of half or twice the best size loses less than 0.01 nats by the refitted formula. So many sizes are nearly best.
+# Near its minimum the curve is flat. At Chinchilla's budget, for example, a model of half or twice the best size loses less than 0.01 nats by the refitted formula, which means that many sizes are nearly best.
+
+# %% [markdown]
+# In your formula the budget has the exponent $\beta / (\alpha + \beta)$, which is a half if both terms fall equally fast. The whole formula is
+#
+# $$N = \left(\frac{\alpha A}{\beta B}\right)^{\frac{1}{\alpha + \beta}} \left(\frac{C}{6}\right)^{\frac{\beta}{\alpha + \beta}}$$
+#
+# The next cell evaluates it with the constants of the paper and with those of the refit.
 
 # %%
 fits = {"Hoffmann et al.": (1.69, 406.4, 0.34, 410.7, 0.28), "Besiroglu et al.": (1.8172, 482.01, 0.3478, 2085.43, 0.3658)}
@@ -349,26 +368,26 @@ for name, fit in fits.items():
           f"loss at half, best and twice the size: {', '.join(f'{x:.3f}' for x in losses)}")
 
 # %% [markdown]
-# Chinchilla got 20 tokens per parameter. The first fit, as its paper prints it, asks for between four and five times as many, the refit for about as many.
+# Chinchilla was trained on 20 tokens per parameter. The first fit, as its paper prints it, asks for 93, whereas the refit asks for 18.
 
 # %% [markdown]
 # ## 5. Adapt a large model
 #
-# To train 6.7 billion parameters with Adam takes 16 bytes for each (weight, gradient, two averages, in float32): 108 GB. LoRA freezes the weight $W$ and learns a difference of low rank beside it:
+# Suppose that you want to train LLaMA's 6.7 billion parameters a little further, on your own texts. The optimizer Adam keeps two running averages for each weight. With the weight and its gradient, these are 16 bytes in float32, or 108 GB. To avoid this, LoRA freezes the weight $W$ and learns only a low-rank difference, so that a layer computes
 #
 # $$y = W x + \frac{\alpha}{r}\, B\,(A\,x)$$
 #
-# $A$ is $(r, d_{in})$ and starts random, $B$ is $(d_{out}, r)$ and starts at 0, so that training begins with the given model. The rank $r$ is small, and $\alpha$ is a constant.
+# Here $A$ is $(r, d_{in})$ and starts random, while $B$ is $(d_{out}, r)$ and starts at 0, so that training begins with the given model. The rank $r$ is small, and $\alpha$ is a constant.
 
 # %% [markdown]
 # ### Worked example
 #
-# $x = (1, 2)$, $r = 1$, $A = (1\;\, 1)$, $B = (2, -1)^\top$, $\alpha = 4$. First $A x = 3$, one number. Then $B \cdot 3 = (6, -3)$, times $\alpha / r = 4$: $(24, -12)$.
+# Take $x = (1, 2)$, $r = 1$, $A = (1\;\, 1)$, $B = (2, -1)^\top$ and $\alpha = 4$. First comes $A x = 3$, which is a single number, then $B \cdot 3 = (6, -3)$, and times $\alpha / r = 4$ this is $(24, -12)$.
 #
-# The matrix $BA$ was never made. At width 4,096 it would have 16.8 million numbers; $A$ and $B$ of rank 8 have 65,536.
+# In this order the matrix $BA$ is never made. At width 4,096 it would have 16.8 million numbers, whereas $A$ and $B$ of rank 8 have 65,536.
 
 # %% [markdown] statement="lora.forward"
-# Write the difference alone, $\frac{\alpha}{r} B (A x)$, for inputs of any leading shape, without forming $BA$; the check counts operations. Then the layer: freeze all of `base`, and add the difference to what it gives. Gradients must still reach `x` through the base, and the dtype of `x` is kept.
+# Write the difference alone, $\frac{\alpha}{r} B (A x)$, for inputs of any leading shape, without forming $BA$ (the check counts operations). Then complete the layer, in which all of `base` is frozen and the difference is added to what it gives. Gradients must still reach `x` through the base, and the dtype of `x` is kept.
 
 # %% exercise="lora.forward"
 def low_rank(x, A, B, alpha):
@@ -398,12 +417,12 @@ class LoRALinear(nn.Module):
         ### END SOLUTION
 
 # %% [markdown] hints="lora.forward"
-# 1. The brackets in $B\,(A\,x)$ say what comes first. With tokens in rows, which side does a transposed matrix stand on?
-# 2. `x @ A.T` has $r$ numbers per token; multiply by `B.T`, then by α over the number of rows of `A`. A module's `requires_grad_(False)` freezes its weight and bias.
+# 1. The brackets in $B\,(A\,x)$ say what comes first. With tokens in rows, on which side do you multiply by a transposed matrix?
+# 2. `x @ A.T` has $r$ numbers per token. Multiply by `B.T`, then by α over the number of rows of `A`. A module's `requires_grad_(False)` freezes its weight and bias.
 # 3. `return alpha / A.shape[0] * (x @ A.T @ …)`; in the constructor `self.base.requires_grad_(False)`; `return self.base(x) + low_rank(…)`.
 
 # %% [markdown] worth="lora.forward"
-# Dividing by $r$ lets one learning rate serve several ranks. For large ranks that is too much: rsLoRA divides by $\sqrt r$ instead ([2312.03732](https://arxiv.org/abs/2312.03732)).
+# Dividing by $r$ lets one learning rate serve several ranks. For large ranks this is too much, which is why rsLoRA divides by $\sqrt r$ instead ([2312.03732](https://arxiv.org/abs/2312.03732)).
 
 # %%
 predict("scale.p3", "What does the layer learn if A starts at 0 as well?",
@@ -424,18 +443,18 @@ for start in ("A random", "A = 0"):
 # %%
 reveal("scale.p3",
        lambda: f"gradients {largest['A = 0']}",
-       "A's gradient carries a factor B, and B's a factor A. With one of them random, B moves first, and A from the next step on.",
+       "The gradient of A has a factor B, and that of B has a factor A. With A random, B moves first, and A from the next step on.",
        answer="nothing at all")
 
 # %% [markdown]
 # ### Merge it
 #
-# After training, $W + \frac{\alpha}{r} B A$ is one matrix of the old shape. $A$ and $B$ can go.
+# After training, the two matrices are no longer needed, because $W + \frac{\alpha}{r} B A$ is one matrix of the old shape.
 #
-# By hand: $W$ full of ones, $A = (3\;\, 4)$, $B = (1, 2)^\top$, $\alpha = 2$: $BA$ has rows $(3, 4)$ and $(6, 8)$, doubled $(6, 8)$ and $(12, 16)$, the sum is $(7, 9)$ and $(13, 17)$.
+# Suppose, for example, that $W$ is full of ones, $A = (3\;\, 4)$, $B = (1, 2)^\top$ and $\alpha = 2$. Then $BA$ has the rows $(3, 4)$ and $(6, 8)$, doubled $(6, 8)$ and $(12, 16)$, and the sum is $(7, 9)$ and $(13, 17)$.
 
 # %% [markdown] statement="lora.merge"
-# Write the merged weight as a new tensor in the dtype of `weight`. That may be bfloat16 while $A$ and $B$ are float32: add first, then round. Then count the parameters that LoRA trains for one matrix.
+# Write the merged weight as a new tensor in the dtype of `weight`. This may be bfloat16 while $A$ and $B$ are float32, so add first and round afterward. Then count the parameters that LoRA trains for one matrix.
 
 # %% exercise="lora.merge"
 def merge(weight, A, B, alpha):
@@ -452,12 +471,12 @@ def lora_parameters(d_in, d_out, r):
     ### END SOLUTION
 
 # %% [markdown] hints="lora.merge"
-# 1. Here $BA$ is wanted, once. Which order of the two gives the shape of `weight`?
-# 2. `B @ A` is (d_out, d_in). Scale it, add `weight`, and convert the sum with `.to(weight.dtype)`. A has r rows of d_in numbers, B has d_out rows of r.
+# 1. Here $BA$ is wanted, once. In which order do the two give the shape of `weight`?
+# 2. `B @ A` is (d_out, d_in). Scale it, add `weight`, and convert the sum with `.to(weight.dtype)`. A has r rows of d_in numbers, and B has d_out rows of r.
 # 3. `return (weight + alpha / A.shape[0] * (…)).to(weight.dtype)`, `return r * (…)`.
 
 # %% [markdown] worth="lora.merge"
-# Servers that hold many adapters of one model do not merge: all users share the product with $W$, and each adds a small one of their own ([2311.03285](https://arxiv.org/abs/2311.03285)).
+# Servers that hold many adapters of one model do not merge. All users share the product with $W$, and each of them adds a small product with their own adapter ([2311.03285](https://arxiv.org/abs/2311.03285)).
 
 # %%
 count = 32 * 2 * lora_parameters(4096, 4096, 8)
@@ -465,14 +484,14 @@ print(f"rank 8 on q and v in all 32 layers of LLaMA-7B: {count:,} parameters, {c
 print(f"Adam's 16 bytes for each: {16 * count / 1e6:.0f} MB in place of {16 * 6_738_415_616 / 1e9:.0f} GB")
 
 # %% [markdown]
-# The frozen weights must still be there, 13.5 GB in 2 bytes, and so must activations: LoRA saves what Adam keeps, not what the forward pass needs.
+# However, the frozen weights must still be there, 13.5 GB in 2 bytes each, and so must the activations. LoRA saves what Adam keeps, and not what the forward pass needs.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"Decoder-only models wait for their KV cache, so when serving, the rank of LoRA must be weighed against latency."*
 #
-# Serve with ranks 1 to 64, before merging and after.
+# If this is true, a larger rank must make a step more expensive. The next cell counts for ranks 1 to 64, before merging and after.
 
 # %%
 x, weight = torch.randn(1, 512), torch.randn(512, 512) / 22
@@ -485,7 +504,7 @@ for r in (1, 8, 64):
           f"largest difference {gap:.0e} of the result")
 
 # %% [markdown] evidence="exact"
-# **Verdict: not when it is merged.** Then every rank costs what the model without LoRA costs, to the last FLOP and byte; the cache never changes, since no head is added. Only adapters that stay apart cost more, by $2r(d_{in} + d_{out})$ FLOPs per token.
+# **Verdict: after merging, the rank costs nothing.** Every rank then costs what the model without LoRA costs, to the last FLOP and byte, and the cache never changes, since no head is added. Only adapters that stay separate cost more, by $2r(d_{in} + d_{out})$ FLOPs per token.
 
 # %% [markdown]
 # ## 6. How large must the rank be?
@@ -494,20 +513,22 @@ for r in (1, 8, 64):
 #
 # > *"The kind of model sets the rank: encoder-only 4–16, decoder-only 8–16 for instructions and 16–64 for complex tasks."*
 #
-# Rough experience, says the note that it comes from. One decoder is enough to see whether the kind of model decides.
+# The note itself calls this rough experience. To test whether the kind of model decides, one model is enough, provided that it gets two different tasks.
 
 # %% [markdown]
-# A small decoder has learned to name the word two places back. Freeze it, and let it learn
+# A small decoder has learned to name the token two positions back. Freeze it, and let it learn one of two new tasks.
 #
-# - *renamed*: the same word, under a new name. It knows how to look; only what it says must change;
-# - *farther*: the word five places back. It has never looked there.
+# | task | what the model should name | what is new for it |
+# |---|---|---|
+# | *renamed* | the same token, under a new name | only what it says, since it knows where to look |
+# | *farther* | the token five positions back | where to look |
 
 # %%
 predict("scale.p4", "Which task does a rank of 1 or 2 solve?",
         ["renamed alone", "farther alone", "both"])
 
 # %% [markdown]
-# Live, with **your** layer around every matrix. As a control, the same model untrained: random, and just as frozen.
+# Try it with **your** layer around every matrix. The control is the same model before its training, which is random and just as frozen.
 
 # %%
 bases = {"trained": lora.given(trained=True), "random": lora.given(trained=False)}
@@ -519,7 +540,7 @@ for start, model in bases.items():
     print(f"renamed, {start:7} base, rank 1: accuracy {accuracy:.2f} with {lora.trainable(adapted):,} numbers")
 
 # %% [markdown]
-# These are two runs. Recorded are {{lora.seeds:word}} seeds for each task, base and rank, at two learning rates each, the better of which is drawn:
+# Since these are only two runs, the next picture shows recordings of {{lora.seeds:word}} seeds for each task, base and rank. Each ran at two learning rates, of which the better one is drawn.
 
 # %%
 record = recorded("lora")
@@ -545,35 +566,52 @@ show_large("lora")
 # %%
 reveal("scale.p4",
        lambda: ", ".join(f"{task} {found[task, 'trained'][1]:.2f} at rank 2" for task in lora.TASKS),
-       "What the model can already do needs a small push. Within these 300 steps, the skill that it lacks does not come with rank 2.",
+       "A small change is enough for what the model can already do. Within these 300 steps, the skill that it lacks does not come with rank 2.",
        answer="renamed alone")
 
 # %% [markdown] evidence="recorded: lora, control: task"
-# **Verdict: one model, two tasks, two answers.** At rank 2 the trained base reaches {{lora.renamed.trained.r2.mean:.2f}} on *renamed* and {{lora.farther.trained.r2.mean:.2f}} on *farther* (worst and best seed: {{lora.farther.trained.r2.lowest:.2f}} and {{lora.farther.trained.r2.highest:.2f}}). There rank 8 reaches {{lora.farther.trained.r8.mean:.2f}}, all weights {{lora.farther.trained.full.mean:.2f}}.
+# **Verdict: one model needs different ranks for different tasks, so the kind of model alone does not set the rank.** The table shows mean accuracies after {{lora.steps}} steps.
 #
-# The control: on *renamed* the base's knowledge pays, {{lora.renamed.trained.r1.mean:.2f}} at rank 1 against {{lora.renamed.random.r1.mean:.2f}} of a random base. On *farther* it is in the way from rank 2 on: the *random* base reaches {{lora.farther.random.r8.mean:.2f}} at rank 8. A toy of {{lora.parameters.full:,}} weights shows that tasks differ, not which rank yours needs.
+# | task | base | rank 1 | rank 2 | rank 8 | all weights |
+# |---|---|---|---|---|---|
+# | *renamed* | trained | {{lora.renamed.trained.r1.mean:.2f}} | {{lora.renamed.trained.r2.mean:.2f}} | {{lora.renamed.trained.r8.mean:.2f}} | {{lora.renamed.trained.full.mean:.2f}} |
+# | *renamed* | random | {{lora.renamed.random.r1.mean:.2f}} | {{lora.renamed.random.r2.mean:.2f}} | {{lora.renamed.random.r8.mean:.2f}} | {{lora.renamed.random.full.mean:.2f}} |
+# | *farther* | trained | {{lora.farther.trained.r1.mean:.2f}} | {{lora.farther.trained.r2.mean:.2f}} | {{lora.farther.trained.r8.mean:.2f}} | {{lora.farther.trained.full.mean:.2f}} |
+# | *farther* | random | {{lora.farther.random.r1.mean:.2f}} | {{lora.farther.random.r2.mean:.2f}} | {{lora.farther.random.r8.mean:.2f}} | {{lora.farther.random.full.mean:.2f}} |
+#
+# On *renamed*, what the base knows helps at rank 1. On *farther* it is in the way from rank 2 on, where a *random* base does better. A toy of {{lora.parameters.full:,}} weights shows that tasks differ, but not which rank yours needs.
 
 # %% [markdown] evidence="recorded: lora, control: steps"
-# **Rank or time?** All weights stop at {{lora.farther.trained.full.mean:.2f}} on *farther*, so {{lora.steps}} steps may be too few for any rank. With {{lora.longer.steps:,}} steps these runs reach {{lora.longer.trained.full.lowest:.2f}} at least, rank 2 {{lora.longer.trained.r2.lowest:.2f}} to {{lora.longer.trained.r2.highest:.2f}}, and rank 1 {{lora.longer.trained.r1.lowest:.2f}} to {{lora.longer.trained.r1.highest:.2f}}. So much of what looked like rank was time, and what is left differs widely from seed to seed.
+# **Verdict: much of what looked like rank was time.** On *farther* even all weights reach only {{lora.farther.trained.full.mean:.2f}}, so {{lora.steps}} steps may be too few for any rank. The next table shows the trained base on this task after {{lora.longer.steps:,}} steps. What is left of the differences varies widely from seed to seed.
+#
+# | | worst seed | best seed |
+# |---|---|---|
+# | rank 1 | {{lora.longer.trained.r1.lowest:.2f}} | {{lora.longer.trained.r1.highest:.2f}} |
+# | rank 2 | {{lora.longer.trained.r2.lowest:.2f}} | {{lora.longer.trained.r2.highest:.2f}} |
+# | all weights | {{lora.longer.trained.full.lowest:.2f}} | {{lora.longer.trained.full.highest:.2f}} |
 
 # %% [markdown]
 # ## 7. What a step of the whole model costs
 #
-# Unit 08 put a roof over attention alone. A decoding step of a whole model, $B$ users with $S$ cached tokens each, fetches the $W$ weights once and each user's keys and values. It multiplies every weight by every user's token, and attends:
+# Once a model is trained, people wait for each of its tokens. Unit 08 asked what attention waits for, and now we ask the same about a decoding step of the whole model, which writes one new token for each of $B$ users. What must it fetch from memory, and what must it compute?
 #
-# $$\text{bytes} = b\,(W + B \cdot S \cdot 2 L G D) \qquad \text{FLOPs} = B\,(2W + 4 L H D \cdot S)$$
-#
-# with $L$ layers, $H$ heads, $G$ key-value heads, $D$ numbers per head ($D$ no longer counts tokens), $b$ bytes per number.
+# Since all users share the $W$ weights, a step fetches each weight once, but multiplies it by every user's token.
+
+# %% [markdown]
+# The caches, in contrast, are not shared. Each user has $S$ cached tokens of their own. In each of $L$ layers, a cached token has a key and a value of $D$ numbers for each of $G$ key-value heads, and a step fetches all of them. Then each of $H$ heads computes a score with every cached key, and a weighted sum of all cached values. (From here on, $D$ is the head dim and no longer a number of tokens.)
 
 # %% [markdown]
 # ### Worked example
 #
-# 100 weights, one layer, 2 heads of 4 numbers that share one key head; 3 users, 5 tokens, 2 bytes. Cache: $3 \cdot 5 \cdot 2 \cdot 1 \cdot 1 \cdot 4 = 120$ numbers. Bytes: $2 \cdot (100 + 120) = 440$. FLOPs: $3 \cdot (200 + 4 \cdot 1 \cdot 2 \cdot 4 \cdot 5) = 1{,}080$.
-#
-# A chip that fetches 10 bytes and computes 40 FLOPs per second needs 44 s for the one and 27 s for the other: the step waits for memory, 44 s.
+# Suppose that a model has 100 weights and one layer, with 2 heads of 4 numbers that share one key-value head. It serves 3 users with 5 cached tokens each, in 2 bytes per number. Their caches hold 120 numbers, so a step fetches $2 \cdot (100 + 120) = 440$ bytes. It computes 1,080 FLOPs, of which the weights take 600 and attention takes 480. How do the numbers 120, 600 and 480 come about?
+
+# %% [markdown]
+# On a chip that fetches 10 bytes and computes 40 FLOPs per second, fetching takes 44 s and computing 27 s. Since the two overlap, the step takes 44 s and waits for memory.
 
 # %% [markdown] statement="serve.step_seconds"
-# Write both formulas, and the time. `model` is a dict with `weights` (numbers in all matrices), `n_layers`, `n_heads`, `n_kv_heads` and `head_dim`; `itemsize` is $b$. `step_cost` returns (FLOPs, bytes) as integers; `step_seconds` the least time when fetching and computing overlap. `bandwidth` is in bytes, `peak` in FLOPs per second.
+# Derive the cost of such a step. `model` is a dict with `weights` (numbers in all matrices), `n_layers`, `n_heads`, `n_kv_heads` and `head_dim`, and a number has `itemsize` bytes. Count a multiplication and an addition as 2 FLOPs, and only the `tokens` that are cached for each user, not the new one.
+#
+# `step_cost` returns (FLOPs, bytes) as integers, and `step_seconds` the least time when fetching and computing overlap. `bandwidth` is in bytes, and `peak` in FLOPs per second.
 
 # %% exercise="serve.step_seconds"
 def step_cost(model, users, tokens, itemsize=2):
@@ -594,17 +632,24 @@ def step_seconds(model, users, tokens, bandwidth, peak, itemsize=2):
     ### END SOLUTION
 
 # %% [markdown] hints="serve.step_seconds"
-# 1. Go through the formula: which parts carry a factor $B$, which $H$, which $G$? The weights are the only thing that all users share.
-# 2. FLOPs: `users * (2 * weights + 4 * layers * heads * head_dim * tokens)`. Numbers: weights plus `users * tokens * 2 * layers * kv_heads * head_dim`; times `itemsize`. The time is the larger quotient.
+# 1. Explain the three numbers of the example first. Which parts of the cost are there for each user, which for each head, and which for each key-value head? The weights are the only thing that all users share.
+# 2. The FLOPs are `users * (2 * weights + 4 * layers * heads * head_dim * tokens)`. The numbers are the weights plus `users * tokens * 2 * layers * kv_heads * head_dim`, and times `itemsize` they are bytes. The time is the larger quotient.
 # 3. `flops = users * (2 * model["weights"] + …)`, `return flops, itemsize * (model["weights"] + …)`, `return max(flops / peak, …)`.
 
 # %% [markdown] worth="serve.step_seconds"
-# Reading a prompt is the same sum with thousands of tokens in place of the users: all of them share one fetch of the weights. So prefill computes at full speed, and the first word is cheap per token.
+# Reading a prompt is the same sum with thousands of tokens instead of users, since all of them share one fetch of the weights. Prefill computes at full speed, and a prompt's tokens are cheaper than those that are written.
+
+# %% [markdown]
+# In symbols, with $b$ bytes per number, you have derived
+#
+# $$\text{bytes} = b\,(W + B \cdot S \cdot 2 L G D) \qquad \text{FLOPs} = B\,(2W + 4 L H D \cdot S)$$
+#
+# The 4 comes from two products, scores and weighted sum, with 2 FLOPs each. Since $G$ occurs on the left only, sharing key-value heads saves bytes but no FLOPs.
 
 # %% [markdown]
 # ### See it
 #
-# Llama-3-8B on an A100 (2.0 TB/s, 312 TFLOP/s). Of the input embedding a step reads single rows, so 7.5 of its 8.0 billion weights count.
+# Here is Llama-3-8B on an A100 (2.0 TB/s, 312 TFLOP/s). Only 7.5 of its 8.0 billion weights count, because a step reads just a few rows of the input embedding.
 
 # %%
 llama = {"weights": 7_504_924_672, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8, "head_dim": 128}
@@ -622,17 +667,17 @@ with described("Tokens per second of all users against their number, for 0, 512 
 # %% [markdown]
 # ## 8. Enough users to compute
 #
-# More users make better use of the weights that were fetched. From how many on does arithmetic decide? Both sides grow with the users. Computing overtakes fetching if each further user adds more time to compute than to fetch.
+# More users make better use of the weights that were fetched. From how many users on does arithmetic decide? Both times grow with the number of users. Computing overtakes fetching only if each further user adds more time to compute than to fetch.
 
 # %% [markdown]
 # ### Worked example
 #
-# 100 weights in 2 bytes at 10 bytes per second: 20 s, for any number of users. One user adds 6 s of computing and 2 s of fetching. So $6B \ge 20 + 2B$ from $B = 5$ on.
+# Suppose that 100 weights in 2 bytes are fetched at 10 bytes per second, which takes 20 s for any number of users. One user adds 6 s of computing and 2 s of fetching, so that $6B \ge 20 + 2B$ holds from $B = 5$ on.
 #
-# If a user added 6 s of computing and 7 s of fetching, or 6 s of each, no number would be enough.
+# However, if a user added 6 s of computing and 7 s of fetching, or 6 s of each, no number would be enough.
 
 # %% [markdown] statement="serve.compute_bound"
-# Return the smallest whole number of users at which computing takes as long as fetching or longer; `None` where there is none. `step_cost` may help.
+# Return the smallest whole number of users at which computing takes as long as fetching or longer, or `None` where there is no such number (your `step_cost` may help).
 
 # %% exercise="serve.compute_bound"
 def compute_bound_users(model, tokens, bandwidth, peak, itemsize=2):
@@ -647,21 +692,21 @@ def compute_bound_users(model, tokens, bandwidth, peak, itemsize=2):
     ### END SOLUTION
 
 # %% [markdown] hints="serve.compute_bound"
-# 1. Write the two times as lines in $B$: one starts at 0, the other at the time of the weights. When do they never meet?
-# 2. `step_cost(model, 0, …)` gives the bytes of the weights, `step_cost(model, 1, …)` adds one user. What a user gains is FLOPs / peak − cache / bandwidth. Not positive: `None`. Else weights / bandwidth over the gain, rounded up.
+# 1. Write the two times as lines in $B$. One starts at 0, the other at the time of the weights. When do they never meet?
+# 2. `step_cost(model, 0, …)` gives the bytes of the weights, and `step_cost(model, 1, …)` adds one user. What a user gains is FLOPs / peak − cache / bandwidth. If this is not positive, return `None`. Otherwise divide weights / bandwidth by the gain, and round up.
 # 3. `gained = flops / peak - (moved - weights) / bandwidth`, `if gained <= 0: return None`, `return math.ceil(…)`.
 
 # %% [markdown] worth="serve.compute_bound"
-# Without caches the answer depends on the chip alone: $b \cdot \text{peak} / (2 \cdot \text{bandwidth})$, 156 on an A100 in 2 bytes. It is the ridge of unit 08's roofline.
+# Without caches the answer depends on the chip alone, as $b \cdot \text{peak} / (2 \cdot \text{bandwidth})$, which is 156 on an A100 in 2 bytes. It is the ridge of unit 08's roofline.
 
 # %%
 for tokens in (0, 100, 400, 700, 800, 4096):
     print(f"{tokens:5,} tokens cached: {compute_bound_users(llama, tokens, *a100)} users")
 
 # %% [markdown]
-# Beyond some 750 tokens *no* batch is large enough: every user brings more bytes than FLOPs can hide. That is why caches are shared, shortened and quantized, and why a chip that only computes faster would not help.
+# Beyond some 750 tokens *no* batch is large enough, because every user brings more bytes than their FLOPs can hide. This is why caches are shared, shortened and quantized, and why a chip that only computes faster would not help.
 #
-# Now with real memory. The calculator takes its bytes from **your** `step_cost`. 14 users of 32,768 tokens fit: which change of the attention makes room for 64? Point at the kinds to try them.
+# The calculator adds the limit of real memory, and takes its bytes from **your** `step_cost`. 14 users of 32,768 tokens fit. Which change of the attention makes room for 64? Point at the kinds to try them.
 
 # %%
 def kv_bytes_per_token(n_layers, n_kv_heads, head_dim, itemsize=2):
@@ -673,7 +718,7 @@ CacheCalculator(kv_bytes_per_token, model=4, users=64, tokens=32768, step=4)
 # %% [markdown]
 # ## 9. Predicted, then measured
 #
-# A model of {{serving.megabytes:.0f}} MB, on one thread of your processor. First what the machine can do: bytes per second when that much memory is read once, and FLOPs per second of a large matrix product.
+# To see whether the formula predicts what happens, take a model of {{serving.megabytes:.0f}} MB, on one thread of your processor. First measure what the machine can do, namely bytes per second when that much memory is read once, and FLOPs per second of a large matrix product.
 
 # %%
 decoder = serving.Decoder()
@@ -689,9 +734,9 @@ for r in rows:
     print(f"{r['users']:5}{r['tokens']:8,}{r['predicted']:9.1f} ms{r['measured']:8.1f} ms  {r['ratio']:5.1f} times")
 
 # %% [markdown]
-# Compare one user with many. For one, bytes should explain most of the time. For batches the prediction is a bound, not a forecast: a product with few rows does not run at the speed of a large one.
+# For one user, bytes should explain most of the time. For batches, however, the prediction is a bound and not a forecast, since a product with few rows does not run at the speed of a large one.
 #
-# Now a model {{serving.shrunk:.0f}} times smaller, of the same make.
+# Now try a model {{serving.shrunk:.0f}} times smaller, of the same make.
 
 # %%
 predict("scale.p5", "The small model has 225 times fewer weights. Its step is faster…",
@@ -706,7 +751,7 @@ print(f"predicted {tiny['predicted']:.3f} ms, measured {tiny['measured']:.2f} ms
 # %%
 reveal("scale.p5",
        lambda: f"{rows[0]['measured'] / tiny['measured']:.0f} times",
-       "Over a hundred calls of torch take microseconds each, however small their tensors. Neither bytes nor FLOPs know of them.",
+       "Each step makes over a hundred calls of torch, which take microseconds each, however small their tensors are. The formula counts bytes and FLOPs, but no calls.",
        answer=lambda: ["225 times or more", "100 to 225 times", "less than 100 times"][
            (rows[0]["measured"] < 225 * tiny["measured"]) + (rows[0]["measured"] < 100 * tiny["measured"])])
 
@@ -727,21 +772,29 @@ with described("Milliseconds of a step against users, recorded on {device}: meas
 show_large("serving")
 
 # %% [markdown] evidence="measured: serving"
-# **What the recording says:** one user takes {{serving.one.least:.1f}} to {{serving.one.most:.1f}} times the predicted time, batches {{serving.batch.least:.1f}} to {{serving.batch.most:.1f}} times. {{serving.most_users}} users take {{serving.slower:.1f}} times as long as one, so together they get {{serving.faster:.1f}} times as many tokens. The model with {{serving.shrunk:.0f}} times fewer weights is {{serving.tiny_speedup:.0f}} times faster: there the calls decide, at {{serving.tiny_ratio:.0f}} times the prediction.
+# **What the recording says: bytes explain most of one user's time, but not that of batches or of a tiny model.**
+#
+# | step | measured time, as a multiple of the prediction |
+# |---|---|
+# | one user | {{serving.one.least:.1f}} to {{serving.one.most:.1f}} |
+# | more users | {{serving.batch.least:.1f}} to {{serving.batch.most:.1f}} |
+# | {{serving.shrunk:.0f}} times fewer weights | {{serving.tiny_ratio:.0f}} |
+#
+# Nevertheless, batches pay, since {{serving.most_users}} users take {{serving.slower:.1f}} times as long as one and together get {{serving.faster:.1f}} times as many tokens. The tiny model is only {{serving.tiny_speedup:.0f}} times faster, because the calls decide.
 
 # %% [markdown]
 # ## 10. Extension: experts that sleep
 #
-# A mixture of experts keeps $E$ feed-forward layers side by side, and each token uses $k$ of them. So the parameters that are stored and those that work for a token are two numbers. But a step fetches every expert that *any* user's token chose.
+# A model can have many parameters and still be fast if most of them rest. A mixture of experts has $E$ feed-forward layers side by side, of which each token uses $k$. The parameters that are stored and those that work for a token are then two different numbers. However, a step fetches every expert that *any* user's token chose.
 
 # %% [markdown]
 # ### Worked example
 #
-# Four experts, two per token. A token misses a given expert with probability $1 - 2/4 = 0.5$. Two users both miss it with $0.5^2 = 0.25$. So three of four are fetched, on average.
+# Suppose that there are four experts, and that each token uses two. A token misses a given expert with probability $1 - 2/4 = 0.5$, so two users both miss it with $0.5^2 = 0.25$. On average, three of four experts are therefore fetched.
 
 # %% [markdown] statement="serve.experts"
-# - `expert_parameters`: all parameters, and those that one token uses. `shared` are outside the experts; `expert` are those of one expert, in all layers together.
-# - `experts_read`: how many different experts of a layer a step fetches on average, when each of `users` tokens chooses `n_active` different ones, evenly and for itself.
+# - `expert_parameters` returns all parameters, and those that one token uses. `shared` parameters are outside the experts, and `expert` are those of one expert, in all layers together.
+# - `experts_read` returns how many different experts of a layer a step fetches on average, when each of `users` tokens chooses `n_active` different ones, evenly and independently of the others.
 
 # %% exercise="serve.experts"
 def expert_parameters(shared, expert, n_experts, n_active):
@@ -758,12 +811,12 @@ def experts_read(n_experts, n_active, users):
     ### END SOLUTION
 
 # %% [markdown] hints="serve.experts"
-# 1. Ask about one expert: with which probability does nobody choose it?
-# 2. One token misses it with $1 - k/E$, all $B$ tokens with that to the power $B$. The expected number is $E$ times the chance that somebody chooses it.
+# 1. Think about one expert. With which probability does nobody choose it?
+# 2. One token misses it with $1 - k/E$, and all $B$ tokens with that to the power $B$. The expected number is $E$ times the probability that somebody chooses it.
 # 3. `return shared + n_experts * expert, shared + …` and `return n_experts * (1 - (…) ** users)`.
 
 # %% [markdown] worth="serve.experts"
-# Real routers do not choose evenly, although training pushes them to: a loss or a bias keeps the load of the experts balanced ([2412.19437](https://arxiv.org/abs/2412.19437)).
+# Real routers do not choose evenly, although training pushes them to do so. A loss or a bias keeps the load of the experts balanced ([2412.19437](https://arxiv.org/abs/2412.19437)).
 
 # %%
 shared, expert = 1_605_636_096, 32 * 3 * 4096 * 14336  # Mixtral 8x7B: all else, and three matrices in 32 layers
@@ -774,12 +827,12 @@ for users in (1, 2, 4, 8, 16, 32):
     print(f"{users:3} users: {experts_read(8, 2, users):.1f} experts, {read / 1e9:.1f} billion weights fetched")
 
 # %% [markdown]
-# One user gets the speed of a 13-billion model. A batch of 16 fetches nearly all 46.7 billion, and only its arithmetic stays small: experts save FLOPs, and bytes only for few users.
+# One user gets the speed of a 13-billion model, whereas a batch of 16 fetches nearly all 46.7 billion weights, and only its arithmetic stays small. So experts save FLOPs for everybody, but bytes only for few users.
 
 # %% [markdown]
 # ## 11. Which architecture would you choose?
 #
-# Three models with equally many parameters: one stack of 28 layers, as encoder or as decoder, and 12 + 12 layers with cross-attention. One request reads 512 tokens and writes 128. Torch counts their FLOPs:
+# Now compare whole architectures, in three models with equally many parameters. A stack of 28 layers serves as encoder or as decoder, while the third model has 12 + 12 layers with cross-attention. Suppose that one request reads 512 tokens and writes 128, and let torch count the FLOPs.
 
 # %%
 print(f"{'':17}{'read':>9}{'write':>11}{'cache':>12}")
@@ -787,7 +840,7 @@ for row in scaling.architectures():
     print(f"{row['name']:17}{row['read'] / 1e9:6.0f} GF{row['write'] / 1e9:8,.0f} GF{row['cache'] / 1e6:9.1f} MB")
 
 # %% [markdown]
-# An encoder alone stores nothing between two words, so to write it must read everything again for each word. In an encoder–decoder each token passes through half of the layers only, and half of the layers keep keys.
+# An encoder alone stores nothing between two tokens, so to write with it, everything must be read again for each token. In an encoder–decoder each token passes through only half of the layers, and only half of the layers keep keys.
 
 # %% [markdown]
 # | job | choice | costs, from this course |
@@ -795,18 +848,36 @@ for row in scaling.architectures():
 # | label, search, compare | encoder-only | one pass, no cache; sees both sides (unit 07) |
 # | long input, short output | encoder–decoder | above: less than half of the reading and of the cache |
 # | dialog, code, anything | decoder-only | one stack, one cache that goes on growing (unit 08) |
+
+# %% [markdown]
+# No count can say which one *learns* better for its FLOPs. Wang and others trained them side by side ([2204.05832](https://arxiv.org/abs/2204.05832)). Right after pretraining, a causal decoder was best on new tasks. After further training on many tasks, however, the best models were those that see their input from both sides and had filled in masked tokens.
+
+# %% [markdown]
+# ## 12. Your own experiment
 #
-# Which one *learns* better for its FLOPs no count can say. Wang and others trained them side by side ([2204.05832](https://arxiv.org/abs/2204.05832)). On new tasks a causal decoder was best right after pretraining. After further training on many tasks, models that see their input from both sides and had filled in masked words were best.
+# Which shape is best for a given number of parameters, deep and narrow or shallow and wide? The cell below trains small Transformers that learn to write like Jane Austen, one character after the other, and prints their loss on unseen text in nats per character. Both shapes have about 100,000 parameters, so by your own formula they cost nearly the same.
+
+# %%
+from anatomy.experiments.growing import grow
+
+for layers, d_model in ((1, 88), (8, 32)):
+    for seed in (0, 1):
+        made = grow(seed=seed, layers=layers, d_model=d_model)
+        flops = training_flops(made.parameters, 200 * 32 * 32)  # steps, rows, characters in a row
+        print(f"{layers} × width {d_model}: {made.parameters:,} parameters, {flops:.1e} FLOPs, {made.loss:.3f} nats")
+
+# %% [markdown]
+# Nothing is graded here. Which shapes lie in between, and is the best one the same if the rate `lr` or the number of `steps` changes? A width must be a multiple of `n_heads`, which is 4 unless you choose another, and `.parameters` says how many there are. Run at least two seeds for each shape, and write down your answer in one sentence, with the aspect ratio that you would choose.
 
 # %% [markdown] written="question"
-# A team serves a model of 8 billion weights to 32 users at once, with texts of about 8,000 tokens. A step takes too long. One engineer proposes GPUs with twice the FLOP/s, another a model of the same size with a quarter of the key-value heads, a third LoRA adapters of a smaller rank. Which of the three helps, and why do the others not?
+# A team serves a model of 8 billion weights to 32 users at once, with texts of about 8,000 tokens. A step takes too long. One engineer proposes GPUs with twice the FLOP/s, another a model of the same size with a quarter of the key-value heads, and a third LoRA adapters of a smaller rank. Which of the three helps, and why do the others not?
 #
 # - what a step fetches and what it computes
 # - which of the two decides here
 # - what each proposal changes
 
 # %% [markdown] written="answer" points=3
-# A step fetches the weights once, some 16 GB in two bytes, and the cache of every user. With 8 key-value heads in 32 layers that is 131 kB per token, so 34 GB for 32 users of 8,000 tokens. It computes about 0.6 TFLOP, which a GPU of 312 TFLOP/s does in 2 ms, while 50 GB take 25 ms at 2 TB/s. So the step waits for memory, and twice the FLOP/s change nothing. A quarter of the key-value heads leaves 8 GB of caches, 24 GB in all: about twice as fast. The rank changes nothing once the adapters are merged, and little before.
+# A step fetches the weights once, some 16 GB in two bytes, and the cache of every user. With 8 key-value heads in 32 layers this is 131 kB per token, so 34 GB for 32 users of 8,000 tokens. It computes about 0.6 TFLOP, which a GPU of 312 TFLOP/s does in 2 ms, while 50 GB take 25 ms at 2 TB/s. So the step waits for memory, and twice the FLOP/s change nothing. A quarter of the key-value heads leaves 8 GB of caches and 24 GB in all, which is about twice as fast. The rank changes nothing once the adapters are merged, and little before.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: bytes decide, with the caches as the larger part; an estimate or a formula is enough.
@@ -821,36 +892,37 @@ for row in scaling.architectures():
 # %%
 quiz("A model has 12 layers of width 768. Twice the width and the same layers give about…",
      {"twice the parameters": (False, "Only the tables grow like that."),
-      "four times the layers' parameters": (True, "12·L·d² grows with the square."),
-      "eight times": (False, "That would be twice the layers as well.")})
+      "four times the layers' parameters": (True, "12·L·d² grows with the square of d."),
+      "eight times": (False, "That would need twice the layers as well.")})
 
 # %%
 quiz("Why 6·N·D, and not 2·N·D?",
-     {"the backward pass costs twice the forward pass": (True, "Two products for each: 2 + 4."),
+     {"the backward pass costs twice the forward pass": (True, "It makes two products for each of the forward pass, so 2 + 4."),
       "there are three matrices in a feed-forward layer": (False, "They are in N already."),
       "Adam keeps two averages": (False, "Their cost per step does not grow with the tokens.")})
 
 # %%
 quiz("By Chinchilla's approach 1, four times the budget is best spent on…",
-     {"four times the parameters": (False, "Then no token more."), "four times the tokens": (False, "Both grow."),
+     {"four times the parameters": (False, "Then there would not be one token more."),
+      "four times the tokens": (False, "Both grow."),
       "twice of both": (True, "Both exponents are about a half, and 2 · 2 = 4.")})
 
 # %%
 quiz("LoRA trains 0.06 % of the parameters. A training step's forward pass takes…",
      {"0.06 % of the FLOPs": (False, "The frozen weights still compute."),
-      "about the FLOPs of the whole model": (True, "And a little more; what is saved is gradients and Adam's memory."),
+      "about the FLOPs of the whole model": (True, "It even takes a little more. What is saved is gradients and Adam's memory."),
       "half": (False, "Nothing of the forward pass is left out.")})
 
 # %%
 quiz("After merging, an adapter of rank 64 makes a decoding step…",
-     {"slower than one of rank 8": (False, "Both are gone: one matrix of the old shape."),
-      "as fast as the model without it": (True, "The same shapes, the same bytes.")})
+     {"slower than one of rank 8": (False, "Both adapters are gone, and one matrix of the old shape is left."),
+      "as fast as the model without it": (True, "The shapes are the same, and so are the bytes.")})
 
 # %%
 quiz("64 users with long texts. A step waits for…",
      {"arithmetic": (False, "With long caches no batch is large enough."),
-      "the caches": (True, "Each user brings their own; the weights are shared."),
-      "the weights": (False, "True of one user; 64 caches outweigh them.")})
+      "the caches": (True, "Each user brings their own cache, whereas the weights are shared."),
+      "the weights": (False, "This is true of one user, but 64 caches outweigh them.")})
 
 # %%
 progress("13-scale-and-cost")
@@ -858,8 +930,8 @@ progress("13-scale-and-cost")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Scaling laws: [Kaplan et al. 2020](https://arxiv.org/abs/2001.08361), [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556), the latter refitted by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102). Trained far beyond: Llama 3 ([2407.21783](https://arxiv.org/abs/2407.21783)).
-# - LoRA: [Hu et al. 2021](https://arxiv.org/abs/2106.09685). On a base in 4 bits: QLoRA ([2305.14314](https://arxiv.org/abs/2305.14314)).
-# - What serving costs: [Pope et al. 2022](https://arxiv.org/abs/2211.05102). Experts: Mixtral ([2401.04088](https://arxiv.org/abs/2401.04088)), DeepSeek-V3 ([2412.19437](https://arxiv.org/abs/2412.19437)).
+# - Scaling laws: [Kaplan et al. 2020](https://arxiv.org/abs/2001.08361), [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556), and a refit of the latter by [Besiroglu et al. 2024](https://arxiv.org/abs/2404.10102).
+# - LoRA: [Hu et al. 2021](https://arxiv.org/abs/2106.09685), and on a base in 4 bits QLoRA ([2305.14314](https://arxiv.org/abs/2305.14314)).
+# - Serving: [Pope et al. 2022](https://arxiv.org/abs/2211.05102), and with experts Mixtral ([2401.04088](https://arxiv.org/abs/2401.04088)) and DeepSeek-V3 ([2412.19437](https://arxiv.org/abs/2412.19437)).
 #
-# This was the last unit. `progress()` says what is still open, and `anatomy certificate`, in a terminal, puts what you built on one page to print.
+# This was the last unit, and every part of a Transformer is now yours. `progress()` says what is still open, and `anatomy certificate`, in a terminal, puts what you built on one page to print.

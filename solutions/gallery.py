@@ -145,3 +145,11 @@ widgets.SoftmaxStabilityExplorer()
 
 # %%
 widgets.ModelAtlas()
+
+# %% [markdown]
+# ## Three dials for the next token (unit 12)
+#
+# Set top-p to 0.9 and compare the three prompts. How many tokens can come where the model is sure, and where it is not?
+
+# %%
+widgets.SamplingExplorer()

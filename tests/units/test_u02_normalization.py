@@ -23,7 +23,7 @@ def test_the_puzzle_and_the_worked_examples():
     assert torch.allclose(layer[0], layer[1], atol=1e-5) and torch.allclose(layer[0], layer[2])
     assert torch.allclose(rms[0], rms[2]) and (rms[0] - rms[1]).abs().max() > 0.4
     assert says(f"$(-2, 0, 2)/{math.sqrt(8 / 3):.3f} = ({layer[0, 0]:.3f}, 0, {layer[0, 2]:.3f})$")
-    assert says(f"root: {math.sqrt(35 / 3):.3f}")
+    assert says(f"| its root | {math.sqrt(35 / 3):.3f} |")
     assert says("$(" + ", ".join(f"{v:.3f}" for v in rms[0]) + ")$")
     assert says(f"with a deviation of {math.sqrt(800 / 3):.2f}")
 

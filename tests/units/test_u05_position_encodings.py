@@ -35,15 +35,15 @@ def test_the_puzzle_and_its_mirror_image():
     distance = lambda r: -r.abs()
     one, mirror, other = (read(s, distance) for s in ("dog bites man", "man bites dog", "bites dog man"))
     assert says("| dog | bites | man | |---|---|---| | " + " | ".join(f"{one[w]:.2f}" for w in one) + " |")
-    assert says(f"dog {other['dog']:.2f}, bites {other['bites']:.2f}, man {other['man']:.2f}: the order counts")
+    assert says(f"dog {other['dog']:.2f}, bites {other['bites']:.2f}, man {other['man']:.2f}, so the order counts now")
     assert all(mirror[w] == pytest.approx(one[w], abs=1e-6) for w in one)
     ahead = [read(s, lambda r: -(r > 0).float()) for s in ("dog bites man", "man bites dog", "bites dog man")]
     assert min(abs(a["dog"] - b["dog"]) for a, b in zip(ahead, ahead[1:] + ahead[:1], strict=True)) > 0.1
 
 
-def test_claim_i_counts_pairs():
-    turn = lambda i: 2 * math.pi * 10000 ** (2 * i / 64)
-    assert says(f"half of the hands would need {turn(32):,.0f} positions or more") and says("128 features of 64")
+def test_i_counts_pairs():
+    assert says("$i$ counts *pairs* of features") and says("It ends at 31 for $d_{model} = 64$")
+    assert sinusoidal.sinusoid(torch.arange(2), 64).shape == (2, 2 * (31 + 1))
 
 
 def test_worked_shift():
@@ -87,7 +87,6 @@ def test_buckets_as_told():
     from transformers.models.t5.modeling_t5 import T5Attention
 
     r = torch.arange(-2000, 2001)
-    assert says("4,001 distances") and len(r) == 4001
     for both in (True, False):
         assert torch.equal(t5_buckets.t5_relative_bucket(r, both), T5Attention._relative_position_bucket(r, both))
     assert says("8, 12, 16, 23, 32, 46, 64, 91") and t5_buckets.t5_bucket_starts(16, 128)[8:] == [
@@ -114,7 +113,7 @@ def test_alibi_windows_as_told():
     weights = alibi.alibi_bias(alibi.alibi_slopes(8), 1, 1024, 1023)[:, 0].softmax(-1).flip(-1)
     nearest = (weights.cumsum(-1) < 0.99).sum(-1) + 1
     assert nearest[0] == 10 == alibi.alibi_window(0.5) and says(f"n = 2·ln 100 = {2 * math.log(100):.1f}")
-    assert says("a score 16 higher pays for 32 words at slope 1/2")
+    assert says("a score 16 higher pays for 32 tokens at slope 1/2")
     extra = alibi.alibi_slopes(112)[64:]
     assert len(extra) == 48 and says("(64, then 48 in between)")
     assert torch.allclose(extra, 2.0 ** -(torch.arange(1, 96, 2) / 16))
@@ -139,7 +138,7 @@ def test_debertas_third_term_reads_the_papers_index_and_the_code_another():
 def test_deberta_stores_twelve_layers():
     from transformers import DebertaConfig
 
-    assert DebertaConfig().num_hidden_layers == 12 and says("The released base model stores 12.")
+    assert DebertaConfig().num_hidden_layers == 12 and says("The released base model stores 12 layers")
     assert recorded("named_models")["models"]["deberta-base"]["probe"]["layers"] == 12
 
 

@@ -26,7 +26,7 @@ def generator(seed=0):
 
 def test_wavelengths_that_the_text_names():
     fastest, slowest = rope.wavelengths(128)[[0, -1]].tolist()
-    assert f"comes round every {fastest:.0f} words, the slowest every {slowest:,.0f}. " in PROSE
+    assert f"comes round every {fastest:.0f} tokens, the slowest every {slowest:,.0f}. " in PROSE
     assert (64 / rope.wavelengths(32) > 1).sum() == 5, "five pairs pass a full turn within 64 places"
 
 

@@ -30,8 +30,8 @@ def gen(seed=0):
 
 def test_puzzle_just_reaches_the_first_word():
     T = ref.causal_reach(4096, 32)
-    assert T == 131_041 and says(f"A text is {T:,} words long") and ref.layers_needed(4096, T - 1) == 32
-    assert ref.layers_needed(4096, T) == 33  # "one more word in front would be out of reach"
+    assert T == 131_041 and says(f"A text is {T:,} tokens long") and ref.layers_needed(4096, T - 1) == 32
+    assert ref.layers_needed(4096, T) == 33  # "one more token in front would be out of reach"
     assert says("off by almost a factor of 2, for 4,096 by 0.02 %")
     assert 20 / ref.causal_reach(2, 10) > 1.8 and round(100 * (32 * 4096 / T - 1), 2) == 0.02
 

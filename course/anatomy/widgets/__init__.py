@@ -18,6 +18,7 @@ from .objective import ObjectiveLab as ObjectiveLab
 from .permutation import PermutationExplorer as PermutationExplorer
 from .position import PositionExplorer as PositionExplorer
 from .rope import RopeExplorer as RopeExplorer
+from .sampling import SamplingExplorer as SamplingExplorer
 from .sparse import SparseExplorer as SparseExplorer
 from .stability import SoftmaxStabilityExplorer as SoftmaxStabilityExplorer
 from .stepper import CacheStepper as CacheStepper
