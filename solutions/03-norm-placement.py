@@ -3,11 +3,11 @@
 #
 # **You will be able to**
 #
-# - say why a layer adds its output to its input, and what happens to training if it does not;
-# - wire a Pre-LN stack with its final norm, and the other wirings that real models use;
-# - measure gradients with hooks, and read a trend from noisy measurements;
-# - say what warm-up is for, and which of two explanations for it survives a test;
-# - decide common claims about Post-LN and Pre-LN by experiment.
+# - say why a layer adds its output to its input;
+# - wire a Pre-LN stack with its final norm, and the other wirings of real models;
+# - measure gradients with hooks, and read a trend from noisy numbers;
+# - say what warm-up is for, and which explanation of it survives a test;
+# - decide claims about Post-LN and Pre-LN by experiment.
 #
 # **Prerequisites:** units 01 and 02; `nn.Module`, logarithms. **Time:** {{unit.time}}.
 
@@ -566,7 +566,7 @@ for name, norm in (("LayerNorm", layer_norm), ("BatchNorm", batch_norm)):
     print(f"{name}: {(slope_of_first(norm, x) - slope_of_first(norm, other)).abs().max():.2f}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: no, LayerNorm knows nothing of the batch.** Its Jacobian depends on the token's own mean and variance, and on nothing else. It is BatchNorm whose statistics come from the batch, and there one sentence does change the gradient of another.
+# **Verdict: no, LayerNorm uses no statistics of the batch.** Its Jacobian depends on the token's own mean and variance, and on nothing else. It is BatchNorm whose statistics come from the batch, and there one sentence does change the gradient of another.
 
 # %% [markdown]
 # ## 5. A norm on the branch
@@ -1108,17 +1108,17 @@ print(*named_models.table(["gpt1", "bert-base", "opt-350m", "opt-1.3b", "gpt2", 
 # %% [markdown]
 # ## 11. Your own experiment
 #
-# All of this was measured on a toy task. What happens on real text? The *growing character model* is a small Transformer that learns to continue Jane Austen's novels, one character at a time, and you can replace any of its parts. Here it is trained with your two wirings, at two depths. Its loss on text that it has not seen is in nats per character, and lower is better.
+# All of this was measured on a toy task. What happens on real text? The *growing character model* is a small Transformer that learns to continue Jane Austen's novels, one character at a time, and you can replace any of its parts. Here it is trained with your two wirings, at two depths, for 100 steps of which the first 20 are a warm-up. Its loss on text that it has not seen is in nats per character, and lower is better.
 
 # %%
 from anatomy.experiments.growing import grow
 
-for layers in (2, 4):
-    post, pre = (grow(layers=layers, wire=wire).loss for wire in (post_ln, pre_ln))
+for layers in (2, 6):
+    post, pre = (grow(steps=100, layers=layers, wire=wire).loss for wire in (post_ln, pre_ln))
     print(f"{layers} layers: Post-LN {post:.3f} against Pre-LN {pre:.3f} nats per character")
 
 # %% [markdown]
-# How many layers does it take until one wiring falls behind? Can a smaller rate (`lr=1e-3` instead of 0.003) or a wiring of your own close the gap? Write down what you expect, change one thing at a time, and run at least two seeds (`seed=0` and `seed=1`), because a difference that changes its sign with the seed tells nothing. Nothing here is graded. What would you change, and which answer would you write down in one sentence?
+# Is this what the unit made you expect? How many layers, or how large a rate (`lr=1e-2` instead of 0.003), does it take until the order of the two changes, and where would a wiring of your own end up? Write down what you expect, change one thing at a time, and run at least two seeds (`seed=0` and `seed=1`), because a difference that changes its sign with the seed tells nothing. Nothing here is graded. What would you change, and which answer would you write down in one sentence?
 
 # %% [markdown] written="question"
 # A Post-LN model of 12 layers, trained with Adam, stays at the loss of guessing from the beginning. Three repairs are proposed: multiply the loss by 0.01, begin with a warm-up, move the norms (Pre-LN). Predict what each one does, and why. Which result would show you that your reason is wrong?

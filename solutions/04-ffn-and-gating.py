@@ -531,18 +531,18 @@ glu, _ = train(lambda d: GatedFeedForward(d, 8 * d // 3, torch.sigmoid), setting
 sentence = "this method returns the value of an attribute"
 rows = torch.tensor([ALPHABET.index(c) for c in sentence]).unfold(0, 8, 1)
 with torch.no_grad():
-    x = glu.norms[0](glu.embed(rows).flatten(1))
-    gate, value = torch.sigmoid(glu.layers[0].gate_proj(x)), glu.layers[0].up_proj(x)
+    h = glu.norms[0](glu.embed(rows).flatten(1))
+    gate, value = torch.sigmoid(glu.layers[0].gate_proj(h)), glu.layers[0].up_proj(h)
 unit = gate.std(0).argmax()  # the one whose gate moves most
 
 # %%
-share, full, read = gate[:, unit], value[:, unit], sentence[7:]
-with described("One unit over a sentence: its gate is most open after {most} and most closed after {least}",
-               most=read[: share.argmax() + 1].split(" ")[-1] or "a blank",
-               least=read[: share.argmin() + 1].split(" ")[-1] or "a blank"):
-    plt.bar(range(len(read)), full, color="lightgray", label="value")
-    plt.bar(range(len(read)), share * full, width=0.5, label="what the gate lets through")
-    plt.xticks(range(len(read)), list(read)), plt.legend()
+share, full, letters = gate[:, unit], value[:, unit], sentence[7:]
+most, least = (sentence[i : i + 8] for i in (share.argmax(), share.argmin()))
+with described("One unit over a sentence: its gate is most open after “{most}” and most closed after “{least}”",
+               most=most, least=least):
+    plt.bar(range(len(letters)), full, color="lightgray", label="value")
+    plt.bar(range(len(letters)), share * full, width=0.5, label="what the gate lets through")
+    plt.xticks(range(len(letters)), list(letters)), plt.legend()
 
 # %% [markdown]
 # Each pair of bars belongs to the eight characters that end at the letter below. Where the colored bar fills the gray one, the gate is open. Where gray is left over, the gate holds the value back, which no ReLU unit can do with a positive number. Try another `unit`, from 0 to 255, and look for one whose gate you can explain.

@@ -55,6 +55,13 @@ predict("position.p1", "Reading 'man bites dog', the layer with distances givesâ
 # | DeBERTa | the score | products with a vector for the distance | 12, extension |
 # | TUPE | the score | a product of two positions | 13, extension |
 # | RoPE (LLaMA) | the queries and keys | a rotation by the position | unit 06 |
+#
+# The picture shows the same stations on the way up, from the token's id to the softmax. (Shaw's vectors for keys and values are left out.)
+
+# %%
+from anatomy import drawings
+
+drawings.position_map()
 
 # %% [markdown]
 # ### Four wishes
@@ -484,7 +491,7 @@ PositionExplorer(sinusoid=sinusoid, LearnedPositions=LearnedPositions, t5_relati
                  alibi_bias=alibi_bias)
 
 # %% [markdown]
-# Schemes that are added to the embedding have a spread, except for waves with no projections or with fitting ones. The relative schemes have none, because they are made from distances. The direction is lost for waves without projections and for ALiBi.
+# Schemes that are added to the embedding have a spread, except for waves with no projections or with fitting ones. The relative schemes have none, because they are made from distances. The direction is lost for ALiBi, and for waves and tables without projections, because a plain product is symmetric.
 
 # %% [markdown]
 # ### Back to the puzzle

@@ -775,7 +775,7 @@ with described("One line per seed. Up to place 64 every line of both is at 1; be
     length.draw({}, recorded("length"), pair)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **Training would not have warned you, because up to the trained length the wrong model answers as well as the right one.** At position {{length.trained}} every run answers at least {{length.rope_wrong_half.back.trained.min:.0%}} of the *back* questions and {{length.rope_wrong_half.twin.trained.min:.0%}} of the *twin* questions. Longer rows do not settle it, since the difference changes its sign with the trained length.
+# **Training would not have warned you, because up to the trained length the wrong model answers as well as the right one.** At position {{length.trained}} it answers *back* (95 % right or more) in {{length.rope_wrong_half.back.trained.right}} of {{length.rope_wrong_half.of}} runs and *twin* in {{length.rope_wrong_half.twin.trained.right}}. Longer rows do not settle it, because the sign of the difference changes with the trained length.
 #
 # | trained on | tested on | *back*: wrong model minus right one (± standard error) |
 # |---|---|---|
@@ -1014,14 +1014,14 @@ with described("One line per seed. Up to place 64 all are near 1; then all fall,
     length.draw({}, recorded("length"), names)
 
 # %% [markdown] evidence="recorded: length, control: trained length + cited: 2108.12409"
-# **Verdict: being defined is not the same as working, and the warning was right.** At position {{length.trained}} both schemes answer both questions in {{length.rope.back.trained.right}} of {{length.rope.of}} runs. The table shows what is left at {{length.tested}}.
+# **Verdict: being defined is not the same as working, and the warning was right.** At position {{length.trained}} both schemes answer both questions in {{length.rope.back.trained.right}} of {{length.rope.of}} runs. The table shows what is left at {{length.tested}}, from the lowest run to the highest.
 #
 # | right answers at position {{length.tested}} | *twin* | *back* |
 # |---|---|---|
-# | RoPE | {{length.rope.twin.end.mean:.0%}} | {{length.rope.back.end.min:.0%}} to {{length.rope.back.end.max:.0%}} |
-# | sinusoidal | {{length.sinusoidal.twin.end.mean:.0%}} | {{length.sinusoidal.back.end.mean:.0%}} |
+# | RoPE | {{length.rope.twin.end.min:.0%}} to {{length.rope.twin.end.max:.0%}} | {{length.rope.back.end.min:.0%}} to {{length.rope.back.end.max:.0%}} |
+# | sinusoidal | {{length.sinusoidal.twin.end.min:.0%}} to {{length.sinusoidal.twin.end.max:.0%}} | {{length.sinusoidal.back.end.min:.0%}} to {{length.sinusoidal.back.end.max:.0%}} |
 #
-# The trained length is what counts: after rows of {{length.shorter.trained}}, RoPE is down to {{length.shorter.rope.twin.end.mean:.0%}} and {{length.shorter.rope.back.end.mean:.0%}} at {{length.shorter.tested}}. For sinusoidal and rotary language models, [Press et al.](https://arxiv.org/abs/2108.12409) plot how the perplexity ($e^{\text{loss}}$; lower is better) rises past the trained length.
+# The trained length is what counts: after rows of {{length.shorter.trained}}, RoPE is down on average to {{length.shorter.rope.twin.end.mean:.0%}} and {{length.shorter.rope.back.end.mean:.0%}} at {{length.shorter.tested}}. For sinusoidal and rotary language models, [Press et al.](https://arxiv.org/abs/2108.12409) plot how the perplexity ($e^{\text{loss}}$; lower is better) rises past the trained length.
 
 # %% [markdown]
 # ### Bring the hands back
@@ -1099,7 +1099,7 @@ with described("One line per seed. Share of right answers at place 256: {ends}."
     length.draw({}, recorded("length"), names)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **Without any training, NTK finds more twins than plain RoPE, whereas PI loses *back* completely.** The table shows what NTK gains at four times the trained length: the share of right answers minus that of plain RoPE, mean of {{length.ntk_minus_rope.twin.pairs}} pairs of runs ± standard error.
+# **Without any further training, NTK finds more twins than plain RoPE, whereas PI loses *back* completely.** The table shows what NTK gains at four times the trained length: the share of right answers minus that of plain RoPE, mean of {{length.ntk_minus_rope.twin.pairs}} pairs of runs ± standard error.
 #
 # | trained on | *twin* | *back* |
 # |---|---|---|
@@ -1126,7 +1126,12 @@ for width, trained in ((64, runs["RoPE + window of 64"]), (32, shorter)):
     print(f"window of {width}: " + ", ".join(f"{ask} {min(v):.2f} … {max(v):.2f}" for ask, v in ends.items()))
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **Verdict: the claim is right on both counts.** Without any scaling, the window answers *back* at every length, at least {{length.rope_window_of_64.back.anywhere.min:.0%}} of the questions. However, it loses the twins that lie more than {{length.trained}} positions back, and finds only {{length.rope_window_of_64.twin.end.mean:.0%}} of all at the end. Trained on {{length.shorter.trained}}, with a window of as many, it has {{length.shorter.rope_window_of_32.back.anywhere.min:.0%}} and {{length.shorter.rope_window_of_32.twin.end.mean:.0%}}.
+# **Verdict: the claim is right on both counts.** Without any scaling, the window answers *back* at every length. However, it loses the twins that lie farther back than it is wide.
+#
+# | trained on, and width | *back*, at worst | *twin*, at the end |
+# |---|---|---|
+# | {{length.trained}} | {{length.rope_window_of_64.back.anywhere.min:.0%}} | {{length.rope_window_of_64.twin.end.mean:.0%}} |
+# | {{length.shorter.trained}} | {{length.shorter.rope_window_of_32.back.anywhere.min:.0%}} | {{length.shorter.rope_window_of_32.twin.end.mean:.0%}} |
 
 # %% [markdown]
 # ## 9. Extension: YaRN
@@ -1265,7 +1270,7 @@ def apply_scaled_rope(x, position_ids, frequencies, temperature=1.0):
 # Hugging Face's LLaMA code does the same: `rope_type` picks the frequencies, and `attention_scaling` multiplies cosine and sine. The attention kernel therefore need not know which scheme is in use.
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **In the game of section 8 YaRN rescues both questions, if the training was long enough.** After training on {{length.trained}}, the weights of plain RoPE answer both at position {{length.tested}} in {{length.rope_yarn.back.end.right}} of {{length.rope_yarn.of}} runs. After training on {{length.shorter.trained}}, all runs still find the twins at {{length.shorter.tested}} ({{length.shorter.rope_yarn.twin.end.min:.0%}} at least), but they answer only {{length.shorter.rope_yarn.back.end.min:.0%}} to {{length.shorter.rope_yarn.back.end.max:.0%}} of *back*.
+# **In the game of section 8 YaRN rescues both questions, if the training was long enough.** After training on {{length.trained}}, the weights of plain RoPE answer both at position {{length.tested}} in {{length.rope_yarn.back.end.right}} of {{length.rope_yarn.of}} runs. After training on {{length.shorter.trained}}, all runs still find the twins at {{length.shorter.tested}} ({{length.shorter.rope_yarn.twin.end.min:.0%}} at worst), but they answer only {{length.shorter.rope_yarn.back.end.min:.0%}} to {{length.shorter.rope_yarn.back.end.max:.0%}} of *back*.
 #
 # A likely reason is that the ramp reaches 1 at pair 5 after 64 positions and already at pair 3 after 32: more of the fast pairs, which tell neighbors apart, are squeezed.
 
@@ -1367,7 +1372,7 @@ with described("Live curves in color over recorded gray bands. Twin and back at 
     length.draw(live, recorded("length"), names)
 
 # %% [markdown]
-# In the recorded runs, at this one trained length, NoPE and ALiBi find the twin everywhere ({{length.no_positions.twin.anywhere.min:.0%}} and {{length.alibi.twin.anywhere.min:.0%}} at worst). However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance.
+# In the recorded runs, at this one trained length, NoPE and ALiBi find the twin at every position. However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance.
 
 # %% [markdown]
 # ## 11. Extension: which other schemes work beyond the trained length?
@@ -1395,12 +1400,12 @@ for name, found in recorded("length")["ablations"].items():
     print(f"{name:24} lowest of {len(found)} runs at 256: {lowest}" + f"; size of far rows {sizes}" * bool(sizes))
 
 # %% [markdown] evidence="recorded: length, control: clipping distance + argued"
-# **The shared last row is not the reason, because both schemes work without it.** With a row for each distance, both questions are right (95 % or more) at position {{length.tested}} in {{length.ablations.shaw_every_distance.back.end.right}} of {{length.ablations.shaw_every_distance.of}} runs of Shaw and {{length.ablations.deberta_every_distance.back.end.right}} of {{length.ablations.deberta_every_distance.of}} of DeBERTa. With the far rows drawn anew, it is {{length.ablations.shaw_far_rows_drawn.back.end.right}} and {{length.ablations.deberta_far_rows_drawn.back.end.right}} runs.
+# **The shared last row is not the reason, because both schemes work without it.** With a row for each distance, both questions are right (95 % or more) at position {{length.tested}} in {{length.ablations.shaw_every_distance.back.end.right}} of {{length.ablations.shaw_every_distance.of}} runs of Shaw and {{length.ablations.deberta_every_distance.back.end.right}} of {{length.ablations.deberta_every_distance.of}} of DeBERTa. With the far rows drawn anew, the counts are {{length.ablations.shaw_far_rows_drawn.back.end.right}} and {{length.ablations.deberta_far_rows_drawn.back.end.right}}.
 #
 # A likely reason is that such rows are *added* and $q^\top k$ stays what it was, whereas RoPE turns $q$ and $k$. Partial RoPE, which leaves half of the features alone, fits this: it finds {{length.partial_rope.twin.end.mean:.0%}} of the twins at {{length.tested}}, RoPE {{length.rope.twin.end.mean:.0%}}.
 
 # %% [markdown] evidence="recorded: length, control: steps"
-# **Transformer-XL had not learned the twin yet; length is not its problem.** It already misses the twins at position {{length.trained}}. With {{length.longer_steps:,}} steps instead of {{length.steps:,}} it finds them there in {{length.ablations.transformer_xl_longer.twin.trained.right}} of {{length.ablations.transformer_xl_longer.of}} runs, and at {{length.tested}} as well ({{length.ablations.transformer_xl_longer.twin.end.min:.0%}} at least).
+# **Transformer-XL had not learned the twin yet; length is not its problem.** It already misses the twins at position {{length.trained}}. With {{length.longer_steps:,}} steps instead of {{length.steps:,}} it finds them there in {{length.ablations.transformer_xl_longer.twin.trained.right}} of {{length.ablations.transformer_xl_longer.of}} runs, and at {{length.tested}} as well ({{length.ablations.transformer_xl_longer.twin.end.min:.0%}} at worst).
 
 # %% [markdown]
 # ## 12. Your own experiment

@@ -14,14 +14,14 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# Two models of the same size read the same texts for 300 steps. Both learn to predict the next token, which here is a word or a full stop. Their loss on new texts says how much the right tokens surprise them, so less is better.
+# Two models of the same size read the same texts for 300 steps. Both learn to predict the next token, here a word or a full stop. Their loss on new texts says how much the right tokens surprise them.
 #
 # | | loss per token | best possible |
 # |---|---|---|
 # | model A | {{leak.causal.at_300:.2f}} | {{leak.entropy:.2f}} |
 # | model B | {{leak.bidirectional.at_300:.3f}} | {{leak.entropy:.2f}} |
 #
-# The column *best possible* is not an estimate. The texts come from dice, and {{leak.entropy:.2f}} is the uncertainty that the dice leave, but somehow B beats the dice. (The losses are medians of {{leak.seeds:word}} recorded runs.)
+# *Best possible* is not an estimate, since the texts come from dice, and {{leak.entropy:.2f}} is the uncertainty that the dice leave. But somehow B beats the dice. (Medians of {{leak.seeds:word}} recorded runs.)
 
 # %% setup=true
 import math
@@ -41,7 +41,7 @@ predict("masks.p1", "Both models now write texts, one token after the other. Whi
         ["A", "B", "about the same"])
 
 # %% [markdown]
-# You will train both models in section 4. They differ only in their mask, which is why this unit begins with masks.
+# You will train both models in section 4. They differ only in their mask, so this unit begins with masks.
 
 # %% [markdown]
 # ## 1. Not looking ahead
@@ -51,7 +51,7 @@ predict("masks.p1", "Both models now write texts, one token after the other. Whi
 # %% [markdown]
 # ### Worked example
 #
-# Take three tokens whose scores are all equal. The mask leaves 1, 2 and 3 keys to the three queries, and these keys share the weight equally.
+# Take three tokens whose scores are all equal. The mask leaves them 1, 2 and 3 keys, which share the weight equally.
 
 # %%
 may = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -63,7 +63,7 @@ may, weights
 #
 # $$\text{out}_t = \sum_{s \le t} \frac{e^{x_{ts}}}{\sum_{r \le t} e^{x_{tr}}}\; v_s, \qquad x_{ts} = \frac{q_t \cdot k_s}{\sqrt D}$$
 #
-# Both sums end at $t$, although it is easy to forget this for the lower one.
+# Both sums end at $t$, although this is easily forgotten for the lower one.
 
 # %% [markdown] statement="mask.causal"
 # Write causal self-attention, which consists of scores, mask, softmax and weighted sum, for tensors with any leading axes. You may use `torch.softmax`, but not PyTorch's own attention function.
@@ -89,7 +89,7 @@ def causal_attention(q, k, v):
 
 # %% [markdown] hints="mask.causal"
 # 1. The worked example has everything except the scores. Where in it does the mask come, before or after the softmax?
-# 2. The scores are `q @ k.transpose(-2, -1) / math.sqrt(D)`. Make a (T, T) mask with `torch.ones(T, T, dtype=torch.bool).tril()`, fill the scores with `-math.inf` where it is False, take the softmax over the last axis, and multiply by `v`.
+# 2. The scores are `q @ k.transpose(-2, -1) / math.sqrt(D)`. Fill them with `-math.inf` where a mask `torch.ones(T, T, dtype=torch.bool).tril()` is False, take the softmax over the last axis, and multiply by `v`.
 # 3. `scores.masked_fill(~may, -math.inf).softmax(-1) @ …`, with `may` as in the worked example for any T.
 
 # %% [markdown] worth="mask.causal"
@@ -98,7 +98,7 @@ def causal_attention(q, k, v):
 # %% [markdown]
 # ### See it
 #
-# Do not trust a mask, but measure what it does, since a wrong one raises no error. Entry $[i, j]$ in the pictures below is the largest derivative of output $i$ with respect to input $j$ (from the **Jacobian**). A causal layer has zeros above the diagonal *and none below it*. The second condition matters, too, because a layer that reads nothing meets the first one.
+# Do not trust a mask, but measure what it does, since a wrong one raises no error. Entry $[i, j]$ in the pictures below is the largest derivative of output $i$ with respect to input $j$ (from the **Jacobian**). A causal layer has zeros above the diagonal *and none below it*. A layer that reads nothing meets the first condition, too.
 
 # %%
 def dependence(f, x):
@@ -132,7 +132,7 @@ with described("Three 6 by 6 pictures. Yours is a filled lower triangle. With th
 #
 # > *"Positions that must not be attended to are set to 0."*
 #
-# But what is it that is set to 0? It could be the *score*, or the *weight* after the softmax, whereas the worked example set the score to $-\infty$. The next cell tries all three on one row whose last key is forbidden.
+# But *what* is set to 0? It could be the *score*, or the *weight* after the softmax, whereas the worked example set the score to $-\infty$. Here are all three, on one row whose last key is forbidden.
 
 # %%
 scores, may = torch.tensor([[-1.0, -2.0, 3.0]]), torch.tensor([[True, True, False]])
@@ -147,7 +147,7 @@ for name, w in [("score 0", scores.masked_fill(~may, 0.0).softmax(-1)),
 # %% [markdown]
 # ## 2. Fewer queries than keys
 #
-# A model that writes does not compute everything again for each new token. It has kept the keys of what it read (unit 08), so of $S$ tokens only the $T$ newest have queries. Query $i$ is at position $i + S - T$, which means that the rows that we need are the **last** $T$ rows of the square mask.
+# A model that writes keeps the keys of what it has read (unit 08), so that of $S$ tokens only the $T$ newest need queries. Query $i$ is at position $i + S - T$, which means that we need the **last** $T$ rows of the square mask.
 
 # %%
 square = torch.ones(5, 5, dtype=torch.bool).tril()
@@ -182,7 +182,7 @@ def causal_mask(T, S=None):
 # 3. `return torch.arange(S) <= torch.arange(…, S)[:, None]`, after the check.
 
 # %% [markdown] worth="mask.rectangular"
-# With fewer queries than keys, conventions differ. `is_causal=True` in PyTorch's `scaled_dot_product_attention` aligns the triangle with the top left corner, whereas FlashAttention has aligned it with the bottom right since version 2.1, as we do here.
+# With fewer queries than keys, conventions differ. `is_causal=True` in PyTorch's `scaled_dot_product_attention` aligns the triangle with the top left corner, whereas FlashAttention since version 2.1 aligns it with the bottom right, as here.
 
 # %% [markdown]
 # ### See it
@@ -298,7 +298,7 @@ def perplexity(losses, counts):
 # %% [markdown]
 # ### See it
 #
-# The same text can be split into words, or into four times as many letters. Although its probability is the same number in both cases, the perplexity depends on the pieces.
+# The same text can be split into words, or into four times as many letters. Its probability is one number, whereas the perplexity depends on the pieces.
 
 # %%
 log_p, n_words = -30.0, 10
@@ -311,7 +311,7 @@ for unit, n in (("word", n_words), ("letter", 4 * n_words)):
 # %% [markdown]
 # ## 4. The leak
 #
-# To find out how B can beat the dice, train both models. They read sentences such as *one dog sees two cats .* in which number words and verbs agree with the animals, and the two animals are of different kinds. Everything else is left to dice, with 2 · 4 · 3 · 2 · 3 = 144 sentences, $\ln 144 / 6 = {{leak.entropy:.2f}}$ nats per token. This is the *entropy* of the texts, which is the loss of a guesser who knows all rules, and no honest model gets below it. The two runs use the same model and your `next_token_loss`, but different masks.
+# To find out how B can beat the dice, train both models. They read sentences such as *one dog sees two cats .* in which number words and verbs agree with the animals, and the two animals are of different kinds. Everything else is left to dice, with 2 · 4 · 3 · 2 · 3 = 144 sentences, $\ln 144 / 6 = {{leak.entropy:.2f}}$ nats per token. This is the *entropy* of the texts, below which no honest model gets. The two runs use the same model and your `next_token_loss`, but different masks.
 
 # %%
 from anatomy.experiments import leak
@@ -391,7 +391,7 @@ reveal("masks.p1",
        else "A" if right["causal"] > right["bidirectional"] else "B")
 
 # %% [markdown]
-# There is a deeper reason why B's loss means nothing. Add up $p$ over *all* texts of two tokens, of which there are $17^2 = 289$. If $p$ is a probability, the sum is 1.
+# There is a deeper reason why B's loss means nothing. Add up $p$ over *all* $17^2 = 289$ texts of two tokens. If $p$ is a probability, the sum is 1.
 
 # %%
 two = torch.cartesian_prod(torch.tensor([0]), torch.arange(17), torch.arange(17))
@@ -408,7 +408,7 @@ with torch.no_grad():
 #
 # > *"Models with a non-causal mask converge faster and reach a lower perplexity; they understand better, and are only less handy for generation."*
 #
-# Such a loss can be measured with the target in sight, or without it, as in writing. The next cell does both for the recorded runs, and shows means at two learning rates. For comparison, guessing blindly costs $\ln 17 = 2.83$ nats.
+# Such a loss can be measured with the target in sight, or without it, as in writing. Here are both for the recorded runs, as means at two learning rates. (Guessing blindly costs $\ln 17 = 2.83$ nats.)
 
 # %%
 mean = lambda runs: sum(sum(r) / len(r) for r in runs) / len(runs)
@@ -429,7 +429,7 @@ for rate, runs in leak.by_rate(record).items():
 # A model can read in both directions without seeing the answer if the answer is removed from the input. BERT ([Devlin et al. 2018](https://arxiv.org/abs/1810.04805)) selects 15 % of the ordinary tokens and predicts these. Of the selected tokens, 80 % become `[MASK]`, 10 % become a random token, and 10 % stay as they are. Why are not all of them masked? Once the model is used, `[MASK]` never occurs, and the other 20 % make it keep track of ordinary tokens, too.
 
 # %% [markdown]
-# This is only the first of two stages. In *pretraining* the model learns from much text that nobody had to label. In *fine-tuning* the same weights are trained a little further on a labeled task, together with a small new layer, the *head*. It reads the output at `[CLS]`, a special token at the beginning of each input. For example, a head with two outputs can tell good reviews from bad ones.
+# This is the first of two stages. In *pretraining* the model learns from much text that nobody had to label. In *fine-tuning* the same weights are trained a little further on a labeled task, such as telling good reviews from bad ones. A small new layer, the *head*, reads the answer off the output at `[CLS]`, a special token at the beginning of each input.
 
 # %% [markdown]
 # ### Worked example
@@ -470,7 +470,7 @@ def mask_tokens(ids, selected, u, random_ids, mask_id):
 
 # %% [markdown] hints="objective.masked_lm"
 # 1. `labels` is given. Build the inputs in the same way. Which of the three tensors is used at which positions?
-# 2. Use `torch.where` twice. The first puts `mask_id` where `selected & (u < 0.8)`, the second puts `random_ids` where selected and $0.8 \le u < 0.9$. What is left is already the third action.
+# 2. Use `torch.where` twice, first with `mask_id` where `selected & (u < 0.8)`, then with `random_ids` where selected and $0.8 \le u < 0.9$. What is left is the third action.
 # 3. `inputs = torch.where(selected & (u < 0.8), mask_id, ids)`, then `inputs = torch.where(selected & (u >= 0.8) & …, random_ids, inputs)`.
 
 # %% [markdown] worth="objective.masked_lm"
@@ -541,10 +541,10 @@ reveal("masks.p3",
 # | models | BERT, ModernBERT | GPT, LLaMA | T5, Whisper |
 
 # %% [markdown]
-# The idea of T5 is called **text-to-text**. Every task is written as text, and every answer as well, so that one model with one loss serves them all. For example, an input that begins with *translate English to German* asks for a translation, and a review is labeled by writing the word *positive*.
+# The idea of T5 is called **text-to-text**. Every task is written as text, and every answer as well, so that one model with one loss serves them all. For example, an input can begin with *translate English to German*, and the label of a review is the written word *positive*.
 
 # %% [markdown]
-# The pictures show BERT, GPT-2 and T5, and are read from the bottom (norms and sums are left out). The small squares are masks, with a row for each query and a column for each key. Find the two triangles, and the one wire that leads from a stack into the other.
+# The pictures show BERT, GPT-2 and T5, read from the bottom, without norms and sums. The small squares are masks, with a row for each query and a column for each key. Find the two triangles, and the one wire that leads from a stack into the other.
 
 # %%
 from anatomy import drawings
@@ -580,7 +580,7 @@ predict("masks.p2", "Rows 0 and 1 above are queries at padding positions. Which 
         ["themselves", "the real tokens", "none"])
 
 # %% [markdown]
-# Padding also shifts the tokens. The first real token above is in column 2, but its **position** must still be 0, or the same text would give different results with other padding. Positions therefore count only the real tokens.
+# Since padding shifts the tokens, the first real token above is in column 2. But its **position** must still be 0, or the same text would give different results with other padding. Positions therefore count only real tokens.
 
 # %%
 real.long().cumsum(-1)
@@ -588,7 +588,7 @@ real.long().cumsum(-1)
 # %% [markdown] statement="mask.causal_padding"
 # `causal_padding_mask` joins both conditions, in shape $(B, 1, T, S)$. If `T` is given, the queries are the last $T$ tokens.
 #
-# `position_ids` gives 0 to the first real token, 1 to the next, and so on. Padding before the first real token gets 0, and padding after the last one repeats the last token's position (neither is ever read).
+# `position_ids` gives 0 to the first real token, 1 to the next, and so on. Padding before them gets 0, and padding after them repeats the last token's position (neither is ever read).
 
 # %% exercise="mask.causal_padding"
 def causal_padding_mask(real, T=None):
@@ -623,7 +623,7 @@ reveal("masks.p2",
 # %% [markdown]
 # ### See it
 #
-# Take one text, padded on the left by two or not at all. The outputs of its tokens must be equal, and with positions that count all columns they are not.
+# Take one text, padded on the left by two or not at all. Its outputs must be equal, and with positions that count all columns they are not.
 
 # %%
 torch.manual_seed(0)
@@ -689,10 +689,10 @@ def prefix_lm_mask(T, prefix):
 # PaliGemma ([2407.07726](https://arxiv.org/abs/2407.07726)) uses this mask for pictures. The image and the question are the prefix, which is read in both directions, and the answer after them is causal.
 
 # %% [markdown]
-# Why, then, are most large models causal? One reason is how they are used. A large model can solve a new task from its prompt alone, while its weights stay as they are, which is called **in-context learning**. It is **zero-shot** if the prompt only describes the task, and **few-shot** if the prompt also shows a few solved examples, as in GPT-3's paper ([2005.14165](https://arxiv.org/abs/2005.14165)). A causal model practices going on from a context at every token, and nobody has to say where the prefix ends.
+# Why, then, are most large models causal? They are used by **in-context learning**, which means that the prompt alone teaches the task, while the weights stay as they are. This is **zero-shot** if the prompt only describes the task, and **few-shot** if it also shows a few solved examples, as in GPT-3's paper ([2005.14165](https://arxiv.org/abs/2005.14165)). A causal model practices going on from a context at every token, and nobody has to say where a prefix ends.
 
 # %% [markdown]
-# However, in a causal model the first examples of a prompt cannot see the later ones, whereas in a prefix LM all of them see each other. In the theory of [2308.06912](https://arxiv.org/abs/2308.06912), which treats linear regression from examples in the prompt, a prefix LM reaches the best solution, while a causal one need not.
+# However, in a causal model the first examples of a prompt cannot see the later ones, whereas in a prefix LM all of them see each other. In the theory of [2308.06912](https://arxiv.org/abs/2308.06912), on linear regression from examples in the prompt, the prefix LM reaches the best solution and the causal one need not.
 
 # %% [markdown]
 # Instead of choosing one mask, UniLM ([Dong et al. 2019](https://arxiv.org/abs/1905.03197)) trains **one** network with several masks in turn. Its text has two segments, *source* and *target*, and the objective says what a token sees.
@@ -734,7 +734,7 @@ def unilm_mask(objective, source, target):
 # %% [markdown]
 # ### See it
 #
-# Here is the explorer again, now with all the functions that you have written. Compare the prefix mask with UniLM's last one.
+# Here is the explorer again, with your new functions. Compare the prefix mask with UniLM's last one.
 
 # %%
 mine = {"causal_mask": causal_mask, "causal_padding_mask": causal_padding_mask, "position_ids": position_ids,
@@ -746,7 +746,7 @@ MaskExplorer(mine)
 #
 # > *"UniLM is trained with three kinds of mask: unidirectional, bidirectional, and sequence-to-sequence."*
 #
-# The paper's list has four names, but perhaps two of them are the same mask. Your own function can tell us that.
+# The paper's list has four names, but perhaps two of them are the same mask. Your function can tell.
 
 # %%
 names = ["bidirectional", "left-to-right", "right-to-left", "sequence-to-sequence"]
@@ -765,7 +765,7 @@ for name, m in masks.items():
 #
 # > *"T5 is a prefix LM, like UniLM and GLM."*
 #
-# In an encoder–decoder the encoder sees itself fully, the decoder sees the encoder fully, and the decoder sees itself causally. For 3 input and 2 output tokens, the next cell lays these out as one square and compares it with your prefix mask.
+# In an encoder–decoder the encoder sees itself fully, the decoder sees the encoder fully, and the decoder sees itself causally. For 3 input and 2 output tokens, here they are as one square.
 
 # %%
 no, full = torch.zeros(3, 2, dtype=torch.bool), torch.ones(3, 3, dtype=torch.bool)
@@ -794,7 +794,7 @@ print(f"one softmax over all keys against two added up: {(one - two).abs().max()
 # %% [markdown]
 # ## 9. Extension: pairs of sentences
 #
-# Many tasks, such as answering a question about a text, need two pieces of text. For their sake BERT has a second objective, **next sentence prediction** (NSP). Is the second sentence the true successor (label 0), or one from another document (label 1)? However, a change of topic gives most of the latter away, and RoBERTa dropped NSP without loss.
+# Many tasks compare two pieces of text, which is why BERT has a second objective, **next sentence prediction** (NSP). Is the second sentence the true successor (label 0), or one from another document (label 1)? However, a change of topic gives most of the latter away, and RoBERTa dropped NSP without loss.
 #
 # ALBERT ([Lan et al. 2019](https://arxiv.org/abs/1909.11942)) swaps two true neighbors instead, so that only their order can tell. This is **sentence order prediction** (SOP).
 
@@ -832,12 +832,12 @@ def sop_pair(first, second, swap):
 # 3. `return text[sentence], documents[replacement[0]][replacement[1]], …` and `return (second, first, …) if swap else (first, second, …)`.
 
 # %% [markdown] worth="objective.sentence_pairs"
-# In BERT's paper a *sentence* can be any stretch of text, and two of them together fill up to 512 tokens. In half of the pairs the second truly follows the first ([1810.04805](https://arxiv.org/abs/1810.04805)).
+# In BERT's paper ([1810.04805](https://arxiv.org/abs/1810.04805)) a *sentence* can be any stretch of text, and two of them fill up to 512 tokens. In half of the pairs the second truly follows the first.
 
 # %% [markdown]
 # ### See it
 #
-# Is the topic enough to decide? Suppose that two topics have separate vocabularies. The following rule knows nothing of order, and says *random* whenever two sentences have no token in common.
+# Is the topic enough to decide? Take two topics with separate vocabularies. The following rule knows nothing of order, and says *random* whenever two sentences have no token in common.
 
 # %%
 g = torch.Generator().manual_seed(0)
@@ -854,7 +854,7 @@ for name, pairs in (("NSP", nsp), ("SOP", sop)):
 # %% [markdown]
 # ## 10. Extension: hiding spans, as T5 does
 #
-# BERT predicts a hidden token at its own position, but an encoder–decoder has to *write* what is missing. T5 hides *spans*, which are runs of tokens. Each span leaves **one** sentinel in the input, and the target spells the spans out, each after its sentinel.
+# BERT predicts a hidden token at its own position, whereas T5 has to *write* what is missing. It hides *spans*, which are runs of tokens. Each span leaves **one** sentinel in the input, and the target spells the spans out, each after its sentinel.
 #
 # | | |
 # |---|---|
@@ -865,7 +865,7 @@ for name, pairs in (("NSP", nsp), ("SOP", sop)):
 # Sentinels are the last ids of the vocabulary and count down. One more of them closes the targets.
 
 # %% [markdown]
-# The closing sentinel follows the [paper](https://arxiv.org/abs/1910.10683) (figure 2). The released code leaves it out and appends an end-of-sequence token instead, which is another id at the same position.
+# The closing sentinel follows the [paper](https://arxiv.org/abs/1910.10683) (figure 2), whereas the released code appends an end-of-sequence token at the same position.
 #
 # To find where a span starts, look for a hidden token whose left neighbor is not hidden.
 
@@ -1071,7 +1071,7 @@ for name, row in zip(("token", "position", "within", "label"), rows):
     print(f"{name:9}" + "".join(f"{w:>6}" for w in shown))
 
 # %% [markdown]
-# Here is one sentence under six objectives. Point at the tokens, draw again, and read what the model sees and what it must predict. Then look at GLM's mask in the first explorer again.
+# Here is one sentence under six objectives. Point at the tokens, draw again, and read what the model sees and what it must predict. GLM's mask is in the first explorer.
 
 # %%
 ObjectiveLab({"next_token_pairs": next_token_pairs, "mask_tokens": mask_tokens, "span_corruption": span_corruption,
@@ -1080,7 +1080,7 @@ ObjectiveLab({"next_token_pairs": next_token_pairs, "mask_tokens": mask_tokens, 
 # %% [markdown]
 # ## 12. Extension: who belongs to whom, or InfoNCE
 #
-# The last objective predicts no tokens, but teaches a model which things belong together. A batch holds $B$ pairs, for example pictures and their captions. One partner of each pair is the query, and it must find the other, its own key, among the batch's $B$ keys.
+# The last objective predicts no tokens, but which things belong together. A batch holds $B$ pairs, for example pictures and their captions. One partner of each pair is the query, which must find its own key among the batch's $B$ keys.
 
 # %% [markdown]
 # ### Worked example
@@ -1184,25 +1184,25 @@ print(*named_models.table(["clip-vit-base-patch32", "t5-small"],
 # %% [markdown] evidence="models: clip-vit-base-patch32"
 # **Verdict: CLIP consists of two encoders, and no decoder.** [CLIP](https://arxiv.org/abs/2103.00020)'s towers never see each other's input, since they meet only in one dot product per pair. For example, 1,000 images and 1,000 captions need 2,000 encoder runs and not a million.
 #
-# Its text tower does have a causal mask, like GPT's. However, nothing in it attends to an image, and nothing is generated. A mask alone makes no decoder.
+# Its text tower does have a causal mask, like GPT's. However, nothing in it attends to an image, and nothing is generated, so the mask alone does not make it a decoder.
 
 # %% [markdown]
 # ## 13. Your own experiment
 #
-# Section 2 said that what one layer hides can still arrive by way of another token, but how good is that detour? The model below is a Transformer of two layers that learns to write like Jane Austen, one character after the other, from rows of 32 characters. It has your mask, either as it is or with a hole, so that no token sees the one two positions earlier. Its loss is measured on text that it never saw.
+# Section 2 said that what one layer hides can still arrive by way of another token, but how good is that detour? The model below is a Transformer of two layers that learns to write like Jane Austen, one character after the other. In your mask, a hole at distance 1 hides from each token the one just before it, and no detour leads there. A hole at distance 2 leaves a detour, since the second layer can use the token in between.
 
 # %%
 from anatomy.experiments.growing import grow
 
-def with_hole(T, distance=2):
-    return causal_mask(T) & ~torch.ones(T - distance).diag(-distance).bool()
+def with_hole(distance):
+    return lambda T: causal_mask(T) & ~torch.ones(T - distance).diag(-distance).bool()
 
 for seed in (0, 1):
-    plain, mine = grow(seed=seed, mask=causal_mask), grow(seed=seed, mask=with_hole)
-    print(f"seed {seed}: {plain.loss:.3f} against {mine.loss:.3f} nats per character")
+    near, far = (grow(seed=seed, mask=with_hole(distance)).loss for distance in (1, 2))
+    print(f"seed {seed}: hole at distance 1 {near:.3f}, at distance 2 {far:.3f} nats per character")
 
 # %% [markdown]
-# Nothing is graded here. What would you change to learn when a detour works? You could, for example, move the hole to distance 1, or train with `layers=1`. You could also keep the mask and change the objective with `loss=`, a function of logits (B, T, V) and targets (B, T), for example to learn from every second character only. Predict the result first, run at least two seeds, and write down your answer in one sentence.
+# These are losses on text that the model never saw, and nothing is graded. Is it really the detour that makes the difference? What would you change to find out, for example no hole, or `layers=1`? You could also learn from every second character only, with `loss=`, a function of logits (B, T, V) and targets (B, T). Run at least two seeds, and write down your answer in one sentence.
 
 # %% [markdown] written="question"
 # A report compares BERT's loss on hidden tokens, 1.2 nats, with GPT's loss on next tokens, 2.9 nats, on the same texts. It concludes that BERT *understands language better*. Why does that not follow? Say what each number measures, and describe a comparison that you would trust.
@@ -1261,6 +1261,6 @@ progress("07-masks-and-objectives")
 # - [GPT-3](https://arxiv.org/abs/2005.14165) and [LLaMA](https://arxiv.org/abs/2302.13971) predict the next token, while [BERT](https://arxiv.org/abs/1810.04805), [RoBERTa](https://arxiv.org/abs/1907.11692) and [ALBERT](https://arxiv.org/abs/1909.11942) restore masked ones.
 # - [T5](https://arxiv.org/abs/1910.10683) uses span corruption, and [GLM](https://arxiv.org/abs/2103.10360) fills blanks, while [UniLM](https://arxiv.org/abs/1905.03197) and [UL2](https://arxiv.org/abs/2205.05131) train one network with several masks.
 # - [CPC](https://arxiv.org/abs/1807.03748), [SimCSE](https://arxiv.org/abs/2104.08821) and [CLIP](https://arxiv.org/abs/2103.00020) use contrastive losses.
-# - [Wang et al. 2022](https://arxiv.org/abs/2204.05832) measured what objective and mask do to zero-shot use, and [Wettig et al. 2022](https://arxiv.org/abs/2202.08005) asked whether 15 % is right.
+# - Wang and others ([2204.05832](https://arxiv.org/abs/2204.05832)) measured zero-shot use, and Wettig and others ([2202.08005](https://arxiv.org/abs/2202.08005)) whether 15 % is right.
 #
 # A decoder writes one token after the other, and for each would compute the keys of the whole text again. Next, **08-kv-cache-and-gqa** shows how to avoid that.

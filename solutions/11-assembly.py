@@ -902,7 +902,7 @@ gpt, llama = (set(Block(c | {"d_model": 8, "d_ff": 8, "n_heads": 2, "n_kv_heads"
 print(f"GPT-2 {len(gpt)}, LLaMA {len(llama)}, in both {len(gpt & llama)}; LLaMA's alone: {llama - gpt}")
 
 # %% [markdown]
-# Side by side, GPT-2's block is on the left and LLaMA's on the right, both to be read from the bottom up.
+# Here are both blocks, GPT-2's first and LLaMA's second. Read them from the bottom up.
 
 # %%
 drawings.side_by_side(drawings.block(ours), drawings.block(theirs))
@@ -921,7 +921,7 @@ for what, wanted in (("all that both have", ""), ("the table alone", "embeddings
     print(f"{what}: the logits correlate by {torch.corrcoef(torch.stack([a, b]))[0, 1].item():.2f}")
 
 # %% [markdown] evidence="exact + cited: 2302.13971"
-# **Verdict: the plan is the same, the parts are not.** The first half of the sentence holds, because one class of yours builds both: embeddings, Pre-LN blocks, a last norm, a head. However, LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. LLaMA's own paper lists three changes of architecture, and says where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
+# **Verdict: the plan is the same, the parts are not.** The first half of the sentence holds, because one class of yours builds both. However, LLaMA has RMSNorm, rotary positions, a gate with SiLU and no biases, and of a GPT-2 block's sixteen weights eight exist in it. That matters: copying all that both have makes their logits hardly more alike than copying the table alone. LLaMA's own paper lists three changes of architecture, and says where each came from ([2302.13971](https://arxiv.org/abs/2302.13971), section 2.2).
 
 # %% [markdown]
 # ### And the big ones?
@@ -1008,6 +1008,17 @@ def rename(state, rules):
 
 # %% [markdown] worth="assembly.names"
 # `load_state_dict(strict=True)` makes the same test from the other side and refuses if one of **your** names is missing. Only both tests together prove that every tensor of a file has found a home.
+
+# %% [markdown]
+# The picture shows where your function sends some names of a LLaMA file, by the rules that the course has for LLaMA.
+
+# %%
+from anatomy.models import names
+
+some = ["model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight", "model.layers.0.mlp.down_proj.weight",
+        "model.layers.0.post_attention_layernorm.weight", "model.norm.weight", "lm_head.weight"]
+rules = names.DECODER + names.PRE
+drawings.renaming({name: next(iter(rename({name: name}, rules)), None) for name in some})
 
 # %% [markdown]
 # ### Equal to the real one

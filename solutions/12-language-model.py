@@ -16,7 +16,7 @@
 #
 # Jane Austen's six novels are 4 MB of text. Suppose that two programs may read in them for a short while. One only counts which letter follows which five letters, whereas the other is a Transformer, and trains.
 #
-# Then both read pages that were kept back, and pay for each letter. If they gave it the probability $p$, they pay $-\log_2 p$ bits, so a good guess is cheap. Knowing nothing, with all 256 bytes alike, costs 8 bits per byte.
+# Then both read pages that were kept back, and pay for each letter. A program that gave it the probability $p$ pays $-\log_2 p$ bits, so a good guess is cheap. Knowing nothing, with all 256 bytes alike, costs 8 bits per byte.
 
 # %% setup=true
 import json
@@ -31,7 +31,7 @@ from anatomy.experiments import breaking, induction, longer_text, recorded, show
 from anatomy.language import corpus, shipped, training
 from anatomy.models.compare import compare_checkpoint
 from anatomy.plots import described, use_style
-from anatomy.widgets import AttentionExplorer
+from anatomy.widgets import AttentionExplorer, SamplingExplorer
 
 # %%
 use_style()
@@ -55,10 +55,10 @@ predict("speech.p1", "A few seconds of reading each. Who pays fewer bits for the
 #
 # The **context** is the text just before a character. The method of **Witten and Bell** starts with $p = 1/256$, and corrects $p$ with one context after the other, from the shortest to the longest.
 #
-# For example, take **a** after **r**. The empty context saw 11 letters of 5 kinds, **a** five times, so $p$ becomes $(5 + 5/256)/16 = 0.314$. The context *r* saw 2 letters of 1 kind, **a** twice, so $p$ becomes $(2 + 1 \cdot 0.314)/3 = 0.771$.
+# For **a** after **r**, for example, the empty context saw 11 letters of 5 kinds, **a** five times, so $p$ becomes $(5 + 5/256)/16 = 0.314$. The context *r* saw 2 letters of 1 kind, **a** twice, so $p$ becomes $(2 + 1 \cdot 0.314)/3 = 0.771$.
 
 # %% [markdown]
-# In general, suppose that a context saw $n$ characters, $u$ of them different, and the one in question *count* times. Then
+# When a context saw $n$ characters, $u$ of them different, and the one in question *count* times, the general rule is
 #
 # $$p \leftarrow \frac{\text{count} + u \cdot p}{n + u}, \qquad \text{start: } p = \tfrac{1}{256}$$
 #
@@ -213,7 +213,7 @@ def train(words, n_merges, base=256):
 # %% [markdown]
 # ### See it
 #
-# What does your trainer find in real text? The library `tokenizers` first cuts text into words, each with the space in front of it, and then gives each byte a printable name and an id. Both steps are given.
+# What does your trainer find in real text? The library `tokenizers` first cuts text into words, each with the space in front of it, and then gives each byte a printable name and an id. These two steps are given here.
 
 # %%
 tokenizer = shipped.tokenizer()
@@ -404,6 +404,11 @@ for settings in ({}, {"temperature": 0.5}, {"top_k": 2}, {"temperature": 2.0, "t
 
 # %% [markdown]
 # The temperature changes how unequal the probabilities are, whereas the two cuts remove the unlikely end.
+#
+# Four probabilities are an example; a model chooses among hundreds of tokens. The picture shows your function on the logits of the trained model that you will meet in section 5, after three beginnings of a sentence. Which cut adapts to how sure the model is?
+
+# %%
+SamplingExplorer(distribution)
 
 # %% [markdown]
 # ## 4. The loop
@@ -710,7 +715,7 @@ reveal("speech.p4",
        answer=lambda: "much lower" if without[-1] < losses[-1] - 0.3 else "about the same")
 
 # %% [markdown]
-# By its loss it should write far better than the young model above. Does it?
+# By its loss it should write far better than the young model above, but does it?
 
 # %%
 _ = speaking.speak(generate, open_eyed, tokenizer, "It was", speaking.picker(distribution, seed=0, temperature=0.7), n=40)
@@ -741,7 +746,7 @@ show_large("breaking")
 # %% [markdown]
 # ## 7. Longer than it ever read
 #
-# The model was trained on {{longer_text.trained}} tokens at a time. Can it go on beyond them? In unit 06 a memory game stood in for a language model, whereas here is a real patient.
+# The model was trained on {{longer_text.trained}} tokens at a time, so can it go on beyond them? In unit 06 a memory game stood in for a language model, whereas here is a real patient.
 #
 # ### Claim on trial: extrapolation, again
 #
@@ -835,7 +840,7 @@ reveal("speech.p6",
        "about half as fast" if min(by_bytes, by_flops) * measured > 1.4 else "about as fast")
 
 # %% [markdown]
-# Where is the rest? The cell above also timed a second, **hollow** model. It has the same layers and heads, but vectors of a few numbers, so that it makes the same calls of tensor operations with next to nothing to compute.
+# Where does the rest of the time go? The cell above also timed a second, **hollow** model. It has the same layers and heads, but vectors of a few numbers, so that it makes the same calls of tensor operations with next to nothing to compute.
 #
 # ### Claim on trial
 #
@@ -1031,7 +1036,7 @@ progress("12-language-model")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Byte-level BPE is used by GPT-2 and all GPTs since, by Llama 3 (128,256 tokens, [2407.21783](https://arxiv.org/abs/2407.21783)) and by Qwen. Here it makes {{language_model.vocabulary:,}} tokens.
+# - Byte-level BPE is used by GPT-2 and all GPTs since, by Llama 3 (128,256 tokens, [2407.21783](https://arxiv.org/abs/2407.21783)) and by Qwen, and here with {{language_model.vocabulary:,}} tokens.
 # - Top-k comes from [Fan et al. 2018](https://arxiv.org/abs/1805.04833), top-p from [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751).
 # - Counts of words were what [Bengio et al.](https://www.jmlr.org/papers/v3/bengio03a.html) set out to beat in 2003. They are back, over trillions of tokens, as [infini-gram](https://arxiv.org/abs/2401.17377).
 # - Induction heads were described by [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html) and [Olsson et al. 2022](https://arxiv.org/abs/2209.11895).

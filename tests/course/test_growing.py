@@ -90,7 +90,7 @@ def test_a_prompt_that_it_cannot_read(prompt, says):
 
 @pytest.mark.parametrize("wrong, error", [({"n_kv_heads": 3}, ValueError), ({"attention": attend}, TypeError)])
 def test_what_does_not_fit_is_said(wrong, error):
-    with pytest.raises(error, match="KV heads|attention"):
+    with pytest.raises(error, match="key-value heads|attention"):
         grow(**SMALL, **wrong)
 
 

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -332,3 +333,20 @@ def test_one_layer_has_no_induction_head():
     assert f["two_layers"]["heads"] == f["seeds"] and f["one_layer"]["heads"] == 0
     assert f["two_layers"]["off_0"]["max"] < 0.3 and math.isclose(f["chance"], 1 / 32)
     assert recorded("induction")["found"] == induction.FOUND
+
+
+def test_of_the_three_lines_one_is_hers_one_the_models_and_one_from_counts():
+    lines = [line for line in re.findall(r'"([A-Z][^"]+\.)"', PROSE) if line in LINES]
+    assert set(lines) == LINES.keys()
+    found = recorded("language_model")
+    texts = {"counts": found["ngrams"]["sample"], "model": found["samples"][0]["text"]}
+    texts |= {title: novel for title, novel in corpus.novels().items()}
+    for line, wanted in LINES.items():
+        assert [name for name, text in texts.items() if line in text] == [wanted]
+
+
+LINES = {
+    "She was not at all in the room.": "model",
+    "But, dependent for his hearer, he would reasonable bias himself.": "counts",
+    "He had always something to entreat the explanation of.": "Mansfield Park",
+}

@@ -38,10 +38,10 @@ def position_map() -> Drawing:
     ):
         panel.label(SIDE, y + 8, where, "note", "start")
         panel.label(SIDE, y - 8, names, "", "start")
-    panel.label(SIDE, bias.y - 24, "Transformer-XL, DeBERTa", "", "start")
+    panel.label(SIDE, bias.y - 24, "Transformer-XL, DeBERTa, TUPE", "", "start")
     panel.says = (
         "From bottom to top: token ids, embedding, queries and keys, scores, softmax. Learned tables and sinusoids are "
         "added to the embedding. RoPE turns queries and keys. T5’s bias and ALiBi add a number to each score; "
-        "Transformer-XL and DeBERTa add products with vectors of distances to it."
+        "Transformer-XL, DeBERTa and TUPE add products with vectors of distances or positions to it."
     )
     return Drawing("Where positions enter", panel.says, (panel,))

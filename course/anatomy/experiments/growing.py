@@ -96,7 +96,7 @@ class Attention(nn.Module):
         self.n_heads, self.n_kv_heads, self.parts = n_heads, parts.n_kv_heads or n_heads, parts
         if d_model % n_heads or n_heads % self.n_kv_heads:
             raise ValueError(
-                f"d_model {d_model}, {n_heads} heads and {self.n_kv_heads} KV heads: "
+                f"d_model {d_model}, {n_heads} heads and {self.n_kv_heads} key-value heads: "
                 "each number must divide the one before"
             )
         head = d_model // n_heads

@@ -12,7 +12,7 @@ function samplingWidget(ui) {
   const canvas = picture(ui.row(), wide, high * (count + 1), tr("Bars: the probability of each token"));
   const x = (p) => left + (wide - left - 70) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
   const rows = [...Array(count + 1).keys()].map((i) => {
-    const bar = svg("rect", { x: x(0), y: high * i + 5, height: 16, class: i < count ? "ta-fill-one" : "ta-fill-two" });
+    const bar = svg("rect", { x: x(0), y: high * i + 5, height: 16, class: i < count ? "ta-fill-one" : "ta-open-two" });
     const name = label(canvas, x(0) - 8, high * i + 18, "", "end");
     canvas.append(bar);
     const mark = line(canvas, 0, high * i + 2, 0, high * i + 24, "ta-reference");
