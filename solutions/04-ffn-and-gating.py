@@ -744,7 +744,7 @@ show_large("unit_health")
 # | half of it | {{unit_health.half.dead}} | {{unit_health.half.back}} |
 
 # %% [markdown] evidence="recorded: unit_health, control: frozen"
-# **Verdict: with fixed inputs, however, the claim is right.** How can a unit come back without a gradient? What it reads changes, because the layers below it keep learning. If these are frozen at step {{unit_health.step}}, only {{unit_health.frozen.back}} of {{unit_health.frozen.dead}} dead units return.
+# **Verdict: with fixed inputs, however, the claim is right.** How can a unit come back without a gradient? What it reads changes, because the layers below it keep learning. If these are frozen at step {{unit_health.step}}, {{unit_health.frozen.back}} of {{unit_health.frozen.dead}} dead units return.
 
 # %% [markdown]
 # To see whether this happens with a smooth activation, too, try SiLU in the same model.
@@ -885,7 +885,7 @@ reveal("ffn.p3",
 # The picture agrees, although it is only a description. Of {{ffn_variants.gate.pairs}} pairs of a gated and a plain layer, the gated one has the lower mean in {{ffn_variants.gate.lower}}.
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
-# **Verdict: the learning rate can turn the order around.** At {{ffn_variants.slow.rate}}, the lowest rate, {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers have a lower mean than GLU. When each layer has its best rate, only {{ffn_variants.slow.better_than_glu_at_best}} do. A comparison at a single rate, such as yours, may measure the rate and not the layer.
+# **Verdict: the learning rate can turn the order around.** At {{ffn_variants.slow.rate}}, the lowest rate ({{ffn_variants.choosing:word}} seeds), {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers have a lower mean than GLU. When each layer has its best rate, only {{ffn_variants.slow.better_than_glu_at_best}} do. A comparison at a single rate, such as yours, may measure the rate and not the layer.
 
 # %% [markdown]
 # However, this is a small experiment, with {{ffn_variants.parameters:,}} parameters in these layers, 400 steps and one text. For {{ffn_variants.at_edge:word}} of the layers, the best rate even lies at the edge of what was tried. [Shazeer 2020](https://arxiv.org/abs/2002.05202) compared such layers in T5, where GeGLU and SwiGLU had the lowest perplexities. (Perplexity is $e^L$ for a loss of $L$ nats.)
@@ -951,7 +951,7 @@ quiz("Swish with β = 0 is…", {
 quiz("A checkpoint was trained with the tanh form of GELU and is run with the exact form. The outputs…", {
     "are equal": (False, "The forms differ by up to 0.0005 per unit."),
     "differ a little": (True, "In the recorded model the swap moves the loss by {{ffn_variants.swapped.tanh.mean:+.5f}} nats."),
-    "are useless": (False, "Even with a wrong constant, 2/√π instead of √(2/π), the recorded loss moves by only {{ffn_variants.swapped.wrong.mean:+.4f}} nats.")})
+    "are useless": (False, "Even 2/√π instead of √(2/π) moves the recorded loss by {{ffn_variants.swapped.wrong.mean:+.4f}} nats.")})
 
 # %%
 quiz("In a SwiGLU layer of this course, which branch stays linear?", {

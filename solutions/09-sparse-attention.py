@@ -140,6 +140,11 @@ for fill in (0.0, -math.inf):
 #
 # $$\text{causal: } 1 + L\,(w - 1) \qquad \text{symmetric, radius } r{:}\; 1 + 2Lr$$
 
+# %%
+from anatomy import drawings
+
+drawings.cone(layers=4, window=3)
+
 # %% [markdown] statement="sparse.receptive_field"
 # - `causal_reach`: how many tokens the last token of a long text depends on, itself included, after `n_layers` causal windows of $w$ keys.
 # - `symmetric_reach`: the same in the middle of a text, for windows with $r$ keys to each side.

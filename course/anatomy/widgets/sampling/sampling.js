@@ -9,7 +9,10 @@ function samplingWidget(ui) {
   ui.root.append(ui.readout);
   const count = spec.tokens[0].length;
   const [left, high, wide] = [112, 26, Math.min(ui.room, 760)];
-  const canvas = picture(ui.row(), wide, high * (count + 1), tr("Bars: the probability of each token"));
+  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("Probability of each token"),
+    html("small", {}, tr("Σ adds exp(logit ÷ temperature) over the tokens that can come; line: the reference"))));
+  ui.row().append(box);
+  const canvas = picture(box, wide, high * (count + 1), tr("Bars: the probability of each token"));
   const x = (p) => left + (wide - left - 70) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
   const rows = [...Array(count + 1).keys()].map((i) => {
     const bar = svg("rect", { x: x(0), y: high * i + 5, height: 16, class: i < count ? "ta-fill-one" : "ta-open-two" });
@@ -62,9 +65,8 @@ function samplingWidget(ui) {
         [short(gap), good ? tr("same") : tr("differs"), good],
       ]);
       const best = spec.tokens[prompt][0];
-      const said = tr("“{prompt}” at temperature {temperature}: {token} {p}, all others {rest}; {n} tokens can come", {
-        prompt: spec.prompts[prompt], temperature: short(temperature), token: best, p: fixed(mine[0]),
-        rest: fixed(mine[count]), n: whole(possible),
+      const said = tr("“{prompt}”: {token} {p}, all others {rest}; {n} tokens can come", {
+        prompt: spec.prompts[prompt], token: best, p: fixed(mine[0]), rest: fixed(mine[count]), n: whole(possible),
       });
       ui.say(said, token === undefined ? "" : formula(token, prompt, temperature, mine));
       ui.root.dataset.key = `${at}`;
@@ -72,11 +74,11 @@ function samplingWidget(ui) {
   };
 
   function formula(token, prompt, temperature, mine) {
-    if (token === count) return tr("all others: 1 − the ten above = {p}", { p: fixed(mine[count]) });
+    if (token === count) return tr("1 − the ten above = {p}", { p: fixed(mine[count]) });
     const name = nameOf(token);
-    if (mine[token] === 0) return tr("{token} is cut: its probability is 0", { token: name });
-    if (temperature === 0) return tr("temperature 0: {token} has the largest logit, so its probability is 1", { token: name });
-    return tr("p({token}) = exp({logit} ÷ {t}) ÷ Σ exp(logit ÷ {t}) over the tokens that can come = {p}", {
+    if (mine[token] === 0) return tr("{token} is cut: p = 0", { token: name });
+    if (temperature === 0) return tr("at temperature 0: {token} = 1", { token: name });
+    return tr("p({token}) = exp({logit} ÷ {t}) ÷ Σ = {p}", {
       token: name, logit: fixed(spec.logits[prompt][token], 2), t: short(temperature), p: fixed(mine[token]),
     });
   }
