@@ -206,7 +206,14 @@ for vectors, name in ((1, "weight only"), (2, "weight and bias")):
 #
 # The two formulas are closely related, because for a vector whose mean is 0 the root mean square is the standard deviation. If you center first, the two norms do the same.
 #
-# In a picture, centering drops the vector onto the plane of all vectors with mean 0, and the division then moves it along its ray to the sphere of radius $\sqrt d$.
+# In a picture, centering drops the vector onto the plane of all vectors with mean 0, and the division then moves it along its ray to the sphere of radius $\sqrt d$. With three numbers per token one can draw it, here with your function.
+
+# %%
+from anatomy.experiments import projection
+
+with described("Ten tokens of three numbers, seen from the side: subtracting the mean moves each onto the plane of mean 0. "
+               "Seen from above: dividing moves each along its ray onto a circle of radius √3."):
+    projection.draw(lambda x: layer_norm(x, torch.ones(3), torch.zeros(3)))
 
 # %% [markdown] statement="norm.from_rms"
 # Write LayerNorm (without weight and bias) in two steps. Subtract each token's mean, and then call **your** `rms_norm` with a weight of ones. Pass `eps` on to it.
@@ -571,6 +578,13 @@ x.mean(0, keepdim=True), x.mean(1, keepdim=True)
 # | group | sample and group of neighboring channels | the group's channels and places |
 #
 # Here *places* are all axes from 2 on, such as $H$ and $W$ for images. $\varepsilon$ is $10^{-5}$ in all four.
+#
+# In the picture, rows are three samples, columns are four channels, and the blue squares share one mean.
+
+# %%
+from anatomy import drawings
+
+drawings.norm_groups(batch=3, channels=4, groups=2)
 
 # %% [markdown] statement="norm.axes"
 # Write `normalize_over(x, axes, eps)` with mean and biased variance over `axes` (a tuple), and use it to write the three others. Their `x` has shape $(N, C, \ldots)$ with one or more axes of places.

@@ -4,9 +4,9 @@
 # **You will be able to**
 #
 # - say why a layer adds its output to its input;
-# - wire a Pre-LN stack with its final norm, and the other wirings of real models;
-# - measure gradients with hooks, and read a trend from noisy numbers;
-# - say what warm-up is for, and which explanation of it survives a test;
+# - wire a Pre-LN stack, and the other wirings of real models;
+# - measure gradients with hooks, and read a trend;
+# - say what warm-up is for, and which explanation survives a test;
 # - decide claims about Post-LN and Pre-LN by experiment.
 #
 # **Prerequisites:** units 01 and 02; `nn.Module`, logarithms. **Time:** {{unit.time}}.

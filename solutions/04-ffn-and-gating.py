@@ -3,10 +3,10 @@
 #
 # **You will be able to**
 #
-# - write the activations of today's models, and see what each one is worth in a small model;
-# - build one gated layer that serves GLU, GeGLU and SwiGLU, and derive LLaMA's width 11008;
-# - plan a fair comparison of two layers, with the rule for the decision set in advance;
-# - in the extensions: compute slopes by hand, and find units and gates that have stopped learning.
+# - write the activations of today's models;
+# - build one gated layer for GLU, GeGLU and SwiGLU, and derive LLaMA's width;
+# - plan a fair comparison of two layers;
+# - in the extensions: compute slopes by hand, and find dead units.
 #
 # **Prerequisites:** unit 00; `nn.Linear`; for the extensions unit 01 and derivatives of products. **Time:** {{unit.time}}.
 
@@ -468,6 +468,13 @@ print("four ReLU units", four_units.tolist())
 # | none | bilinear | |
 #
 # **Convention of this course:** the *gate* is the branch that goes through the activation. The *up* branch, the value, stays linear.
+#
+# The picture shows a plain layer beside a gated one, for tokens of 768 numbers. The widths are chosen so that both have equally many weights.
+
+# %%
+from anatomy import drawings
+
+drawings.feed_forward(d_model=768, d_ff=3072, gated_d_ff=2048)
 
 # %% [markdown] statement="ffn.gated"
 # Complete the layer so that it serves any activation. Its weights are loaded by name, so the three linear layers must be called `gate_proj`, `up_proj` and `down_proj`, and they have no biases. (The first of them is made already.)

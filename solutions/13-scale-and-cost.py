@@ -42,7 +42,7 @@ predict("scale.p1", "175 billion parameters, 300 billion tokens, 1,024 GPUs at 1
 # How large a model is, and what it costs, depends on a few numbers such as its width. This section counts from a width to the number of parameters, and then goes back.
 
 # %% [markdown]
-# A GPT layer of width $d$ has four attention matrices ($4d^2$ numbers) and, as unit 04 counted, two feed-forward matrices to width $4d$ and back ($8d^2$). Biases add $9d$, and two norms add $4d$. Below the $L$ layers are two tables, for $V$ tokens and $P$ positions, and above them is one more norm ($2d$). The head is *tied*, which means that it uses the table of tokens again and adds nothing.
+# A GPT layer of width $d$ has four attention matrices ($4d^2$ numbers) and, as in unit 04, two feed-forward matrices to width $4d$ and back ($8d^2$). Biases add $9d$, and two norms add $4d$. Below the $L$ layers are two tables, for $V$ tokens and $P$ positions, and above them is one more norm ($2d$). The head is *tied*, which means that it uses the table of tokens again and adds nothing.
 #
 # $$N = L\,(12 d^2 + 13 d) + (V + P)\, d + 2d$$
 #

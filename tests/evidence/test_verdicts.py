@@ -14,7 +14,7 @@ from autograder.notebooks.source import source_path
 from autograder.notebooks.unit_text import TextError
 
 from ..selection import full_name
-from .claims import CLAIMS
+from .claims import CLAIMS, MISPRINTS
 
 UNITS = exercises.units()
 
@@ -84,6 +84,18 @@ def test_claim_is_tried(number):
             found |= evidence_of[cell["id"]]
             break
     assert found & kinds, f"claim {number} is decided by {found}, not by one of {kinds}"
+
+
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=pytest.mark.unit(full_name(unit))) for n, (unit, _) in MISPRINTS.items()]
+)
+def test_a_misprint_is_put_right_where_the_formula_is(number):
+    unit, words = MISPRINTS[number]
+    assert words in source_path(full_name(unit)).read_text(encoding="utf-8")
+
+
+def test_every_claim_of_the_list_is_somewhere():
+    assert sorted([*CLAIMS, *MISPRINTS]) == list(range(1, 43))
 
 
 @pytest.fixture

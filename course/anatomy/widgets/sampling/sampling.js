@@ -65,8 +65,8 @@ function samplingWidget(ui) {
         [short(gap), good ? tr("same") : tr("differs"), good],
       ]);
       const best = spec.tokens[prompt][0];
-      const said = tr("“{prompt}”: {token} {p}, all others {rest}; {n} tokens can come", {
-        prompt: spec.prompts[prompt], token: best, p: fixed(mine[0]), rest: fixed(mine[count]), n: whole(possible),
+      const said = tr("{token} {p}, others {rest}; {n} can come", {
+        token: best, p: fixed(mine[0]), rest: fixed(mine[count]), n: whole(possible),
       });
       ui.say(said, token === undefined ? "" : formula(token, prompt, temperature, mine));
       ui.root.dataset.key = `${at}`;
