@@ -91,7 +91,7 @@ centered / (centered**2).mean().sqrt()
 # A batch $x$ of $B$ sentences with $T$ tokens each has shape $(B, T, d)$. Each of the $B \cdot T$ tokens has its own $\mu$ and $\sigma^2$, so both have shape $(B, T, 1)$. The learned vectors $\gamma$ (weight) and $\beta$ (bias) have shape $(d,)$ and are shared by all tokens ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)). They let the model choose another size and another mean for each entry, where that helps.
 
 # %% [markdown] statement="norm.layer_norm"
-# Write LayerNorm over the last axis. The variance divides by $d$, and $\varepsilon$ is added inside the root. The first line is given.
+# Write LayerNorm over the last axis, where the variance divides by $d$ and $\varepsilon$ is added inside the root. The first line of the solution is given.
 
 # %% exercise="norm.layer_norm"
 def layer_norm(x, weight, bias, eps=1e-5):
@@ -116,7 +116,7 @@ def layer_norm(x, weight, bias, eps=1e-5):
 # 3. `variance = (centered**2).mean(-1, keepdim=True)`, then `weight * centered / torch.sqrt(…) + bias`
 
 # %% [markdown] worth="norm.layer_norm"
-# Why center first? The shortcut mean(x²) − mean(x)² gives 0 for (10001, 10003, 10005) in float32, although the variance is 8/3. Both terms are near 10⁸, where neighboring numbers lie 8 apart.
+# Centering comes first because the shortcut mean(x²) − mean(x)² gives 0 for (10001, 10003, 10005) in float32, although the variance is 8/3. Both terms are near 10⁸, where neighboring numbers lie 8 apart.
 
 # %%
 words = torch.tensor([[1.0, 3.0, 5.0], [101.0, 103.0, 105.0], [10.0, 30.0, 50.0]])
@@ -138,7 +138,7 @@ layer_norm(words, torch.ones(3), torch.zeros(3))
 # Unlike LayerNorm it has no bias ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)).
 
 # %% [markdown] statement="norm.rms_norm"
-# Write RMSNorm over the last axis. Take the *mean* of the squares, and add $\varepsilon$ inside the root.
+# Write RMSNorm over the last axis, with the *mean* of the squares and with $\varepsilon$ inside the root.
 
 # %% exercise="norm.rms_norm"
 def rms_norm(x, weight, eps=1e-6):
@@ -173,7 +173,7 @@ rms_norm(words, torch.ones(3))
 #
 # > *"$\text{RMSNorm}(x) = \frac{x}{\sqrt{\lVert x\rVert_2^2 + \varepsilon}}\cdot\gamma$"*
 #
-# This formula, from the notes that the course is made from, lacks the $1/d$. Does that matter? Try a vector with as many numbers as LLaMA's, 4096.
+# This formula, from the notes that the course is made from, lacks the $1/d$. To see whether that matters, try a vector with as many numbers as LLaMA's, 4096.
 
 # %%
 torch.manual_seed(0)
@@ -190,7 +190,7 @@ print(f"size of an entry: {claimed.std():.4f} instead of {right.std():.4f}, a fa
 #
 # > *"In LLaMA, RMSNorm may also get a bias."*
 #
-# The published number of parameters decides this. LLaMA-2-7B has 6,738,415,616 of them, and its 32 layers have two norms each, with one more at the end. Count with and without a bias.
+# The published number of parameters decides this. LLaMA-2-7B has 6,738,415,616 of them, and its 32 layers have two norms each, with one more at the end, so it is enough to count with and without a bias.
 
 # %%
 d, ff, layers, vocabulary = 4096, 11008, 32, 32000
@@ -216,7 +216,7 @@ with described("Ten tokens of three numbers, seen from the side: subtracting the
     projection.draw(lambda x: layer_norm(x, torch.ones(3), torch.zeros(3)))
 
 # %% [markdown] statement="norm.from_rms"
-# Write LayerNorm (without weight and bias) in two steps. Subtract each token's mean, and then call **your** `rms_norm` with a weight of ones. Pass `eps` on to it.
+# Write LayerNorm (without weight and bias) in two steps. Subtract each token's mean, and then call **your** `rms_norm` with a weight of ones and the same `eps`.
 
 # %% exercise="norm.from_rms"
 def layer_norm_from_rms(x, eps=1e-5):
@@ -234,7 +234,7 @@ def layer_norm_from_rms(x, eps=1e-5):
 # If the matrices that feed a norm only write vectors of mean 0, the first step has nothing to do. Centering these matrices turns a trained Pre-LN model (unit 03) into an RMSNorm model with equal outputs ([Jiang et al. 2023](https://arxiv.org/abs/2305.14858)).
 
 # %% [markdown]
-# We say that a norm *does not notice* a change of its input if its output stays the same. This can be measured. Scale and shift the input, and see by how much the output moves at most. Suppose, for example, that the function is no norm at all but returns its input. With $x = (1,3,5)$ and $2x + 3 = (5, 9, 13)$, the outputs differ by 4, 6 and 8, at most by 8.
+# We say that a norm *does not notice* a change of its input if its output stays the same. To measure this, scale and shift the input, and see by how much the output moves at most. Suppose, for example, that the function is no norm at all but returns its input. With $x = (1,3,5)$ and $2x + 3 = (5, 9, 13)$, the outputs differ by 4, 6 and 8, at most by 8.
 
 # %% [markdown] statement="norm.invariance"
 # Return, as a float, the largest absolute change of an output entry when the input $x$ becomes $\text{scale}\cdot x + \text{shift}$:
@@ -282,7 +282,7 @@ for name, norm in norms.items():
 # %% [markdown]
 # ## See it move
 #
-# Here are your two functions, side by side. Move **shift** and watch which bars don't move. Then make **scale** small and **ε** large, until the norms notice the scale. Why does that happen just there?
+# Here are your two functions, side by side. Move **shift** and watch which bars don't move. Then make **scale** small and **ε** large, until the norms notice the scale, and think about why that happens just there.
 
 # %%
 NormExplorer({"layer_norm": layer_norm, "rms_norm": rms_norm})
@@ -290,7 +290,7 @@ NormExplorer({"layer_norm": layer_norm, "rms_norm": rms_norm})
 # %% [markdown]
 # ## 5. The gradient of LayerNorm
 #
-# In training the gradient flows back through every norm. What does LayerNorm do to it? The output does not change when the input is shifted or rescaled. Therefore the gradient with respect to the input has no component in these two directions. We derive it in two halves, first for the centering and then for the division.
+# In training the gradient flows back through every norm, so it matters what LayerNorm does to it. The output does not change when the input is shifted or rescaled. Therefore the gradient with respect to the input has no component in these two directions. We derive it in two halves, first for the centering and then for the division.
 #
 # For the first half, centering, $c = x - \text{mean}(x)$, has the backward pass $g \mapsto g - \text{mean}(g)$. That is, the gradient is centered as well.
 
@@ -306,7 +306,7 @@ x.grad, g - g.mean()
 # 1. The slope of $s$ is $\dfrac{\partial s}{\partial c_j} = \dfrac{c_j}{d\,s} = \dfrac{\hat x_j}{d}$.
 # 2. By the quotient rule, $\dfrac{\partial \hat x_i}{\partial c_j} = \dfrac1s\Big(\delta_{ij} - \dfrac{\hat x_i \hat x_j}{d}\Big)$, where $\delta_{ij}$ is 1 if $i = j$ and 0 otherwise.
 # 3. Multiply by $g_i$ and sum over $i$. The gradient of $c$ is $\dfrac1s\big(g - \hat x\,\text{mean}(g\odot\hat x)\big)$.
-# 4. The first half centers this. Since $\hat x$ has mean 0, only $\text{mean}(g)$ is subtracted.
+# 4. The first half centers this result, and since $\hat x$ has mean 0, only $\text{mean}(g)$ is subtracted.
 
 # %% [markdown]
 # The result takes the two directions out of $g$.
@@ -316,7 +316,7 @@ x.grad, g - g.mean()
 # Weight and bias are shared by all tokens, so their gradients are sums over the tokens, of $\text{grad}\odot\hat x$ for the weight and of $\text{grad}$ for the bias.
 
 # %% [markdown] statement="norm.backward"
-# Let `grad` be the gradient with respect to LayerNorm's output. Return `(dx, dweight, dbias)`, where $dx$ has the shape of $x$, and the other two have shape $(d,)$ and are summed over all axes but the last. `x` has at least two axes. The lines up to `dbias` are given.
+# Let `grad` be the gradient with respect to LayerNorm's output. Return `(dx, dweight, dbias)`, where $dx$ has the shape of $x$, and the other two have shape $(d,)$ and are summed over all axes but the last. You may rely on `x` having at least two axes, and the lines up to `dbias` are given.
 
 # %% exercise="norm.backward"
 def layer_norm_backward(grad, x, weight, eps=1e-5):
@@ -401,7 +401,7 @@ reveal("norm.p2",
 # %% [markdown] statement="norm.half_precision"
 # Write RMSNorm so that it survives this. Compute in float32, and return the dtype of `x`, which may be float16, bfloat16 or float32. The weight may have another dtype than `x`.
 #
-# LLaMA first casts back and then multiplies by the weight, whereas Gemma does it the other way round. Both are accepted.
+# LLaMA first casts back and then multiplies by the weight, whereas Gemma does it the other way round, and both ways are accepted.
 
 # %% exercise="norm.half_precision"
 def rms_norm_half(x, weight, eps=1e-6):
@@ -432,7 +432,7 @@ def rms_norm_half(x, weight, eps=1e-6):
 #
 # > *"`eps: float = 1e-8` avoids the division by zero."*
 #
-# This is from the notes, whose RMSNorm computes in the dtype of its input. Try it on zeros in float16.
+# This is from the notes, whose RMSNorm computes in the dtype of its input. The next cell tries it on zeros in float16.
 
 # %%
 zeros = torch.zeros(4, dtype=torch.float16)
@@ -540,7 +540,7 @@ print(where(record))
 show_large("norm_bandwidth")
 
 # %% [markdown]
-# Which of the two, operations or passes, explains these times? Make two predictions. The first counts a norm's operations, at the rate of the matrix product. The second counts its passes over memory, at the rate of the copy, which makes two. Written step by step, LayerNorm reads 7 times and writes 5 times, and RMSNorm reads 4 times and writes 3 times.
+# Which of the two, operations or passes, explains these times? We make two predictions and compare both with the clock. The first counts a norm's operations, at the rate of the matrix product. The second counts its passes over memory, at the rate of the copy, which makes two. Written step by step, LayerNorm reads 7 times and writes 5 times, and RMSNorm reads 4 times and writes 3 times.
 
 # %%
 at = next(r["ns_per_entry"] for r in rows if r["tokens"] == 1024)
@@ -551,7 +551,7 @@ for name, operations, passes in (("LayerNorm by steps", 7, 12), ("RMSNorm by ste
 # %% [markdown] evidence="measured: norm_bandwidth"
 # **Verdict: the reason is wrong. RMSNorm by steps is faster because it makes fewer passes over memory.** At 1,024 tokens operations explain at most {{norm_bandwidth.by_operations.most:.0%}} of the recorded time, whereas passes explain at least {{norm_bandwidth.by_passes.least:.0%}}. The fused LayerNorm, which needs more operations but a single pass, takes only {{norm_bandwidth.fused_to_rms:.0%}} of the time of RMSNorm by steps.
 #
-# If both norms are fused, they move the same bytes except for the bias vector, so little is left to gain. These are times of a CPU. Measure on your GPU before you believe that they hold there.
+# If both norms are fused, they move the same bytes except for the bias vector, so little is left to gain. Since these are times of a CPU, measure on your GPU before you believe that they hold there.
 
 # %% [markdown]
 # ## 8. Extension: the same formula over other axes
@@ -577,7 +577,7 @@ x.mean(0, keepdim=True), x.mean(1, keepdim=True)
 # | instance | sample and channel | places |
 # | group | sample and group of neighboring channels | the group's channels and places |
 #
-# Here *places* are all axes from 2 on, such as $H$ and $W$ for images. $\varepsilon$ is $10^{-5}$ in all four.
+# Here *places* are all axes from 2 on, such as $H$ and $W$ for images, and $\varepsilon$ is $10^{-5}$ in all four norms.
 #
 # In the picture, rows are three samples, columns are four channels, and the blue squares share one mean.
 
@@ -693,7 +693,7 @@ for name, norm in {"batch": per_feature(batch_norm), "layer": lambda x: normaliz
 # For example, let the batch be 1 and 3, and let the averages so far be 0 and 1. The batch's mean is 2 and its variance is 1, so the result is −1 and 1. The new averages are $0.9\cdot 0 + 0.1\cdot 2 = 0.2$ for the mean and, with the variance over $n - 1$, which is 2, $0.9\cdot 1 + 0.1\cdot 2 = 1.1$ for the variance.
 
 # %% [markdown] statement="norm.running"
-# Write one step of batch norm (without weight and bias) for $x$ of shape $(N, C, \ldots)$. Return `(y, mean, variance)`, which are the result and the averages to keep. Change nothing in place.
+# Write one step of batch norm (without weight and bias) for $x$ of shape $(N, C, \ldots)$. Return `(y, mean, variance)`, which are the result and the averages to keep, without changing any argument in place.
 #
 # As in PyTorch, the variance that normalizes divides by $n$, whereas the one that is kept divides by $n - 1$, and $n$ counts samples and places. In evaluation the averages are returned as they are.
 
@@ -724,7 +724,7 @@ def batch_norm_step(x, mean, variance, training, momentum=0.1, eps=1e-5):
 # 3. `now, spread = mean, variance`; `if training:` replace both, and mix the averages; `return (x - now.view(shape)) / torch.sqrt(…), mean, variance`.
 
 # %% [markdown] worth="norm.running"
-# Forgetting `model.eval()` is the classic bug. Batch norm then goes on using the batch, and an answer depends on who else is in it. LayerNorm and RMSNorm compute the same thing in both modes.
+# Forgetting `model.eval()` is the classic bug, because batch norm then goes on using the batch, and an answer depends on who else is in it. LayerNorm and RMSNorm compute the same thing in both modes.
 
 # %%
 torch.manual_seed(0)
@@ -737,7 +737,7 @@ print("one sample in evaluation:", batch_norm_step(alone, mean, variance, traini
 print("one sample by its own statistics:", batch_norm(alone).numpy().round(2))
 
 # %% [markdown]
-# By its own statistics a single sample is its own mean, so all its numbers become 0. With the running averages, however, it keeps what distinguishes it from others. LayerNorm needs no such memory.
+# By its own statistics a single sample is its own mean, so all its numbers become 0. With the running averages, however, it keeps what distinguishes it from others. LayerNorm needs no such memory, because it never looks beyond the token.
 
 # %% [markdown]
 # ## 9. Your own experiment
@@ -761,7 +761,7 @@ for seed in (0, 1):
     print(f"seed {seed}: no norm {none:.3f} against yours {yours:.3f} nats per character")
 
 # %% [markdown]
-# The numbers are losses on text that the model has not seen, in *nats*, the unit of a loss that is made with natural logarithms, and lower is better. What would you change? For example, put in LayerNorm, leave the weight out, train four layers instead of two (`layers=4`), or take a larger rate (`lr=1e-2` instead of 0.003). Write down what you expect, change one thing at a time, and run at least two seeds. Nothing here is graded. Which answer would you write down in one sentence?
+# The numbers are losses on text that the model has not seen, in *nats*, the unit of a loss that is made with natural logarithms, and lower is better. Now think of a change of your own. For example, put in LayerNorm, leave the weight out, train four layers instead of two (`layers=4`), or take a larger rate (`lr=1e-2` instead of 0.003). Write down what you expect, change one thing at a time, and run at least two seeds. Nothing here is graded, but which answer would you write down in one sentence?
 
 # %% [markdown] written="question"
 # Somebody replaces every LayerNorm of a trained model by RMSNorm, keeps the weights and drops the biases. When do the outputs hardly change, and when do they change a lot? Which number would you measure at each norm before trying it? What could be done where that number is large?

@@ -1,8 +1,8 @@
 """Thermometers for a unit's prose: how often its sentences are joined, and how many are very short.
 
 They count the text that a learner reads in full: statements, text cells and the notes after an exercise, without hints,
-headings, tables, quoted claims, code and formulas. A good number does not make a good text; a bad one shows a text
-whose reader has to supply the joints.
+model answers, headings, tables, quoted claims, code and formulas. A good number does not make a good text; a bad one
+shows a text whose reader has to supply the joints.
 """
 
 import re
@@ -19,7 +19,7 @@ CONTRAST = re.compile(r"\b(however|although|though|while|whereas|unlike|in contr
 NO_PROSE = re.compile(r"```.*?```|\$\$.*?\$\$|<(svg|table|div).*?</\1>|^(#|\||>|!\[).*?$", re.S | re.M)
 ONE_WORD = re.compile(r"`[^`]*`|\$[^$]*\$|\{\{[^}]*\}\}|https?://\S+")
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-SENTENCE = re.compile(r"(?<=[.!?])[\"”)*_]*\s+(?=[\"“(*_]*[A-Z0-9§])|\n\s*\n|\n\s*(?:[-*]|\d+\.) ")
+SENTENCE = re.compile(r"(?<=[.!?])[\"”)*_]*\s+(?=[\"“(*_]*[A-Z§])|\n\s*\n|(?:\n|^)\s*(?:[-*]|\d+\.) ")
 SHORT = 6  # words
 
 
@@ -38,7 +38,8 @@ class Prose:
 
 def prose(unit: str) -> Prose:
     """The thermometers of a unit, e.g. ``prose("06-rope")``."""
-    return of_text("\n\n".join(c.source for c in read_cells(source_path(unit))[0] if not c.code and c.part != "hints"))
+    cells = [c for c in read_cells(source_path(unit))[0] if not c.code and c.written != "answer"]
+    return of_text("\n\n".join(c.source for c in cells if c.part != "hints"))
 
 
 def of_text(markdown: str) -> Prose:
