@@ -52,7 +52,7 @@ MISPRINTS = {
     11: ("04", "makes the constant 0.798"),
     12: ("04", "the 1 is outside of"),
     13: ("04", "The root belongs to it"),
-    15: ("04", "\"Gated twice\" multiplies SwiGLU's product by a third branch"),
+    15: ("04", '"Gated twice" multiplies SwiGLU\'s product by a third branch'),
     28: ("05", "8 to 11 share bucket 8"),
     34: ("05", "counts *pairs* of features"),
 }
