@@ -41,7 +41,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def pre_ln(x: Tensor, sublayer: Step, norm: Step) -> Tensor:
+def normed_input(x: Tensor, sublayer: Step, norm: Step) -> Tensor:
     """x + sublayer(norm(x)), (B, T, d_model)."""
     return x + sublayer(norm(x))
 
@@ -78,7 +78,7 @@ class Parts:
 
     attend: Attend = attention
     make_norm: Callable[[int], nn.Module] = nn.RMSNorm
-    wire: Wire = pre_ln
+    wire: Wire = normed_input
     make_ffn: Callable[[int], nn.Module] = feed_forward
     table: Callable[[int, int], Tensor] | None = learned
     rotate: Step | None = None
