@@ -68,7 +68,7 @@ def spaces(unit: str) -> dict[str, dict[str, Any]]:
 def judged(answer: Answer, record: ExerciseRecord, space: dict[str, Any]) -> dict[str, Any]:
     """The result of one answer: kind and texts of the verdict, or why its cell does not run."""
     torch.manual_seed(0)
-    name = f"<{answer['title']}>"
+    name = f"<{answer.title}>"
     linecache.cache[name] = (len(answer.source), None, answer.source.splitlines(True), name)
     space = dict(space)
     try:

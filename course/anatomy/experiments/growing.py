@@ -218,6 +218,6 @@ def grow(
     seconds = time.perf_counter() - start
     with torch.no_grad():
         ids = held_out.unfold(0, context + 1, context + 1)[:: max(1, len(held_out) // (context + 1) // HELD_OUT_ROWS)]
-        loss = cross_entropy(model(ids[:, :-1]), ids[:, 1:]).item()
+        unseen = cross_entropy(model(ids[:, :-1]), ids[:, 1:]).item()
     means = [sum(losses[i : i + EVERY]) / len(losses[i : i + EVERY]) for i in range(0, steps, EVERY)]
-    return Grown(loss, means, sum(p.numel() for p in model.parameters()), seconds, model, context)
+    return Grown(unseen, means, sum(p.numel() for p in model.parameters()), seconds, model, context)
