@@ -3,10 +3,10 @@
 #
 # **You will be able to**
 #
-# - say what a summary of fixed size loses, and how attention gets around it;
-# - write softmax, scaled dot-product attention and a multi-head layer that agree with PyTorch's own;
+# - say what a fixed-size summary loses, and how attention gets around it;
+# - write softmax, scaled dot-product attention and a multi-head layer that agree with PyTorch's;
 # - say what the division by $\sqrt{D}$ is for, and what attention cannot know about word order;
-# - mask padding without a single NaN, and tell the three families of models apart.
+# - mask padding without NaN, and tell the three families of models apart.
 #
 # **Prerequisites:** unit 00; matrix products, `nn.Module`. **Time:** {{unit.time}}.
 
@@ -221,6 +221,15 @@ softmax(q @ k.T / math.sqrt(4)) @ v
 # The query of *dog* meets all three keys, including its own. The dot products are 0, 4 and 2, and divided by $\sqrt 2$ they become the scores 0, 2.83 and 1.41. Softmax turns these into the weights 0.045, 0.768 and 0.187, so *dog* looks mostly at *bites*. Mixed with these weights, the values give the number of *dog* in the puzzle.
 #
 # $$0.045 \cdot 2 + 0.768 \cdot 6 + 0.187 \cdot 4 = 5.45$$
+#
+# The picture shows the same way with all its numbers, from the query at the bottom to the output at the top.
+
+# %%
+from anatomy import drawings
+
+dog, keys = torch.tensor([2.0, 0.0]), torch.tensor([[0.0, 4.0], [2.0, 0.0], [1.0, 2.0]])
+values, scores = torch.tensor([[2.0], [6.0], [4.0]]), keys @ dog / math.sqrt(2)
+drawings.one_query(dog, keys, values, ["dog", "bites", "man"], scores, softmax(scores), softmax(scores) @ values)
 
 # %% [markdown]
 # ### All tokens at once
@@ -755,8 +764,6 @@ loop = torch.cat([scaled_dot_product_attention(q[..., c], k[..., c], v[..., c]) 
 # The picture shows the same steps from the bottom up, for 2 sentences of 5 tokens with 12 numbers each and 3 heads. Cutting a row moves no number, while in the next step the bands come apart, because the head axis moves in front of the tokens.
 
 # %%
-from anatomy import drawings
-
 drawings.split_and_merge(d_model=12, n_heads=3, batch=2, length=5)
 
 # %% [markdown]

@@ -43,7 +43,8 @@ predict("position.p1", "Reading 'man bites dog', the layer with distances givesâ
 # ## Where a position can enter
 #
 # On the way from a token to a score there are three stations at which a position can be brought in. A scheme can add something to the **embedding**, the vector of the token before the first layer. It can change the **queries and keys** (or values) inside each attention layer, or it can change the **score** of a query and a key directly. The table shows where each scheme enters.
-#
+
+# %% [markdown]
 # | scheme | enters at | what is brought in | section |
 # |---|---|---|---|
 # | sinusoid (the first Transformer) | the embedding | a fixed vector for each position | 1 |

@@ -1342,7 +1342,7 @@ with described("Live curves in color over recorded gray bands. Twin and back at 
     length.draw(live, recorded("length"), list(live))
 
 # %% [markdown]
-# The gray bands are the recorded runs, from the worst to the best of {{length.seeds:word}} seeds, and the colored lines are your run, which is shorter. Its numbers differ a little from one processor to another.
+# The gray bands are the recorded runs, from the worst to the best of {{length.seeds:word}} seeds, and the colored lines are your run.
 #
 # How much of its success does YaRN owe to its temperature? Here is the same model with YaRN's frequencies alone.
 
@@ -1388,10 +1388,10 @@ for name, found in table.items():
     print(f"{name:22}{mean(found, 'twin', 3):8.2f}{last[0]}{mean(found, 'back', 3):12.2f}{last[1]}")
 
 # %% [markdown]
-# At position {{length.tested}} Shaw's scheme still finds {{length.shaw.twin.end.mean:.0%}} of the twins, and DeBERTa answers {{length.deberta.back.end.mean:.0%}} of *back*, without any help. Transformer-XL keeps *back*, too, but it finds the twins in only {{length.transformer_xl.twin.trained.right:word}} of {{length.transformer_xl.of}} runs. The next cells look for the reasons.
+# At position {{length.tested}} Shaw's scheme still finds {{length.shaw.twin.end.mean:.0%}} of the twins, and DeBERTa answers {{length.deberta.back.end.mean:.0%}} of *back*, without any help. Transformer-XL keeps *back*, too, but it finds the twins in only {{length.transformer_xl.twin.trained.right:word}} of {{length.transformer_xl.of}} runs.
 
 # %% [markdown]
-# **Shaw and DeBERTa.** Their tables end at distance 16, and everything farther shares the last row, which training knows well. To test whether that is the reason, both were recorded again with a row for *each* distance up to 256, although rows from {{length.trained}} on never occur in training. Then those rows were drawn anew, as large as the trained ones.
+# **Shaw and DeBERTa.** Their tables end at distance 16, and everything farther shares the last row. To test whether that is the reason, both were recorded again with a row for *each* distance up to 256, although rows from {{length.trained}} on never occur in training. Then those rows were drawn anew, as large as the trained ones.
 
 # %%
 for name, found in recorded("length")["ablations"].items():

@@ -3,11 +3,11 @@
 #
 # **You will be able to**
 #
-# - write a causal mask, also for a cache, and prove that nothing leaks;
-# - compute a text's probability and a corpus's perplexity, and spot a loss that means nothing;
+# - write causal masks, also for a cache, and prove that nothing leaks;
+# - compute a text's probability and perplexity, and spot a meaningless loss;
 # - make training examples for GPT and BERT;
 # - choose between encoder, decoder and both;
-# - in the extensions: padding, prefix and UniLM masks, the objectives of ALBERT, T5 and GLM, and CLIP's contrastive loss.
+# - in the extensions: more masks, more objectives, and CLIP's contrastive loss.
 #
 # **Prerequisites:** unit 01. **Time:** {{unit.time}}.
 
@@ -796,10 +796,10 @@ print(f"one softmax over all keys against two added up: {(one - two).abs().max()
 #
 # Many tasks compare two pieces of text, which is why BERT has a second objective, **next sentence prediction** (NSP). Is the second sentence the true successor (label 0), or one from another document (label 1)? However, a change of topic gives most of the latter away, and RoBERTa dropped NSP without loss.
 #
-# ALBERT ([Lan et al. 2019](https://arxiv.org/abs/1909.11942)) swaps two true neighbors instead, so that only their order can tell. This is **sentence order prediction** (SOP).
+# ALBERT ([Lan et al. 2019](https://arxiv.org/abs/1909.11942)) swaps two true neighbors instead, so that only their order can tell. This is **sentence order prediction** (SOP). In the exercise, a document is a list of sentences, and a sentence is a list of ids.
 
 # %% [markdown] statement="objective.sentence_pairs"
-# A document is a list of sentences, and a sentence is a list of ids. Both functions return a tuple `(first, second, label)`.
+# Write both ways to make a pair. Each function returns a tuple `(first, second, label)`.
 #
 # `nsp_pair` pairs the sentence with its successor if `replacement` is None, and otherwise with the sentence at `replacement = (document, sentence)`. It raises a `ValueError` when the sentence has no successor (also with a replacement), or when the replacement is in the same document, whichever sentence it is.
 #

@@ -3,10 +3,10 @@
 #
 # **You will be able to**
 #
-# - write a cache whose results equal the full forward pass, however the text is cut;
+# - write a cache that changes no result, however the text is cut;
 # - share keys among heads (GQA, MQA), and say what that saves;
-# - count a cache's bytes for a real model, how many users fit on a GPU, and how fast they are served;
-# - in the extensions, build caches of latents (MLA), rolling windows, pages and integers.
+# - count a real model's cache, its users, and how fast it serves them;
+# - in the extensions: latents (MLA), rolling windows, pages and integers.
 #
 # **Prerequisites:** units 01 and 06. **Time:** {{unit.time}}.
 
@@ -141,11 +141,13 @@ torch.ones(5, 5).tril()[2:].int()
 # | `past`: keys and values | $(B, H, S - T, D)$, $(B, H, S - T, D_v)$ |
 # | mask | $(T, S)$: query $t$ sees key $s$ when $s \le S - T + t$ |
 # | result | $(B, H, T, D_v)$ |
+#
+# Here the past is a pair of tensors and not an object, so that each call can be checked alone.
 
 # %% [markdown] statement="cache.step"
 # Write causal attention for a chunk with a past. Return the result **and** the pair (all keys, all values), which is the next chunk's past. Score the chunk's queries alone, $T \times S$ numbers per head, because the check counts the work.
 #
-# Here the past is a pair of tensors and not an object, so that each call can be checked alone, and `past=None` means that nothing came before.
+# With `past=None`, nothing came before.
 
 # %% exercise="cache.step"
 def cached_attention(q, k, v, past=None):
@@ -295,7 +297,7 @@ CacheStepper(cached_attention, rotary_step, view=1, chunk=2, step=4)
 # A decoder layer of T5 has two attentions, and each has its cache. That of self-attention grows with each written token. Cross-attention, however, reads the encoder's output, the *memory*, whose $S$ source tokens never change while the answer is written. So its keys and values are computed at the first step.
 
 # %% [markdown] statement="cache.cross"
-# Write one head of cross-attention with three `nn.Linear` without bias, `q_proj`, `k_proj` and `v_proj`. Keys and values are projected from `memory` at the first call and kept. Later calls neither project again nor read the memory's contents, and the check counts reads of the two weights.
+# Write `forward`, one head of cross-attention with the projections of `__init__`. The first call projects keys and values from `memory` and keeps them. Later calls neither read the memory's contents nor project again, which the check counts.
 #
 # There is no mask, and the result has `x`'s dtype. A later memory of another shape raises a `ValueError`. Gradients of a first call reach `x`, `memory` and all weights.
 
@@ -1199,11 +1201,15 @@ progress("08-kv-cache-and-gqa")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - One key head for all comes from [Shazeer 2019](https://arxiv.org/abs/1911.02150), and PaLM has it ([2204.02311](https://arxiv.org/abs/2204.02311)). Groups come from [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245), and Llama 3, Mistral ([2310.06825](https://arxiv.org/abs/2310.06825)) and Qwen 2 ([2407.10671](https://arxiv.org/abs/2407.10671)) have them.
-# - DeepSeek-V2 ([2405.04434](https://arxiv.org/abs/2405.04434)) and V3 store latents.
-# - Mistral 7B has rolling windows, and so has every other layer of Gemma 2 ([2408.00118](https://arxiv.org/abs/2408.00118)).
-# - For pages, read [vLLM](https://arxiv.org/abs/2309.06180), and for integers [KIVI](https://arxiv.org/abs/2402.02750).
-# - What inference costs is worked out in [Pope et al. 2022](https://arxiv.org/abs/2211.05102).
-# %% [markdown]
-# The cache grows with the text, and so does the time of a step. Next, **09-sparse-attention** asks what happens if each token looks at fewer keys.
+# | what | where |
+# |---|---|
+# | one key head for all | [Shazeer 2019](https://arxiv.org/abs/1911.02150), [PaLM](https://arxiv.org/abs/2204.02311) |
+# | groups | [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245), Llama 3, [Mistral](https://arxiv.org/abs/2310.06825), [Qwen 2](https://arxiv.org/abs/2407.10671) |
+# | latents | [DeepSeek-V2](https://arxiv.org/abs/2405.04434) and V3 |
+# | rolling windows | Mistral 7B, every other layer of [Gemma 2](https://arxiv.org/abs/2408.00118) |
+# | pages | [vLLM](https://arxiv.org/abs/2309.06180) |
+# | integers | [KIVI](https://arxiv.org/abs/2402.02750) |
+# | what inference costs | [Pope et al. 2022](https://arxiv.org/abs/2211.05102) |
+#
+# The cache grows with the text, and so does the time of a step. The next unit, **09-sparse-attention**, asks what happens if each token looks at fewer keys.
 

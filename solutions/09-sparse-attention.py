@@ -3,9 +3,9 @@
 #
 # **You will be able to**
 #
-# - write windows, and say after how many layers one token can depend on another;
-# - count what a pattern saves, and write attention that really does less work;
-# - tell a pattern from a kernel, and say why FlashAttention is fast;
+# - write windows, and say how far they reach through several layers;
+# - write attention that does less work, and count what it saves;
+# - tell a pattern from a kernel such as FlashAttention;
 # - mix local and full layers for reach and a small cache;
 # - in the extensions: blocks, global, random and strided keys.
 #
@@ -757,7 +757,7 @@ m = local_causal_mask(4, 2).float()
 print(m.int(), "\n\n", (m @ m).int())
 
 # %% [markdown]
-# Token 3 reaches token 1 in one way. The residual connection, which adds a layer's input to its output (unit 03), keeps each token's own state even where the mask hides it, so the diagonal is always open.
+# Token 3 reaches token 1 in one way. The residual connection, which adds a layer's input to its output, keeps each token's own state even where the mask hides it, so the diagonal is always open.
 
 # %% [markdown] statement="sparse.reach"
 # `layers` is a list of masks $(T, T)$, the first layer first. Return a boolean $(T, T)$: row $i$, column $j$ is True when output $i$ can depend on input $j$.

@@ -3,9 +3,9 @@
 #
 # **You will be able to**
 #
-# - put your own parts together into LLaMA, and show that it equals, up to rounding, the one that others run;
-# - read a model's configuration, and say from it what is computed and how many numbers it takes;
-# - add a family of models as one small class, and see where families really differ.
+# - put your own parts together into a LLaMA that equals the real one;
+# - read from a configuration what is computed, and with how many numbers;
+# - add a family as one small class, and see where families differ.
 #
 # **Prerequisites:** units 01 to 04 and 06 to 08; for the extensions unit 05. **Time:** {{unit.time}}.
 
@@ -190,8 +190,8 @@ class FeedForward(nn.Module):
 # Write the three pieces that a configuration chooses. Like all later modules, they keep the dtype of their weights.
 #
 # - `RMSNorm(d, eps)` is a module around **your** `rms_norm`, with one parameter `weight`, ones of shape $(d)$.
-# - `make_norm(c)` looks up `NORMS[c["norm"]]` and builds it with width `c["d_model"]` and ε `c["eps"]`.
-# - `make_ffn(c)` builds a `GatedFeedForward` where `c["gated"]` is true, else a `FeedForward` with or without biases, as `c["ffn_bias"]` says. Both get `c["d_model"]`, `c["d_ff"]` and the function that `ACTIVATIONS` has for `c["activation"]`.
+# - `make_norm(c)` builds `NORMS[c["norm"]]` with width `c["d_model"]` and ε `c["eps"]`.
+# - `make_ffn(c)` builds a `GatedFeedForward` where `c["gated"]` is true, else a `FeedForward`, with biases if `c["ffn_bias"]` says so. Both get `c["d_model"]`, `c["d_ff"]` and `ACTIVATIONS[c["activation"]]`.
 
 # %% exercise="assembly.pieces"
 class RMSNorm(nn.Module):
@@ -274,12 +274,11 @@ predict("assembly.p2", "ALBERT, a smaller BERT, has 30,000 tokens and width 768.
         ["half the numbers", "about a sixth", "about a hundredth"])
 
 # %% [markdown] statement="assembly.embeddings"
-# Write the module, whose tables are all `c["d_embedding"]` wide, in these steps.
+# Write the module, whose tables are all `c["d_embedding"]` wide.
 #
-# - In `__init__`, make the sub-modules of the table from top to bottom, each only where the configuration has it (else `None` or `nn.Identity()`).
-# - In `forward`, add up the rows of all tables that are there. With `segments=None` every token belongs to segment 0.
-# - Then apply `norm` to the sum, and `widen` last.
-# - A position beyond the last row of `positions` raises a `ValueError`. Without that table the argument `positions` is not used and may be `None`.
+# - `__init__` makes the sub-modules below in this order, each only where the configuration has it (else `None` or `nn.Identity()`).
+# - `forward` adds up the rows of all tables that are there, and applies `norm`, then `widen`. With `segments=None` every token belongs to segment 0.
+# - A position beyond the last row of `positions` raises a `ValueError`. Without that table the argument is not used and may be `None`.
 #
 # | name | what | where |
 # |---|---|---|
@@ -363,14 +362,14 @@ q = torch.arange(12.0).reshape(1, 2, 6)
 heads = q.unflatten(-1, (3, 2)).transpose(1, 2)
 print(heads.shape, heads[0, 1].tolist(), torch.equal(heads.transpose(1, 2).flatten(2), q))
 
+# %% [markdown]
+# Since families of models differ in `prepare` and `attend` alone, these two are methods, so that a subclass can replace one of them. `attend` is your `grouped_attention` and is given.
+
 # %% [markdown] statement="assembly.attention"
-# Write the layer with `q_proj`, `k_proj` and `v_proj` (biases as `c["attention_bias"]` says), `o_proj` (bias as `c["out_bias"]` says), and three methods.
+# Write the layer with `q_proj`, `k_proj` and `v_proj` (biases as `c["attention_bias"]` says), `o_proj` (bias as `c["out_bias"]` says), and two methods.
 #
 # - `prepare` turns queries and keys with `c["base"]` where `c["position"]` is `"rope"`, else it leaves them alone. The shape of `positions` is $(T)$ or $(B, T)$.
-# - `attend` is your `grouped_attention` and is given.
-# - `forward` calls both, and returns the result with the pair (all keys, all values), which is the next call's `past`. Keys are stored after they were turned.
-#
-# Families differ in the first two methods alone, so `forward` must go through them.
+# - `forward` calls `prepare` and `attend`, and returns the result with the pair (all keys, all values), which is the next call's `past`. Keys are stored after they were turned.
 
 # %% exercise="assembly.attention"
 class Attention(nn.Module):
@@ -623,10 +622,10 @@ decoder_mask(real, 2, window=2).int()
 # The decoder puts all of this in order. At its end come the *logits*, one score for each token of the vocabulary, which a softmax turns into the probabilities of the next token.
 
 # %% [markdown] statement="assembly.decoder"
-# Write the model, which returns the logits and a list of each layer's (keys, values), the next call's `past`.
+# Write the model. It returns the logits, and a list of each layer's (keys, values), the next `past`.
 #
-# - It has `embeddings`, `blocks` (an `nn.ModuleList` of `c["n_layers"]`, with `attention` and `ffn`), and `final_norm` from `make_norm`; placement `"post"` has no last norm (`nn.Identity()`).
-# - It has a `head`, an `nn.Linear` without bias, only if `c["tied"]` is false.
+# - It has `embeddings`, `blocks` (an `nn.ModuleList` of `c["n_layers"]`, with `attention` and `ffn`), and `final_norm` from `make_norm` (with placement `"post"` an `nn.Identity()`).
+# - Only if `c["tied"]` is false, `head` is an `nn.Linear` without bias.
 # - With `real=None` nothing is padding, otherwise `real` covers past and new tokens.
 # - Layer `i` has the window `c["window"]` where `has_window(c, i)` says so.
 
@@ -973,10 +972,10 @@ print(re.fullmatch(r"mlp", name), re.search(r"mlp", name))
 # %% [markdown] statement="assembly.names"
 # Write `rename(state, rules)`, which returns a new dict with the same tensors. The `rules` are a list of pairs (pattern, new name).
 #
-# - For each name, find the **first** pattern that matches the **whole** name. This rule alone decides, so nothing is renamed twice.
-# - If the rule says `None` instead of a new name, leave the tensor out.
-# - Otherwise store the tensor under its new name. If another tensor already has that name, raise a `ValueError`.
-# - If there are names that no rule matches, raise a `ValueError` whose text lists all of them.
+# - For each name, the **first** pattern that matches the **whole** name decides, so nothing is renamed twice.
+# - If its rule says `None`, leave the tensor out.
+# - Otherwise store the tensor under its new name, or raise a `ValueError` if that name is taken.
+# - If no rule matches some names, raise a `ValueError` that lists them all.
 
 # %% exercise="assembly.names"
 def rename(state, rules):
@@ -1558,9 +1557,9 @@ x, memory = torch.randn(1, 2, 4), torch.randn(1, 3, 4)
 print((x @ memory.mT).softmax(-1).shape, ((x @ memory.mT).softmax(-1) @ memory).shape)
 
 # %% [markdown] statement="assembly.cross_block"
-# `CrossAttention` has the weights of `T5Attention` and another `forward`. Queries come from `x`, keys and values from `memory`, or from `past` where there is one; then the memory is not read. `forward` scores with `self.attend`, as T5 does, and returns the result with the pair (keys, values).
+# `CrossAttention` has the weights of `T5Attention` and another `forward`. Queries come from `x`, keys and values from `memory`, or from `past` where there is one; then the memory is not read. `forward` scores with `self.attend` and returns the result with the pair (keys, values).
 #
-# `CrossBlock` is Pre-LN with three sublayers, `attention` (a `T5Attention`), `cross_attention` and `ffn`, whose norms are `attention_norm`, `cross_norm` and `ffn_norm`. Its `past`, and the second thing that it returns, is a pair of pairs, first its own keys and values, then the memory's.
+# `CrossBlock` is Pre-LN with three sublayers, `attention`, `cross_attention` and `ffn`, each with its norm of `__init__`. Its `past`, like its second result, is two pairs, its own keys and values, then the memory's.
 
 # %% exercise="assembly.cross_block"
 class CrossAttention(T5Attention):
@@ -1622,9 +1621,9 @@ def blocked(bias, mask):
 
 # %% [markdown] statement="assembly.encoder_decoder"
 # - In `encode`, every block gets the same mask, `t5_bias` of `encoder_bias.weight`, blocked at padding, and `encoder_norm` comes last.
-# - In `decode`, the bias is that of `decoder_bias.weight`, not bidirectional, blocked at the future. Its last $T$ rows belong to the new tokens, and the memory's padding is blocked as well. `decode` returns logits, and a list of what each block returns as its caches.
-# - With `real=None` nothing is padding, as in your decoder.
-# - A tied head gets the normed stream divided by $\sqrt{d_{model}}$, whereas a separate head gets it as it is.
+# - In `decode`, the bias is that of `decoder_bias.weight`, not bidirectional, blocked at the future. Its last $T$ rows belong to the new tokens, and the memory's padding is blocked as well. `decode` returns logits, and a list of each block's second result.
+# - With `real=None` nothing is padding.
+# - A tied head gets the normed stream divided by $\sqrt{d_{model}}$, a separate head as it is.
 
 # %% exercise="assembly.encoder_decoder"
 class EncoderDecoder(Stacks):

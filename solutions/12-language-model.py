@@ -3,11 +3,11 @@
 #
 # **You will be able to**
 #
-# - build a model that only counts, and measure any model of text in bits per byte;
+# - build a model that counts, and measure it in bits per byte;
 # - turn text into tokens (BPE), and choose the next one;
-# - write the loop that generates, with a cache, padded batches and a stop token;
-# - let a model of your own parts speak, and then break, stretch and time it;
-# - in the extension, find the head that copies.
+# - write the loop that generates, with a cache and padded batches;
+# - let your own model speak, then break, stretch and time it;
+# - in the extension: the head that copies.
 #
 # **Prerequisites:** units 01, 06, 07, 08 and 11. **Time:** {{unit.time}}.
 
@@ -70,13 +70,13 @@ print(f"{p:.3f}, then {(2 + 1 * p) / (2 + 1):.3f}")
 
 # %% [markdown]
 # The more often a context was seen, the more its own counts weigh. However, the more *different* things followed it, the less it is believed. An unknown context says nothing, and $p$ stays as it is.
+#
+# A model of **order** $N$ looks at $N - 1$ characters of context.
 
 # %% [markdown] statement="ngram.probability"
-# Write the three functions of a model of order $N$, which looks at $N - 1$ characters of context.
-#
-# - `count_contexts(text, order)` returns a dict from each context of 0 to `order` − 1 characters to a dict from character to count. The first characters have only shorter contexts. An order below 1 raises a `ValueError`.
-# - `probability(counts, context, char)` goes through the endings of `context`, shortest first, from the empty one on, and stops before the first that was never seen.
-# - `bits_per_byte(counts, text, order)` returns the mean of $-\log_2 p$ of the characters, each after the `order` − 1 before it.
+# - `count_contexts(text, order)` returns a dict from each context of 0 to `order` − 1 characters to a dict from character to count. Early characters have shorter contexts only. An order below 1 raises a `ValueError`.
+# - `probability(counts, context, char)` goes through the endings of `context`, from the empty one to the longest, and stops before the first that was never seen.
+# - `bits_per_byte(counts, text, order)` returns the characters' mean $-\log_2 p$, each after the `order` − 1 before it.
 
 # %% exercise="ngram.probability"
 def count_contexts(text, order):
@@ -166,9 +166,12 @@ for order in (1, 3, 6):
 #
 # Of the three that are equal, (0, 1) is the smallest pair, so **ab** becomes 5, and *abra* is 5 4 0. Now (4, 0) and (5, 4) have 2, and the smaller one wins again, so that **ra** becomes 6. Then *abra* is 5 6, and (5, 6) becomes 7.
 
+# %% [markdown]
+# Pairs can overlap. The word 7 7 7, for example, holds the pair (7, 7) twice, although a merge, which goes from the left, replaces only the first two.
+
 # %% [markdown] statement="bpe.train"
-# - `merge(ids, pair, new)` returns a list with each `pair` of neighbors replaced by `new`, from the left. For example, merging (7, 7) in 7 7 7 replaces the first two.
-# - `train(words, n_merges, base=256)` returns the list of merged pairs. `words` maps words, which are tuples of ids, to counts. Within words all neighbors count, so 7 7 7 holds (7, 7) twice. Merge the most frequent pair, of equal ones the smallest, in all words, and count anew. Merge `i`, counted from 0, makes the id `base + i`. Stop early when no pair is left.
+# - `merge(ids, pair, new)` returns a list with each `pair` of neighbors replaced by `new`, from the left.
+# - `train(words, n_merges, base=256)` returns the list of merged pairs. `words` maps words, which are tuples of ids, to counts. All neighbors within a word count, also those that overlap. Merge the most frequent pair, of equal ones the smallest, in all words, and count anew. Merge `i`, counted from 0, makes the id `base + i`. Stop early when no pair is left.
 
 # %% exercise="bpe.train"
 def merge(ids, pair, new):
@@ -363,9 +366,9 @@ kept = p * (before < 0.6)
 kept / kept.sum()
 
 # %% [markdown] statement="generate.distribution"
-# Return the probabilities of the next token, in the shape and dtype of the logits, for all rows along the last axis. Tokens that are cut have 0, and the others sum to 1.
+# Return the probabilities of the next token along the last axis, in the shape and dtype of the logits. Tokens that are cut have 0, and the others sum to 1.
 #
-# Tokens are ordered by their logits, of equal ones the lower id first, and both cuts keep a front of that order, that is, its first tokens. At temperature 0 the very first has probability 1.
+# Tokens are ordered by their logits, of equal ones the lower id first, and both cuts keep the first tokens of that order. At temperature 0 the very first has probability 1.
 #
 # A negative temperature, `top_k` below 1 and `top_p` outside (0, 1] raise a `ValueError`, while None cuts nothing.
 
@@ -1036,10 +1039,14 @@ progress("12-language-model")
 # %% [markdown]
 # ## Where this lives in real models
 #
-# - Byte-level BPE is used by GPT-2 and all GPTs since, by Llama 3 (128,256 tokens, [2407.21783](https://arxiv.org/abs/2407.21783)) and by Qwen, and here with {{language_model.vocabulary:,}} tokens.
-# - Top-k comes from [Fan et al. 2018](https://arxiv.org/abs/1805.04833), top-p from [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751).
-# - Counts of words were what [Bengio et al.](https://www.jmlr.org/papers/v3/bengio03a.html) set out to beat in 2003. They are back, over trillions of tokens, as [infini-gram](https://arxiv.org/abs/2401.17377).
-# - Induction heads were described by [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html) and [Olsson et al. 2022](https://arxiv.org/abs/2209.11895).
-# %% [markdown]
-# You now have all that a language model needs in order to speak, from its bytes to its loop, and you have seen what each part is worth. However, this model is small, with {{language_model.millions:.1f}} million parameters that were trained on one core, whereas Llama 3 has up to 405 billion of them. Since the parts are the same, what is left is a question of scale. Next, **13-scale-and-cost** asks what a large model takes, to train it, to adapt it to a new purpose, and to serve it to many people at once.
+# | what | where |
+# |---|---|
+# | byte-level BPE | GPT-2 and all GPTs since, Qwen, [Llama 3](https://arxiv.org/abs/2407.21783) with 128,256 tokens, and here with {{language_model.vocabulary:,}} |
+# | top-k | [Fan et al. 2018](https://arxiv.org/abs/1805.04833) |
+# | top-p | [Holtzman et al. 2019](https://arxiv.org/abs/1904.09751) |
+# | counts of words, which neural models set out to beat | [Bengio et al. 2003](https://www.jmlr.org/papers/v3/bengio03a.html) |
+# | such counts again, over trillions of tokens | [infini-gram](https://arxiv.org/abs/2401.17377) |
+# | induction heads | [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html), [Olsson et al. 2022](https://arxiv.org/abs/2209.11895) |
+#
+# You now have all that a language model needs in order to speak, from its bytes to its loop, and you have seen what each part is worth. However, this model is small, with {{language_model.millions:.1f}} million parameters that were trained on one core, whereas Llama 3 has up to 405 billion of them. Since the parts are the same, what is left is a question of scale. Next, **13-scale-and-cost** asks what it takes to train a large model, to adapt it, and to serve it to many people.
 

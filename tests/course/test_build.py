@@ -67,7 +67,7 @@ def edit(monkeypatch, tmp_path):
             '"the smallest case that fails": (False,',
             "exactly one right choice",
         ),
-        ("**Verdict: not as stated.**", "Not as stated.", "has no \\*\\*Verdict"),
+        ("**Verdict: the weights", "**The weights", "has no \\*\\*Verdict"),
         ("def weighted_average(", "def average(", "does not define weighted_average"),
         ("# 3. `return", "# `return", "exactly three"),
         ('# %% [markdown] hints="start.weighted_average"', "# %% [markdown]", "exactly one hints cell"),

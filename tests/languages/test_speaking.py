@@ -107,7 +107,7 @@ def test_predictions_are_kept_in_english_whatever_was_shown(brackets):
     assert store.read("predictions")["start.p1"]["choice"] == "stays the same"
     state = control.states["start.p1"]
     assert state["choice"] == "stays the same" and state["message"] == "⟦Kept: ⟦stays the same⟧.⟧"
-    why = "The factor 10 stands in the numerator and in the denominator."
+    why = "The factor 10 is in the numerator and in the denominator, so it cancels."
     shown = anatomy.reveal("start.p1", 7.4, why, answer="stays the same")
     assert shown.held and store.read("predictions")["start.p1"]["held"]
     for said_of in (repr(shown), shown._repr_html_()):
