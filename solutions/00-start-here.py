@@ -233,6 +233,8 @@ quiz("Where does a helper function belong?",
 # %% [markdown]
 # ## Where this lives in real models
 #
-# A weighted average whose weights are computed from the tokens themselves is *attention* ([Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473), [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)). It is one part of a model. **By the end of unit 12** you will have written the rest as well, from the code that cuts text into tokens to the loop that writes new ones. Your own parts, joined to a model like LLaMA, will load trained weights and write sentences in the manner of Jane Austen.
+# A weighted average whose weights are computed from the tokens themselves is *attention* ([Bahdanau et al. 2014](https://arxiv.org/abs/1409.0473), [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)).
 #
-# Here you chose the weights of the average yourself. In the next unit, **01-attention**, the tokens choose them.
+# **By the end of unit 12** you will have written the rest as well, from the code that cuts text into tokens to the loop that writes new ones. Your own parts, joined to a model like LLaMA, will load trained weights and write sentences in the manner of Jane Austen.
+#
+# Here you chose the weights yourself. In the next unit, **01-attention**, the tokens choose them.

@@ -74,9 +74,9 @@ print(f"{p:.3f}, then {(2 + 1 * p) / (2 + 1):.3f}")
 # A model of **order** $N$ looks at $N - 1$ characters of context.
 
 # %% [markdown] statement="ngram.probability"
-# - `count_contexts(text, order)` returns a dict from each context of 0 to `order` − 1 characters to a dict from character to count. Early characters have shorter contexts only. An order below 1 raises a `ValueError`.
+# - `count_contexts(text, order)` returns a dict from each context of 0 to `order` − 1 characters to a dict from character to count. The first characters have only shorter contexts. An order below 1 raises a `ValueError`.
 # - `probability(counts, context, char)` goes through the endings of `context`, from the empty one to the longest, and stops before the first that was never seen.
-# - `bits_per_byte(counts, text, order)` returns the characters' mean $-\log_2 p$, each after the `order` − 1 before it.
+# - `bits_per_byte(counts, text, order)` returns the mean $-\log_2 p$ of the characters, each after the `order` − 1 before it.
 
 # %% exercise="ngram.probability"
 def count_contexts(text, order):
