@@ -1113,7 +1113,7 @@ print(*named_models.table(["gpt1", "bert-base", "opt-350m", "opt-1.3b", "gpt2", 
 # %%
 from anatomy.experiments.growing import grow
 
-for layers in (2, 6):
+for layers in (2, 4):
     post, pre = (grow(steps=100, layers=layers, wire=wire).loss for wire in (post_ln, pre_ln))
     print(f"{layers} layers: Post-LN {post:.3f} against Pre-LN {pre:.3f} nats per character")
 

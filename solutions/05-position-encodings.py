@@ -1278,7 +1278,7 @@ for name, (layers, d, heads, told) in models.items():
 #
 # Does a causal model need positions at all? With a causal mask the first token sees one key and the tenth sees ten, and perhaps that is enough for a model to know where it is. Nobody answers this for you, and nothing here is graded.
 #
-# `grow` trains a Transformer of two layers for about three seconds on Jane Austen's novels, in rows of 32 characters. Its loss on text that it never saw is counted in *nats*, the mean of $-\ln$ of the probability that it gave to the right character, and lower is better.
+# `grow` trains a Transformer of two layers for a few seconds on Jane Austen's novels, in rows of 32 characters. Its loss on text that it never saw is counted in *nats*, the mean of $-\ln$ of the probability that it gave to the right character, and lower is better.
 
 # %%
 from anatomy.experiments.growing import grow

@@ -965,7 +965,7 @@ _ = speaking.card(prompt, written, {**settings, "seed": 3})
 # %% [markdown]
 # ## 11. Your own experiment
 #
-# At which step of its training does a model begin to write words, and which of your counts has it overtaken by then? The model below is a small two-layer Transformer that reads the novels character by character. Its loss is in nats per character, and divided by $\ln 2$ that is bits per byte, so that you can compare it with your counts. After 400 steps it has read about as many characters as they have.
+# At which step of its training does a model begin to write words, and which of your counts has it overtaken by then? The model below is a small two-layer Transformer that reads the novels character by character. Its loss is in nats per character, and divided by $\ln 2$ that is bits per byte, so that you can compare it with your counts. After 400 steps it has read half as many characters as they have.
 
 # %%
 from anatomy.experiments.growing import grow

@@ -863,7 +863,7 @@ from anatomy.experiments.growing import grow
 for layers, d_model in ((1, 88), (4, 44)):
     for seed in (0, 1):
         made = grow(seed=seed, layers=layers, d_model=d_model)
-        flops = training_flops(made.parameters, 200 * 32 * 32)  # steps, rows, characters in a row
+        flops = training_flops(made.parameters, 150 * 16 * 32)  # steps, rows, characters in a row
         print(f"{layers} × width {d_model}: {made.parameters:,} parameters, {flops:.1e} FLOPs, {made.loss:.3f} nats")
 
 # %% [markdown]

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from ..language import corpus
 from . import one_thread
 
-BATCH, EVERY, HELD_OUT_ROWS = 32, 10, 256
+BATCH, EVERY, HELD_OUT_ROWS = 16, 10, 256
 
 Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Step = Callable[[Tensor], Tensor]
@@ -186,7 +186,7 @@ class Grown:
 
 @one_thread
 def grow(
-    steps: int = 200,
+    steps: int = 150,
     seed: int = 0,
     lr: float = 3e-3,
     d_model: int = 64,
@@ -197,7 +197,7 @@ def grow(
 ) -> Grown:
     """Trains a model in which ``parts`` replace the course's (names and shapes: ``Parts``).
 
-    The rate rises for 20 steps and falls to 0 at the end, with Adam and batches of 32 rows of ``context`` characters.
+    The rate rises for 20 steps and falls to 0 at the end, with Adam and batches of 16 rows of ``context`` characters.
     Raises TypeError for a part that doesn't exist, and ValueError if the numbers of heads don't fit.
     """
     torch.manual_seed(seed)
