@@ -555,7 +555,7 @@ with described("Recorded accuracy, five seeds each, for D = {dims}. Means at {to
 show_large("root_d")
 
 # %% [markdown] evidence="recorded: root_d, control: learning rate"
-# **Verdict: without the division training nearly always ends worse, and clearly so at a large learning rate.** The loss ends higher in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs with the same seed and batches. In {{root_d.not_divided.clear:word}} of {{root_d.not_divided.settings:word}} settings the mean difference exceeds two standard errors. (By chance about one of all {{root_d.comparisons}} comparisons would.)
+# **Verdict: without the division training nearly always ends worse, and clearly so at a large learning rate.** The loss ends higher in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs with the same seed and batches. In {{root_d.not_divided.clear:word}} of {{root_d.not_divided.settings:word}} settings the mean difference exceeds two standard errors. (Among {{root_d.comparisons}} comparisons, chance alone would make about one exceed them.)
 #
 # At a learning rate of 0.001 the worst run without the division still answers {{root_d.not_divided.lowest_at_rate0:.1%}} of the questions, although scores of $D = 256$ start {{root_d.not_divided.d256.spread:.1f}} wide. At 0.01, however, the ways differ.
 #

@@ -734,7 +734,7 @@ def unilm_mask(objective, source, target):
 # %% [markdown]
 # ### See it
 #
-# Here is the explorer again, with your new functions. Compare the prefix mask with UniLM's last one.
+# Here is the explorer again, with your new functions. Compare the prefix mask with the last UniLM mask.
 
 # %%
 mine = {"causal_mask": causal_mask, "causal_padding_mask": causal_padding_mask, "position_ids": position_ids,

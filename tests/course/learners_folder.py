@@ -6,6 +6,7 @@ import json
 from anatomy.program.units import grade_id
 
 from autograder import ROOT
+from autograder.messages import read_answers
 
 COMPLETE = (3, 5)  # choices of hand-written answers, one per exercise, that pass together
 
@@ -14,11 +15,10 @@ COMPLETE = (3, 5)  # choices of hand-written answers, one per exercise, that pas
 def right_answers():
     """dict exercise → sources of its right answers, ordered by their authors' files."""
     found = {}
-    for path in sorted((ROOT / "benchmarks" / "answers").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            answer = json.loads(line)
-            if answer["kind"] == "right":
-                found.setdefault(answer["exercise"], []).append(answer["source"].strip("\n"))
+    for path in sorted((ROOT / "benchmarks" / "answers").glob("*.txt")):
+        for answer in read_answers(path):
+            if answer.right:
+                found.setdefault(answer.exercise, []).append(answer.source.strip("\n"))
     return found
 
 

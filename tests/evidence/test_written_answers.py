@@ -35,7 +35,7 @@ def test_00_the_two_averages_agree_where_the_weights_sum_to_the_number_of_words(
     right = lambda v, w: (w @ v / w.sum()).item()
     friend = lambda v, w: (w @ v / len(v)).item()
     one, two = torch.tensor([5.0]), torch.tensor([2.0])
-    assert (right(one, two), friend(one, two)) == (5, 10) and "the right answer is 5" in answer("00")
+    assert (right(one, two), friend(one, two)) == (5, 10) and "The right answer is 5" in answer("00")
     for weights in ([1.0, 1.0, 1.0], [0.5, 1.5]):
         w = torch.tensor(weights)
         v = torch.randn(len(w), generator=gen())

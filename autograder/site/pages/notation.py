@@ -53,7 +53,7 @@ TENSORS = (
     Letter("\\beta", "bias of a norm; in unit 04 the parameter of Swish", "$(d_{model})$", "02"),
     Letter("\\varepsilon", "what keeps a norm from dividing by 0: under the root", "$10^{-5}$", "02"),
     Letter("\\theta", "angle of one step of a rotary pair", "$(D/2)$", "06"),
-    Letter("R_m", "rotation to place $m$", "$(D, D)$", "06"),
+    Letter("R(\\varphi)", "rotation by the angle $\\varphi$", "$(2, 2)$", "06"),
     Letter("\\eta", "learning rate", "0.001", "10"),
     Letter("\\lambda", "weight decay", "0.1", "10"),
 )

@@ -19,6 +19,9 @@ def numbers(data):
         "last_state.size16.length8.mean": recall(16, 8),
         "last_state.size64.length8.mean": recall(64, 8),
         "last_state.size64.length16.mean": recall(64, 16),
+        "last_state.size16.length16.mean": recall(16, 16),
+        "last_state.size64.length2.mean": recall(64, 2),
+        "seeds": len({row["seed"] for row in data["rows"]}),
         "last_state.fewer.size64.length8.mean": recall(64, 8, steps=whole // 2),
         "attention.lowest": min(
             row["accuracy"] for row in data["rows"] if row["way"] == "attention" and row["steps"] == whole

@@ -43,8 +43,9 @@ def numbers(data):
     # RoPE with the wrong half.
     wrong = "RoPE, wrong half"
     found |= {
-        "rope_wrong_half.back.trained.min": min(inside(full, wrong, "back")),
-        "rope_wrong_half.twin.trained.min": min(inside(full, wrong, "twin")),
+        "rope_wrong_half.back.trained.right": right(inside(full, wrong, "back")),
+        "rope_wrong_half.twin.trained.right": right(inside(full, wrong, "twin")),
+        "rope_wrong_half.of": len(full[wrong]),
         "rope_wrong_half.back.end.min": min(end(full, wrong, "back")),
         "rope_wrong_half.back.end.max": max(end(full, wrong, "back")),
         "rope.back.end.min": min(end(full, "RoPE", "back")),
@@ -64,8 +65,12 @@ def numbers(data):
         ),
         "rope.of": len(full["RoPE"]),
         "rope.twin.end.mean": mean(end(full, "RoPE", "twin")),
-        "sinusoidal.twin.end.mean": mean(end(full, "sinusoidal", "twin")),
-        "sinusoidal.back.end.mean": mean(end(full, "sinusoidal", "back")),
+        "rope.twin.end.min": min(end(full, "RoPE", "twin")),
+        "rope.twin.end.max": max(end(full, "RoPE", "twin")),
+        "sinusoidal.twin.end.min": min(end(full, "sinusoidal", "twin")),
+        "sinusoidal.twin.end.max": max(end(full, "sinusoidal", "twin")),
+        "sinusoidal.back.end.min": min(end(full, "sinusoidal", "back")),
+        "sinusoidal.back.end.max": max(end(full, "sinusoidal", "back")),
         "shorter.rope.twin.end.mean": mean(end(half, "RoPE", "twin")),
         "shorter.rope.back.end.mean": mean(end(half, "RoPE", "back")),
     }

@@ -25,10 +25,14 @@ def numbers(data):
         "tuning_steps": data["tuning"],
         "as_trained.end": along["as trained"][-1],
         "as_trained_tuned.end": along["as trained, tuned"][-1],
-        "interpolated.end": along["interpolated"][-1],
         "interpolated_tuned.end": along["interpolated, tuned"][-1],
     }
-    for path, cure in {"ntk_aware_base": "NTK-aware base", "window": "window", "yarn": "YaRN"}.items():
+    for path, cure in {
+        "ntk_aware_base": "NTK-aware base",
+        "window": "window",
+        "yarn": "YaRN",
+        "interpolated": "interpolated",
+    }.items():
         found[f"{path}.end"] = along[cure][-1]
         found[f"{path}.holds"] = models - dearer(cure)
     return found

@@ -6,6 +6,11 @@ from statistics import fmean
 FULL = 0  # the rank recorded if every weight is trained
 
 
+def named(rank):
+    """The name of a rank in the texts' paths."""
+    return "full" if rank == FULL else f"r{rank}"
+
+
 def numbers(data):
     """dict path → value, for every place in the texts (data: the parsed JSON)."""
     by_rate = defaultdict(lambda: defaultdict(list))
@@ -29,15 +34,7 @@ def numbers(data):
         **{f"{path}.highest": max(found) for path, found in longer.items()},
         "longer.steps": data["setting"]["longer"],
         "steps": data["setting"]["steps"],
-        "farther.random.r8.mean": fmean(better["farther", "random", 8]),
-        "farther.trained.full.mean": fmean(better["farther", "trained", FULL]),
-        "farther.trained.r2.highest": max(better["farther", "trained", 2]),
-        "farther.trained.r2.lowest": min(better["farther", "trained", 2]),
-        "farther.trained.r2.mean": fmean(better["farther", "trained", 2]),
-        "farther.trained.r8.mean": fmean(better["farther", "trained", 8]),
+        **{f"{task}.{start}.{named(rank)}.mean": fmean(found) for (task, start, rank), found in better.items()},
         "parameters.full": weights,
-        "renamed.random.r1.mean": fmean(better["renamed", "random", 1]),
-        "renamed.trained.r1.mean": fmean(better["renamed", "trained", 1]),
-        "renamed.trained.r2.mean": fmean(better["renamed", "trained", 2]),
         "seeds": per_case,
     }

@@ -11,6 +11,7 @@ def numbers(data):
         "hollow_ms": ms(hollow),
         "own.factor": factor(own),
         "own.ms": ms(own),
+        "own.width": own["d_model"],
         "widest.factor": factor(widest),
         "widest.width": widest["d_model"],
     }

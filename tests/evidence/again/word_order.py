@@ -19,6 +19,7 @@ def numbers(data):
         "vector_per_place.of": len(places),
         "causal_mask.found": sum(end >= LEARNED for end in causal),
         "causal_mask.of": len(causal),
+        "no_positions.found": sum(end >= LEARNED for end in neither),
         "no_positions.of": len(neither),
         "no_positions.lowest_of_all": min(neither),
         "no_positions.highest_of_all": max(neither),
