@@ -239,3 +239,11 @@ def test_a_missing_earlier_answer_is_named_and_so_is_the_second_function_of_a_pa
 
     verdict = evaluate("attention.split_heads", ref.split_heads, merge_heads)
     assert verdict.mistakes[0].message.startswith("merge_heads is not written yet")
+
+
+def test_dogs_way_through_the_layer():
+    q, k = torch.tensor([2.0, 0.0]), torch.tensor([[0.0, 4.0], [2.0, 0.0], [1.0, 2.0]])
+    weights = (k @ q / math.sqrt(2)).softmax(0)
+    out = float(weights @ torch.tensor([2.0, 6.0, 4.0]))
+    told = ", ".join(f"{w:.3f}" for w in weights[:-1]) + f" and {weights[-1]:.3f}"
+    assert told == "0.045, 0.768 and 0.187" and told in PROSE and f"= {out:.2f}$$" in PROSE

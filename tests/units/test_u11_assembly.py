@@ -213,3 +213,16 @@ def test_a_variant_is_one_method(answers):
     exec(cell.partition("\n")[2], space)
     found = compare.compare("qwen3", lambda c: answers.Decoder(c, space["HeadNorm"]), rename)
     assert found.equal, found
+
+
+GPT2 = {"norm": "layer", "position": "learned", "activation": "gelu_tanh", "gated": False, "n_heads": 12}
+BIASES = {"attention_bias": True, "out_bias": True, "ffn_bias": True}
+
+
+@pytest.mark.parametrize("width, told", [(768, "0.119%"), (12_288, "0.007%")])
+def test_biases_are_next_to_nothing(width, told):
+    with torch.device("meta"):
+        block = Decoder(config(**GPT2, **BIASES, vocab=10, d_model=width, n_layers=1, max_positions=8)).blocks[0]
+    sizes = {name: p.numel() for name, p in block.named_parameters()}
+    biases = sum(n for name, n in sizes.items() if name.endswith("bias"))
+    assert f"{biases / sum(sizes.values()):.3%}" == told and says("about a thousandth of a block")
