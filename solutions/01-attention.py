@@ -297,7 +297,7 @@ def masked_softmax(scores, mask):
 # 3. `weights = softmax(scores.masked_fill(~mask, -math.inf))`, `empty = ~mask.any(…)`, `return weights.masked_fill(empty, …)`.
 
 # %% [markdown] worth="attention.masked_softmax"
-# Until 2024, PyTorch's `scaled_dot_product_attention` could give NaN for a query without any allowed key. A change of that year made it give zeros, as your function does ([pull request 133882](https://github.com/pytorch/pytorch/pull/133882)), although NaN was still reported in 2025.
+# Until 2024, PyTorch's `scaled_dot_product_attention` could give NaN for a query without any allowed key. A change of that year made it give zeros, as your function does ([pull request 133882](https://github.com/pytorch/pytorch/pull/133882)), although NaN was still reported in 2025 ([issue 163997](https://github.com/pytorch/pytorch/issues/163997)).
 
 # %% [markdown]
 # ### Attention in one function
@@ -399,9 +399,9 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown] evidence="exact"
-# **Verdict: −1e9 can replace −∞ only in float32 rows that have an allowed key.** There exp(−1e9) is too small for float32 and becomes exactly 0.
+# **Verdict: −1e9 can replace −∞ only in rows that have an allowed key, and not in float16.** In float32, exp(−1e9) is too small and becomes exactly 0.
 #
-# In an empty row, however, all scores are the same −1e9, so the forbidden keys get equal weights, which is wrong and gives no warning. And float16 ends at 65504, so it cannot hold −1e9 at all. Use $-\infty$, and say what an empty row gives.
+# In an empty row, however, all scores are the same −1e9, so the forbidden keys get equal weights, which is wrong and gives no warning. Float16 ends at 65504, so it cannot hold −1e9 at all. Use $-\infty$, and say what an empty row gives.
 
 # %% [markdown]
 # ## 4. Why divide by √D?
@@ -555,7 +555,7 @@ with described("Recorded accuracy, five seeds each, for D = {dims}. Means at {to
 show_large("root_d")
 
 # %% [markdown] evidence="recorded: root_d, control: learning rate"
-# **Verdict: without the division training nearly always ends worse, and clearly so at a large learning rate.** The loss ends higher in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs with the same seed and batches. In {{root_d.not_divided.clear:word}} of {{root_d.not_divided.settings:word}} settings the mean difference exceeds two standard errors. (Among {{root_d.comparisons}} comparisons, chance alone would make about one exceed them.)
+# **Verdict: without the division training nearly always ends worse, and by far the most with wide heads at a large learning rate.** The loss ends higher in {{root_d.not_divided.worse}} of {{root_d.not_divided.of}} pairs of runs with the same seed and batches. In {{root_d.not_divided.clear:word}} of {{root_d.not_divided.settings:word}} settings the mean difference exceeds two standard errors. (Among {{root_d.comparisons}} comparisons, chance alone would make about one exceed them.)
 #
 # At a learning rate of 0.001 the worst run without the division still answers {{root_d.not_divided.lowest_at_rate0:.1%}} of the questions, although scores of $D = 256$ start {{root_d.not_divided.d256.spread:.1f}} wide. At 0.01, however, the ways differ.
 #

@@ -176,7 +176,7 @@ from anatomy import drawings
 drawings.side_by_side(drawings.wiring_of(post_ln), drawings.wiring_of(pre_ln))
 
 # %%
-predict("placement.p1", "In a stack of 24 layers every sublayer gives 0. Which stack returns its input (1, 3) unchanged?",
+predict("placement.p1", "In a stack of 24 sublayers each one gives 0. Which stack returns its input (1, 3) unchanged?",
         ["both", "only Post-LN", "only Pre-LN"])
 
 # %%
@@ -350,7 +350,7 @@ seen
 # %% [markdown] statement="placement.hooks"
 # Run `x` through the layers and register a hook on **the output of each layer**. Return the result and a list with one entry per layer, the first layer first.
 #
-# The hooks fill this list when somebody calls `backward` on the result. After that, entry $i$ is the L2 norm of the gradient of layer $i$'s output, as a float. The first and the last line are given.
+# The hooks fill this list when somebody calls `backward` on the result. After that, entry $i$ is the length of the gradient of layer $i$'s output as a float, that is, the root of the sum of the squares of all its entries (its L2 norm). The first and the last line are given.
 
 # %% exercise="placement.hooks"
 def watch(layers, x):
@@ -531,7 +531,7 @@ with described("Gradient norm per layer in 96 layers of width 32. First over las
 show_large("gradient_flow")
 
 # %% [markdown] evidence="recorded: gradient_flow, control: initialization"
-# **Verdict: none of these sentences is true for every initialization and width.**
+# **Verdict: the first two sentences hold only for some initializations and widths. The third, which says only “often”, holds here except for very small weights.**
 #
 # | weights of 96 layers | the first layer's gradient |
 # |---|---|
@@ -539,7 +539,7 @@ show_large("gradient_flow")
 # | Post-LN, width 128, any rule | at most {{gradient_flow.post_wide.most:.0f}} times smaller |
 # | Pre-LN, Xavier | {{gradient_flow.pre_xavier.least:.0f}} to {{gradient_flow.pre_xavier.most:.0f}} times larger |
 #
-# On its way to the input, Post-LN's gradient vanishes in a narrow stack with He's rule, but hardly in a wide one. At the last layer it hardly changes with depth. Pre-LN's gradient is larger at the bottom, although not for weights as small as 0.02, where all layers get about the same. A sentence about gradients therefore says little unless it names the initialization and the width.
+# On its way to the input, Post-LN's gradient vanishes in a narrow stack whose weights are large (He's rule, twice Xavier's), but hardly in a wide one. At the last layer it hardly changes with depth. Pre-LN's gradient is larger at the bottom, although not for weights as small as 0.02, where all layers get about the same. A sentence about gradients therefore says little unless it names the initialization and the width.
 
 # %% [markdown]
 # What does hold with Xavier's rule is that before training the top layers of Post-LN get *large* gradients. At width 128, for example, the last of 96 layers gets {{gradient_flow.last_post_over_pre:.0f}} times the gradient that it gets in Pre-LN, and more layers do not reduce it. [Xiong et al. 2020](https://arxiv.org/abs/2002.04745) proved this, and took it for the reason why Post-LN has to begin with small steps. Section 8 puts that reason to a test.
@@ -609,7 +609,7 @@ def norm_inside(x, sublayer, norm):
 # As formulas, they are x + norm_out(F(norm_in(x))) and x + norm(F(x)). Norm inside is also known from vision. Swin Transformer V2 calls it res-post-norm and uses it because activations had grown with depth in its larger Pre-LN models ([Liu et al. 2021](https://arxiv.org/abs/2111.09883)).
 
 # %% [markdown]
-# The sandwich comes from CogView (2021). Gemma 2 and 3, which use the same wiring with RMSNorm, call theirs *pre-norm and post-norm*, both outside the residual stream. OLMo 2 keeps only the outer norm, so that its sublayers read the raw stream.
+# The sandwich comes from CogView (2021). Gemma 2 and 3 use the same wiring with RMSNorm, which this unit calls *pre+post*. They call theirs *pre-norm and post-norm*, both outside the residual stream. OLMo 2 keeps only the outer norm, so that its sublayers read the raw stream.
 
 # %%
 predict("placement.p3", "Set all output projections of a real block to 0. In which wirings does it then return its input?",
@@ -916,7 +916,7 @@ for name, peak, stairs in [("Post-LN", 3e-3, 0), ("Post-LN", 3e-3, 100), ("Post-
 # | Post-LN | 0.001 | no | {{warmup.post_low_none.stalled}} of {{warmup.post_low_none.of}} |
 # | Pre-LN, DeepNorm | 0.003 | no | {{warmup.no_need.stalled}} of {{warmup.no_need.of}} |
 #
-# So a warm-up buys Post-LN the larger rate, which Pre-LN and DeepNorm take from the first step. This is a small task, however. Large Pre-LN models are trained with a warm-up as well, and nothing here says that they need none.
+# So a warm-up buys Post-LN the larger rate, which Pre-LN and DeepNorm take from the first step. Not to stall is not yet to learn well, since with warm-up the worst Post-LN run still ends at {{warmup.post_warm.max:.2f}}. This is a small task, however. Large Pre-LN models are trained with a warm-up as well, and nothing here says that they need none.
 
 # %% [markdown]
 # ### Two explanations
@@ -948,7 +948,7 @@ for name, rate, factor in [("Post-LN", 1e-3, 1), ("Post-LN", 1e-3, 0.01), ("Pre-
     print(f"{name:8} rate {rate:<7} loss × {factor:<4}   gradient {gradient:.4f}   output moves by {moved:.2f}")
 
 # %% [markdown] evidence="recorded: warmup, control: scale of the loss + cited: 2004.08249"
-# **Verdict: under Adam it is not the size of the gradients.** *Measured:* with the loss times 0.01, Post-LN still stalls in {{warmup.post_scaled.stalled}} of {{warmup.post_scaled.of}} runs. How far the first step moves the output fits better.
+# **Verdict: under Adam it is not the size of the gradients.** *Measured:* with the loss times 0.01, Post-LN still stalls in {{warmup.post_scaled.stalled}} of {{warmup.post_scaled.of}} runs. How far the first step moves the output, in contrast, does not change with that factor, and it differs between the wirings.
 #
 # | model of 12 layers | rate | the output moves by |
 # |---|---|---|
@@ -1010,8 +1010,8 @@ reveal("placement.p5",
        answer="15 %")
 
 # %%
-with described("Relative change per layer in 48 fresh layers: Post-LN stays between 0.7 and 1, Pre-LN falls from about "
-               "0.75 to 0.16."):
+ends = [f"{name} from {c[0]:.2f} to {c[-1]:.2f}" for name, c in fresh.items()]
+with described("Relative change per layer in 48 fresh layers: {told}.", told=", ".join(ends)):
     for name, changes in fresh.items():
         plt.plot(range(1, 49), changes, label=name)
     plt.xlabel("layer"), plt.ylabel("relative change"), plt.ylim(0), plt.legend()

@@ -61,7 +61,7 @@ reveal("ffn.p1",
        answer="nothing more")
 
 # %% [markdown]
-# ## Worked example: the layer of 2017
+# ### Worked example: the layer of 2017
 #
 # Here is the layer of the original Transformer, but without biases, as in LLaMA. It accepts any function as its `activation`, because we are going to try several.
 
@@ -91,7 +91,7 @@ changed[0, 1] += 1.0
 # %% [markdown]
 # ### A small model to try your layers in
 #
-# What a layer is worth shows only in a model that learns something. Ours reads eight characters of Python's documentation and predicts the ninth. It has two feed-forward layers, each of which adds its result to its input (a *residual connection*), and norms that keep the numbers at a steady size. There is no attention, so whatever it learns beyond a linear guess comes from your layers.
+# What a layer is worth shows only in a model that learns something. Ours reads eight characters of Python's documentation and predicts the ninth. The vectors of the eight are joined into one long vector, which the layers treat like a single token, so that one hidden unit sees all eight. The model has two feed-forward layers, each of which adds its result to its input (a *residual connection*), and norms that keep the numbers at a steady size. There is no attention, and the norms only rescale, so nearly all that it learns beyond a linear guess comes from your layers.
 
 # %% [markdown]
 # Its loss is measured in *nats*. A loss of $L$ nats means that the right character gets the probability $e^{-L}$ (a geometric mean over the text). The function below trains for 150 steps and prints both. We begin without an activation, to have something to improve on.
@@ -112,7 +112,7 @@ try_out("no activation", lambda d: FeedForward(d, 4 * d, nn.Identity()))
 # Keep this line for comparison with the next layers. (Its last digits depend on your processor.)
 
 # %% [markdown]
-# ## 2. Activations with a corner
+# ## 2. ReLU and its relatives
 #
 # First, two older smooth activations as worked examples. The sigmoid, which you will meet again as a gate, maps every number into 0…1, while tanh maps it into −1…1.
 #
@@ -270,7 +270,7 @@ try_out("GELU", lambda d: FeedForward(d, 4 * d, gelu))
 # Is there a smooth activation with a simpler formula? LLaMA uses SiLU, which is $x\,\sigma(x)$ and looks much like GELU. Swish adds a parameter $\beta$ inside ([Ramachandran et al. 2017](https://arxiv.org/abs/1710.05941)). For example, at $x = 1$ and $\beta = 1$ we have $\sigma(1) = 0.731$, and Swish gives 0.731.
 
 # %% [markdown] statement="activation.swish"
-# Write the function below for any shape. Both the function and its gradient must survive inputs of ±1000.
+# Write the function below for any shape. Both the function and its gradient must be finite (no NaN) for inputs of ±1000.
 #
 # $$\text{swish}(x) = x\,\sigma(\beta x)$$
 
@@ -304,7 +304,7 @@ for beta in (0, 0.01, 1, 10, 100):
 # Remember this number, since it is also how far SiLU dips below zero, at $x = -1.28$.
 
 # %% [markdown]
-# ## See it move
+# ### See it move
 #
 # The explorer draws your functions together with the slopes that autograd finds for them. Move **β** first, then choose `relu` and move **shift of all units** to the left. Which activations leave units dead, and which leave them with a slope that is only small?
 
@@ -328,7 +328,7 @@ x.grad, 1 - torch.tanh(x.detach()) ** 2
 #
 # $$\sigma' = \sigma\,(1-\sigma), \qquad \big(x\,g(x)\big)' = g(x) + x\,g'(x)$$
 #
-# In the first formula the 1 is outside of $\sigma$. For GELU, $g = \Phi$, whose slope is the density $\varphi(x) = \frac{1}{\sqrt{2\pi}}\,e^{-x^2/2}$. The root belongs to it because the area under a density is 1.
+# The first formula is a product, $\sigma(x)$ times $1 - \sigma(x)$, so the 1 is outside of $\sigma$. For GELU, $g = \Phi$, whose slope is the density $\varphi(x) = \frac{1}{\sqrt{2\pi}}\,e^{-x^2/2}$. The root belongs to it because the area under a density is 1.
 
 # %% [markdown] statement="activation.derivatives"
 # Write by hand the slopes of the sigmoid, of SiLU (Swish with β = 1) and of exact GELU, elementwise and in the dtype of `x`. Slopes at ±100 must be numbers and not NaN, and so must the slopes of these slopes. Where $\sigma(x)$ is needed, `f` holds it.
@@ -807,12 +807,12 @@ def paired_difference(a, b):
 
 # %%
 predict("ffn.p3", "At equal parameters, which layer reads characters best?",
-        ["plain ReLU", "plain GELU", "GLU (sigmoid gate)", "SwiGLU", "no activation at all (bilinear)"])
+        ["plain ReLU", "plain GELU", "GLU (sigmoid gate)", "SwiGLU", "bilinear (gated, without an activation)"])
 
 # %% [markdown]
 # ### The plan
 #
-# Before we look at the recorded runs, we write down what we are going to compare. If we searched all pairs of {{ffn_variants.variants:word}} layers for large differences, luck alone would provide some. So there are three questions, and no more.
+# Before we look at the recorded runs, we write down what we are going to compare. If we searched all pairs of {{ffn_variants.variants:word}} layers for large differences, luck alone would provide some. So there are three questions, and no more. (The course chose them when the runs had been recorded. You have not seen the runs yet, so for you it is a plan.)
 #
 # | comparison | question |
 # |---|---|
@@ -889,7 +889,7 @@ reveal("ffn.p3",
 # | SwiGLU − GELU | ${{ffn_variants.pair.swiglu_gelu.mean:+.3f}} \pm {{ffn_variants.pair.swiglu_gelu.error:.3f}}$ | {{ffn_variants.pair.swiglu_gelu.says}} |
 # | GeGLU − SwiGLU | ${{ffn_variants.pair.geglu_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.geglu_swiglu.error:.3f}}$ | {{ffn_variants.pair.geglu_swiglu.says}} |
 #
-# The picture agrees, although it is only a description. Of {{ffn_variants.gate.pairs}} pairs of a gated and a plain layer, the gated one has the lower mean in {{ffn_variants.gate.lower}}.
+# The other layers agree, although this is only a description. Of {{ffn_variants.gate.pairs}} pairs of a gated and a plain layer, trained on the fresh seeds, the gated one has the lower mean in {{ffn_variants.gate.lower}}.
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
 # **Verdict: the learning rate can turn the order around.** At {{ffn_variants.slow.rate}}, the lowest rate ({{ffn_variants.choosing:word}} seeds), {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers have a lower mean than GLU. When each layer has its best rate, only {{ffn_variants.slow.better_than_glu_at_best}} do. A comparison at a single rate, such as yours, may measure the rate and not the layer.
@@ -908,7 +908,7 @@ reveal("ffn.p3",
 compare("both activated", "SwiGLU")
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
-# **Verdict: activating the value costs something, but most of the gate's gain remains.** Both activated minus SwiGLU is ${{ffn_variants.pair.both_activated_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.both_activated_swiglu.error:.3f}}$, which is {{ffn_variants.pair.both_activated_swiglu.says}}, so a linear value is better here. However, SwiGLU's lead over GELU (${{ffn_variants.pair.swiglu_gelu.mean:+.3f}}$) is more than three times as large. The channel got a little worse and was not lost. A loss cannot tell us what GLU's designers intended.
+# **Verdict: activating the value seems to cost something, but most of the gate's gain remains.** Both activated minus SwiGLU is ${{ffn_variants.pair.both_activated_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.both_activated_swiglu.error:.3f}}$, which is {{ffn_variants.pair.both_activated_swiglu.says}} by the limit for three comparisons, although it would not be if all pairs of layers were compared. SwiGLU's lead over GELU (${{ffn_variants.pair.swiglu_gelu.mean:+.3f}}$) is more than three times as large, so the channel was not lost. A loss cannot tell us what GLU's designers intended.
 
 # %% [markdown]
 # ## 11. Your own experiment
@@ -920,11 +920,11 @@ from anatomy.experiments.growing import grow
 
 for seed in (0, 1):
     plain = grow(seed=seed, make_ffn=lambda d: FeedForward(d, 4 * d, gelu))
-    mine = grow(seed=seed, make_ffn=lambda d: GatedFeedForward(d, matched_width(d), torch.tanh))
-    print(f"seed {seed}: {plain.loss:.3f} against {mine.loss:.3f} nats per character")
+    gated = grow(seed=seed, make_ffn=lambda d: GatedFeedForward(d, matched_width(d), torch.tanh))
+    print(f"seed {seed}: {plain.loss:.3f} against {gated.loss:.3f} nats per character")
 
 # %% [markdown]
-# What would you change, and what do you expect? Write it down, run at least two seeds, and then write your answer in one sentence, with how sure you are. (`mine.parameters` tells you whether the comparison is fair, and `mine.say("It was", 80)` lets the model write.)
+# What would you change, and what do you expect? Write it down, run at least two seeds, and then write your answer in one sentence, with how sure you are. (`gated.parameters` tells you whether the comparison is fair, and `gated.say("It was", 80)` lets the model write.)
 
 # %% [markdown] written="question"
 # A report says: *SwiGLU beats GELU, loss 3.21 against 3.23, same $d_{model}$, same width $4\,d_{model}$, same learning rate, one seed.* What keeps this from being a fair comparison? Describe the experiment that you would run instead. When would you call its result a difference?

@@ -373,7 +373,7 @@ facts = ["positions", "score_factor", "bias_after_scaling"]
 print(*named_models.table(["t5-small", "bloom", "deberta-base"], facts), sep="\n")
 
 # %% [markdown] evidence="exact + models: t5-small, bloom, deberta-base"
-# **Verdict: no, the formula fits only one term of one of the three models.** It is the number $v \cdot r$ in Transformer-XL, as the table shows.
+# **Verdict: no, the formula fits only one term of one of the three models.** This term is Transformer-XL's number per distance, as the table shows. (Sections 11 and 12 explain the products.)
 #
 # | model | added to $q \cdot k$ | what is divided |
 # |---|---|---|
@@ -401,7 +401,7 @@ print(*named_models.table(["t5-small", "bloom", "deberta-base"], facts), sep="\n
 # %% [markdown]
 # For $H$ a power of two, the slopes are $2^{-8/H}, 2^{-16/H}, \dots, 2^{-8}$.
 #
-# For any other $H$, take the largest power of two $P$ below $H$. Its slopes come first, and the rest are the 1st, 3rd, 5th … slope of the series for $2P$, which lie between those of $P$. Twelve heads, for example, get the eight slopes from above and then $2^{-0.5}, 2^{-1.5}, 2^{-2.5}, 2^{-3.5}$.
+# For any other $H$, take the largest power of two $P$ below $H$. Its slopes come first, and the rest are the 1st, 3rd, 5th … slope of the series for $2P$, which are those that the series for $P$ lacks. Twelve heads, for example, get the eight slopes from above and then $2^{-0.5}, 2^{-1.5}, 2^{-2.5}, 2^{-3.5}$.
 
 # %% [markdown] statement="position.alibi"
 # Write both functions, with a `ValueError` for fewer than one head. In the bias, query $i$ is at position $i + \text{offset}$, and the distance is an absolute value. (The paper is causal, where it makes no difference.)
@@ -434,7 +434,7 @@ def alibi_bias(slopes, T, S, offset=0):
 # The authors first tried to train the slopes, and gave it up because such models did not extrapolate well. The series here is the one that they kept out of about ten tried by hand, as their [paper](https://arxiv.org/abs/2108.12409) tells.
 
 # %% [markdown]
-# In [BLOOM](https://arxiv.org/abs/2211.05100), which uses ALiBi, the largest model has 112 heads. Since this is no power of two, its slopes need your second rule (64, then 48 in between).
+# In [BLOOM](https://arxiv.org/abs/2211.05100), which uses ALiBi, the largest model has 112 heads. Since this is no power of two, its slopes need your second rule (64, then 48 from the series for 128).
 
 # %%
 bloom = alibi_slopes(112)
@@ -546,7 +546,7 @@ for name, bias in biases.items():
 # > *"Sinusoidal positions extrapolate: they can process sequences longer than those of training."*
 
 # %% [markdown]
-# Sinusoids are *defined* for every position, but do they work there? In a small game, a model reads a row of cards, each with a color, and answers two questions.
+# Sinusoids are *defined* for every position, but do they work there? In a small game, a model reads a row of cards from left to right. Each kind of card occurs twice in the row, each time in a random color, and the model answers two questions at a card.
 #
 # - **Three back:** what color had the card three positions before? Only an exact position tells.
 # - **Twin:** each card comes twice, so what color had this card the first time? Only content tells, at any distance.
@@ -1025,7 +1025,7 @@ print(f"largest spread {spread.max():.1f}")
 # %% [markdown]
 # ### Worked example: whose distance is it?
 #
-# A vector for each pair would be expensive. The products are therefore computed once for each *distance* and then moved to their keys. Suppose that there are two queries, at positions 1 and 2, and three keys, the first of which is memory. The possible distances are 2, 1, 0, −1. One product $(q + v)\,r^\top$ gives four columns in this order, of which each query needs three.
+# A vector for each pair would be expensive. The products are therefore computed once for each *distance* and then moved to their keys. Suppose that there are three keys at positions 0 to 2, and that only the last two tokens are queries. Query 0 is then at position 1, and query 1 at position 2. The possible distances $i - j$ (**query minus key** here) are 2, 1, 0, −1. One product $(q + v)\,r^\top$ gives four columns in this order, of which each query needs three.
 #
 # | | column: 2 | 1 | 0 | −1 |
 # |---|---|---|---|---|

@@ -339,7 +339,7 @@ with described("Squared length of (1, 0.5): the turn stays at 1.25, the recipe o
 # %% [markdown]
 # ### Extension: step 4, why pairs?
 #
-# **What we show:** among linear maps, nothing but turns in planes can do the job. Until now RoPE might be one way of many, for example with triples or single numbers instead of pairs.
+# **What we show:** among linear maps, only turns in planes can do the job, apart from directions that stay or flip. Until now RoPE might be one way of many, for example with triples or single numbers instead of pairs.
 #
 # So turn the question round, and look for any way $f$ to mark a vector with its position so that
 #
@@ -581,7 +581,7 @@ def rope_matrix(position, D, base=10000.0):
 relative_gap(torch.stack([rope_matrix(p, 16) for p in range(40)]))
 
 # %% [markdown]
-# **What we have:** the proof is complete. RoPE's scores depend on distances alone (steps 1 and 5), they tell before from after (step 2), lengths stay (step 3), and any linear scheme that does this with one map for queries and keys is made of the same planes (step 4).
+# **What we have:** the proof is complete. RoPE's scores depend on distances alone (steps 1 and 5), they tell before from after (step 2), lengths stay (step 3), and any linear scheme that does this with one map for queries and keys is made of such planes, and of directions that stay or flip (step 4).
 
 # %% [markdown]
 # ## 4. RoPE as a function
@@ -675,7 +675,7 @@ half = torch.randn(1, 1, 4, 4, dtype=torch.float16)
 [(p, torch.tensor(p).bfloat16().item()) for p in (100, 301, 1027, 4099)]
 
 # %% [markdown]
-# Beyond 256 the format has no longer every whole number, and some neighbors get the same angle.
+# Beyond 256 the format no longer has every whole number, and some neighbors get the same angle.
 
 # %% [markdown]
 # ### Extension: claim on trial, the absolute position
@@ -775,7 +775,7 @@ with described("One line per seed. Up to place 64 every line of both is at 1; be
     length.draw({}, recorded("length"), pair)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **Training would not have warned you, because up to the trained length the wrong model answers as well as the right one.** At position {{length.trained}} it answers *back* (95 % right or more) in {{length.rope_wrong_half.back.trained.right}} of {{length.rope_wrong_half.of}} runs and *twin* in {{length.rope_wrong_half.twin.trained.right}}. Longer rows do not settle it, because the sign of the difference changes with the trained length.
+# **Training would not have warned you, because up to the trained length the wrong model answers as well as the right one.** At position {{length.trained}} it answers *back* (95 % right or more) in {{length.rope_wrong_half.back.trained.right}} of {{length.rope_wrong_half.of}} runs and *twin* in {{length.rope_wrong_half.twin.trained.right}}. Longer rows do not settle it: after training on {{length.trained}} the difference is less than two standard errors, and after {{length.shorter.trained}} the wrong model is even ahead.
 #
 # | trained on | tested on | *back*: wrong model minus right one (± standard error) |
 # |---|---|---|
@@ -987,7 +987,7 @@ with described("Turns of 16 pairs within 64 and 256 places: five pairs pass one 
 # Two things are new beyond the trained length.
 #
 # - **Positions never seen:** the first pairs have been round the dial, so at position 256 their hands point in known directions. The slow ones, however, reach a part of the dial that training never showed.
-# - **More keys than ever:** softmax divides its weight among all keys. With four times as many of them attention spreads, and less is left for the one that matters.
+# - **More keys than ever:** softmax divides its weight among all keys. Four times as many of them can spread it, so that less is left for the one that matters.
 
 # %% [markdown]
 # Do they matter? In a memory game, {{length.trained}} cards lie in a row, 32 kinds, each twice, in random colors. A model with one layer and two heads reads them from left to right, and answers two questions at each card.
@@ -1026,7 +1026,7 @@ with described("One line per seed. Up to place 64 all are near 1; then all fall,
 # %% [markdown]
 # ### Bring the hands back
 #
-# The first cause can be treated without any training, by choosing angles that the model knows. There are three well-known ways to read a text of $s$ times the trained length.
+# The first can be undone without any training, by choosing angles that the model knows. There are three well-known ways to read a text of $s$ times the trained length.
 #
 # - **Position interpolation** (PI, [Chen et al. 2023](https://arxiv.org/abs/2306.15595)) squeezes the positions to $m/s$.
 # - **NTK-aware** scaling enlarges the base to $\text{base}\cdot s^{D/(D-2)}$. The slowest pair then turns exactly $s$ times slower, while the fastest turns as before.
@@ -1195,7 +1195,7 @@ def yarn_ramp(D, base, original_max, beta_fast=32, beta_slow=1):
 # %% [markdown] statement="rope.yarn_frequencies"
 # Mix the frequencies: each pair gets $\theta_i\,(1 - \text{ramp}_i) + \dfrac{\theta_i}{s}\,\text{ramp}_i$, float32.
 #
-# YaRN also treats the second cause of section 8, that more keys spread attention. It sharpens attention by dividing scores by a temperature $t < 1$, $q^\top k / (t\sqrt D)$, with $\sqrt{1/t} = 0.1\ln s + 1$. Code multiplies queries *and* keys by that root. `yarn_temperature(s)` returns it, a float: $\sqrt{1/t}$, not $t$.
+# YaRN also reacts to the second novelty of section 8, more keys, over which attention can spread. It sharpens attention by dividing scores by a temperature $t < 1$, $q^\top k / (t\sqrt D)$, with $\sqrt{1/t} = 0.1\ln s + 1$. Code multiplies queries *and* keys by that root. `yarn_temperature(s)` returns it, a float: $\sqrt{1/t}$, not $t$.
 
 # %% exercise="rope.yarn_frequencies"
 def yarn_frequencies(D, base, s, original_max, beta_fast=32, beta_slow=1):
@@ -1372,7 +1372,7 @@ with described("Live curves in color over recorded gray bands. Twin and back at 
     length.draw(live, recorded("length"), names)
 
 # %% [markdown]
-# In the recorded runs, at this one trained length, NoPE and ALiBi find the twin at every position. However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance.
+# In the recorded runs, at this one trained length, NoPE and ALiBi find the twin at every position. However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance. More keys alone are therefore not what makes plain RoPE lose the twins in this game.
 
 # %% [markdown]
 # ## 11. Extension: which other schemes work beyond the trained length?

@@ -1129,7 +1129,7 @@ reveal("cache.p5",
 # %% [markdown]
 # ## 14. Your own experiment
 #
-# What does sharing keys cost, and what does it save? The model below is a small two-layer Transformer that reads Jane Austen's novels character by character and attends with your `grouped_attention`. Its loss is in nats per character (bits with natural logarithms), and lower is better.
+# What does sharing keys cost, and what does it save? The model below is a small two-layer Transformer that reads Jane Austen's novels character by character and attends with your `grouped_attention`. Its loss is in nats per character (one nat is 1.44 bits), and lower is better.
 
 # %%
 from anatomy.experiments.growing import grow

@@ -295,7 +295,7 @@ for name, count in large.items():
     print(f"{name:27} {count / 2048**2:6.2%} of n² at n = 2,048; from n to 4n it grows {count / small[name]:5.1f}-fold")
 
 # %% [markdown] evidence="exact"
-# **Verdict: it depends on what is held fixed while the text grows.** A fixed number of keys per query is linear (about 4-fold), and keys at distances 1, 2, 4, 8, … make $n \log n$ ([1907.00235](https://arxiv.org/abs/1907.00235)). A fixed stride of 8, however, stays quadratic: $n^2/16$ is a small *share*, not a lower order. Only a stride that grows as $\sqrt n$ lowers the order, to $n\sqrt n$ (8-fold).
+# **Verdict: it depends on what is held fixed while the text grows.** A fixed number of keys per query is linear (about 4-fold), and keys at distances 1, 2, 4, 8, … make $n \log n$ ([1907.00235](https://arxiv.org/abs/1907.00235)). A fixed stride of 8, however, stays quadratic: $n^2/16$ is a small *share*, not a lower order. A stride that grows with the text lowers the order, and one that grows as $\sqrt n$ lowers it most, to $n\sqrt n$ (8-fold).
 
 # %% [markdown]
 # ## 4. Doing less

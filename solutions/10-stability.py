@@ -136,7 +136,7 @@ for factor in (0.01, 0.1, 1, 10, 100):
     print(f"scores × {factor:6}   condition {condition:9.3g}   entropy {entropy:.3f}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: large scores do harm, but not through the condition number.** It is large where the scores are *small*, because nearly equal weights in all rows make the matrix nearly singular. Every fresh model starts like that, and it learns.
+# **Verdict: the condition number does not tell trouble from health.** It is large at both ends of the table. Where the scores are *small*, nearly equal weights in all rows make the matrix nearly singular, and every fresh model starts like that, and learns.
 #
 # Large scores do harm in two other ways. The exponentials overflow, which the shift cures. Softmax also saturates, which the shift does not cure. As it does, the entropy falls toward 0, and with it the slopes $p(1-p)$ from which a model learns.
 
@@ -404,7 +404,7 @@ def adam_direction(gradient, m, v, step):
 # - **AdamW** shrinks the weight directly, by $\theta \leftarrow (1 - \eta\lambda)\,\theta - \eta\, d(g)$.
 # - **Adam with L2** adds $\frac{\lambda}{2}\|\theta\|^2$ to the loss, whose gradient $\lambda\theta$ joins $g$, so that $\theta \leftarrow \theta - \eta\, d(g + \lambda\theta)$.
 #
-# The ½ cancels the 2 that the square brings into the derivative. A penalty of $\lambda\|\theta\|^2$, without the ½, would pull twice as hard.
+# The ½ cancels the 2 that the square brings into the derivative. A penalty of $\lambda\|\theta\|^2$, without the ½, would have twice the gradient.
 
 # %% [markdown]
 # #### Worked example

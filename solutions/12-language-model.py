@@ -55,7 +55,7 @@ predict("speech.p1", "A few seconds of reading each. Who pays fewer bits for the
 #
 # The **context** is the text just before a character. The method of **Witten and Bell** starts with $p = 1/256$, and corrects $p$ with one context after the other, from the shortest to the longest.
 #
-# For **a** after **r**, for example, the empty context saw 11 letters of 5 kinds, **a** five times, so $p$ becomes $(5 + 5/256)/16 = 0.314$. The context *r* saw 2 letters of 1 kind, **a** twice, so $p$ becomes $(2 + 1 \cdot 0.314)/3 = 0.771$.
+# For **a** after **r**, for example, the empty context saw $n = 11$ letters of $u = 5$ kinds, and **a** five times. The old $p$ counts as often as there are kinds, so $p$ becomes $(5 + 5 \cdot \tfrac{1}{256})/(11 + 5) = 0.314$. The context *r* saw 2 letters of 1 kind, **a** twice, so $p$ becomes $(2 + 1 \cdot 0.314)/(2 + 1) = 0.771$.
 
 # %% [markdown]
 # When a context saw $n$ characters, $u$ of them different, and the one in question *count* times, the general rule is
@@ -616,7 +616,7 @@ for name, written in (("the model", spoken), ("Jane Austen", pages[:len(spoken)]
     print(f"{name}: {len(longest_copy(written))} words,", " ".join(longest_copy(written)))
 
 # %% [markdown]
-# The model repeats a handful of words in a row, and so does Jane Austen, who uses some phrases again and again. It has learned her phrases, but it puts its sentences together by itself.
+# Compare the two numbers. Jane Austen uses some phrases again and again, so a handful of repeated words is no sign of copying, whereas a run much longer than hers would be one.
 
 # %% [markdown]
 # ### Three at once
@@ -646,7 +646,7 @@ for row in generate(model, padded, 80, draw, real, stop=paragraph, pad=paragraph
 AttentionExplorer(parts.mine("attention.scaled_dot_product"))
 
 # %% [markdown]
-# Except for one rule, nothing that spoke here is anybody else's code. The tokenizer, the embeddings, the attention with its rotation, the cache and the loop are all yours. Only the rule that cuts a text into words is the library's, and the weights were trained for you. Change the seed, the temperature and the prompt, and run it again. Does it need the chance that comes with drawing?
+# The parts that spoke are yours, namely the tokenizer, the embeddings, the attention with its rotation, the cache and the loop. The rule that cuts a text into words is the library's, and the weights were trained for you. Change the seed, the temperature and the prompt, and run it again. Does it need the chance that comes with drawing?
 
 # %%
 predict("speech.p2", "Temperature 0, the same prompt, 60 tokens. What will it write?",

@@ -772,7 +772,7 @@ with described("Milliseconds of a step against users, recorded on {device}: meas
 show_large("serving")
 
 # %% [markdown] evidence="measured: serving"
-# **What the recording says: bytes explain most of one user's time, but not that of batches or of a tiny model.**
+# **What the recording says: the prediction explains most of one user's time, less of most batches', and little of a tiny model's.**
 #
 # | step | measured time, as a multiple of the prediction |
 # |---|---|
@@ -926,6 +926,36 @@ quiz("64 users with long texts. A step waits for…",
 
 # %%
 progress("13-scale-and-cost")
+
+# %% [markdown]
+# ## All of it is yours
+#
+# This is the picture of unit 00 again. When you saw it first, you had written one station of it, a weighted average. Today the words on the right say what each station has become, because you have written them all.
+
+# %%
+from anatomy import drawings
+from anatomy.atlas import configuration
+
+yours = {"embedding": "your Embeddings", "positions": "your tables", "blocks": "your attention", "norm": "your norms",
+         "head": "your Decoder", "softmax": "your softmax", "choice": "your distribution"}
+drawings.token_path(configuration("gpt-2"), batch=1, length=3, met=yours)
+
+# %% [markdown]
+# How much code is that? The next cell counts it in your saved notebooks, unit by unit. It takes only answers that passed, without comments and blank lines.
+
+# %%
+from anatomy import parts
+
+parts.written()
+
+# %% [markdown]
+# Five papers that you can now read with your own code in mind, in this order:
+#
+# 1. [Attention is all you need](https://arxiv.org/abs/1706.03762), because you have written each of its formulas.
+# 2. [LLaMA](https://arxiv.org/abs/2302.13971), whose description of the architecture names your norms, your gate and your rotation.
+# 3. [Chinchilla](https://arxiv.org/abs/2203.15556), whose three approaches you have compared.
+# 4. [FlashAttention](https://arxiv.org/abs/2205.14135), which computes your softmax without ever storing all the scores.
+# 5. [DeepSeek-V3](https://arxiv.org/abs/2412.19437), which puts latent caches and experts into one large model.
 
 # %% [markdown]
 # ## Where this lives in real models

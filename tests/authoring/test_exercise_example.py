@@ -43,7 +43,7 @@ def fill_in(clone, spec=None, text=None):
     """Replaces the scaffold by the worked example (or an edited one)."""
     (clone / SPEC).write_text(spec or (EXAMPLE / "spec.py").read_text())
     source = (clone / TEXT).read_text()
-    start = source.index("# %% [markdown]\n# ## 11. Extension: ")
+    start = source.index("# %% [markdown]\n# ## 12. Extension: ")
     end = source.index("# %% [markdown]\n# ## Recap")
     (clone / TEXT).write_text(source[:start] + (text or (EXAMPLE / "text.py").read_text()) + source[end:])
 

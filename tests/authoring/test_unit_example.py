@@ -42,4 +42,4 @@ def test_every_rule_for_a_unit_holds_but_its_length(clone):
     assert failed == {f"{LENGTH}[{UNIT}]"} and "minutes" in said and " passed" in said and " error" not in said, said
 
 
-LENGTH = "tests/course/test_notebooks.py::test_the_core_path_is_one_sitting"
+LENGTH = "tests/course/test_notebooks.py::test_the_core_path_is_two_sittings_at_most"

@@ -167,7 +167,7 @@ def test_the_first_ten_minutes(browser, work, theme, tmp_path, monkeypatch):
         quiz = learner.run("quiz")
         quiz.get_by_role("radio", name="the smallest case that fails").check()
         quiz.get_by_role("button", name="Answer").first.click()
-        quiz.locator(".ta-ask").get_by_text("So you can work it by hand.").wait_for()
+        quiz.locator(".ta-ask").get_by_text("That way you can work it by hand.").wait_for()
         learner.look("a-question")
         shown = learner.run(next(c for c in code if c.startswith("c-") and code.index(c) > code.index(CHECK) + 1))
         shown.get_by_text("1 of 1").first.wait_for()

@@ -3,7 +3,7 @@
 ``show()`` lists the parts: yours, torch's own, or still to do. ``mine("norm.rms_norm")`` returns your function or class
 of an exercise. ``bring("norm.rms_norm", "cache.grouped")`` puts your code into the cell that calls it: each notebook is
 graded by itself, so it has to contain the code. All three read the notebooks as they were saved, count answers that
-pass their check right now, and leave your progress unchanged.
+pass their check right now, and leave your progress unchanged. ``written()`` counts the lines of all that you passed.
 """
 
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 from .bringing import bring
 from .judged import NotYet, Stopped, look
 from .table import ASSEMBLY, Table
+from .written import Written, written
 
-__all__ = ["ASSEMBLY", "NotYet", "Stopped", "bring", "mine", "show"]
+__all__ = ["ASSEMBLY", "NotYet", "Stopped", "Written", "bring", "mine", "show", "written"]
 
 
 def mine(exercise_id: str) -> Any:
