@@ -91,9 +91,11 @@ changed[0, 1] += 1.0
 # %% [markdown]
 # ### A small model to try your layers in
 #
-# What a layer is worth shows only in a model that learns something. Ours reads eight characters of Python's documentation and predicts the ninth. The vectors of the eight are joined into one long vector, which the layers treat like a single token, so that one hidden unit sees all eight. The model has two feed-forward layers, each of which adds its result to its input (a *residual connection*), and norms that keep the numbers at a steady size. There is no attention, and the norms only rescale, so nearly all that it learns beyond a linear guess comes from your layers.
+# What a layer is worth shows only in a model that learns something. Ours reads eight characters of Python's documentation and predicts the ninth. The vectors of the eight are joined into one long vector, which the layers treat like a single token, so that one hidden unit sees all eight. The model has two feed-forward layers, each of which adds its result to its input (a *residual connection*), and norms that keep the numbers at a steady size.
 
 # %% [markdown]
+# There is no attention, so nearly all that the model learns beyond a linear guess comes from your layers.
+#
 # Its loss is measured in *nats*. A loss of $L$ nats means that the right character gets the probability $e^{-L}$ (a geometric mean over the text). The function below trains for 150 steps and prints both. We begin without an activation, to have something to improve on.
 
 # %%

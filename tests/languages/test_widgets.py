@@ -28,6 +28,7 @@ SAME = {
     "objective": "one dog saw two cats then it ran home rates went up banks lend less money PAD CLS SEP",
     "cache": "LLaMA Llama Mistral Qwen Gemma DeepSeek ChatGLM GPT MHA MQA TB GB MB kB ms",
     "sparse": "",
+    "sampling": "top",
     "stepper": "",
     "activation": "relu elu gelu swish sigmoid tanh max exp",
     "gradient": "Post Pre LN DeepNorm",
@@ -84,7 +85,7 @@ def test_no_word_of_a_page_bypasses_the_catalogues(name, brackets, browser, tmp_
     page = browser.new_page()
     page.goto(widget.save_html(tmp_path / "page.html").as_uri())
     page.wait_for_selector("#widget .ta-title")
-    tokens = json.dumps([plain.spec.get("words"), plain.spec.get("sentences")])
+    tokens = json.dumps([plain.spec.get(key) for key in ("words", "sentences", "prompts", "tokens")])
     known = set(re.findall(r"[A-Za-z]+", tokens)) | set(SAME[name].split())
     bypassing = set()
 

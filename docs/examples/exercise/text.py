@@ -1,5 +1,5 @@
 # %% [markdown]
-# ## 11. Extension: Swish without an exponential
+# ## 12. Extension: Swish without an exponential
 #
 # A phone has no fast $e^x$. MobileNetV3 ([Howard et al. 2019](https://arxiv.org/abs/1905.02244)) replaces the gate $\sigma(x)$ by straight lines: 0 up to −3, 1 from 3 on, and a slope of 1/6 between them.
 
