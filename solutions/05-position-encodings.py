@@ -546,10 +546,10 @@ for name, bias in biases.items():
 # > *"Sinusoidal positions extrapolate: they can process sequences longer than those of training."*
 
 # %% [markdown]
-# Sinusoids are *defined* for every position, but do they work there? In a small game, a model reads a row of cards from left to right. Each kind of card occurs twice in the row, each time in a random color, and the model answers two questions at a card.
+# Sinusoids are *defined* for every position, but do they work there? In a small game, a model reads a row of cards. Each kind of card occurs twice, each time in a random color, and the model answers two questions at a card.
 #
 # - **Three back:** what color had the card three positions before? Only an exact position tells.
-# - **Twin:** each card comes twice, so what color had this card the first time? Only content tells, at any distance.
+# - **Twin:** what color had this card the first time? Only content tells, at any distance.
 #
 # Rows have 64 cards in training and 256 in the test, and a blind guess is right in one of eight cases.
 
@@ -1025,7 +1025,10 @@ print(f"largest spread {spread.max():.1f}")
 # %% [markdown]
 # ### Worked example: whose distance is it?
 #
-# A vector for each pair would be expensive. The products are therefore computed once for each *distance* and then moved to their keys. Suppose that there are three keys at positions 0 to 2, and that only the last two tokens are queries. Query 0 is then at position 1, and query 1 at position 2. The possible distances $i - j$ (**query minus key** here) are 2, 1, 0, −1. One product $(q + v)\,r^\top$ gives four columns in this order, of which each query needs three.
+# A vector for each pair would be expensive. The products are therefore computed once for each *distance* and then moved to their keys.
+
+# %% [markdown]
+# Suppose that there are three keys at positions 0 to 2, and that only the last two tokens are queries. Query 0 is then at position 1, and query 1 at position 2. The possible distances $i - j$ (**query minus key** here) are 2, 1, 0, −1. One product $(q + v)\,r^\top$ gives four columns in this order, of which each query needs three.
 #
 # | | column: 2 | 1 | 0 | −1 |
 # |---|---|---|---|---|

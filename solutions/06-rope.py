@@ -391,7 +391,7 @@ families = {"±1": powers([[-1.0]]), "growth 1.1ᵐ": powers([[1.1]]), "2-D turn
 {name: round(relative_gap(A), 3) for name, A in families.items()}
 
 # %% [markdown]
-# A gap of 0 means that a family passes. Single numbers pass only as ±1, which tells odd positions from even ones and nothing else. Turns in a plane pass, even if a direction is dropped before (the *shadow*). In three dimensions a turn about *one* axis passes, but that is a plane and a number that never changes. Turns about two axes fail although they keep every length, because the two do not commute.
+# A gap of 0 means that a family passes. Single numbers pass only as ±1. Turns in a plane pass, even if a direction is dropped before (the *shadow*). In three dimensions a turn about *one* axis passes, but that is a plane and a number that never changes. Turns about two axes fail although they keep every length, because the two do not commute.
 
 # %% [markdown]
 # #### Does the shared map matter?
@@ -1372,7 +1372,7 @@ with described("Live curves in color over recorded gray bands. Twin and back at 
     length.draw(live, recorded("length"), names)
 
 # %% [markdown]
-# In the recorded runs, at this one trained length, NoPE and ALiBi find the twin at every position. However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance. More keys alone are therefore not what makes plain RoPE lose the twins in this game.
+# At this one trained length, NoPE and ALiBi find the twin at every position. However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance. More keys alone are therefore not what makes plain RoPE lose the twins in this game.
 
 # %% [markdown]
 # ## 11. Extension: which other schemes work beyond the trained length?
@@ -1410,10 +1410,10 @@ for name, found in recorded("length")["ablations"].items():
 # %% [markdown]
 # ## 12. Your own experiment
 #
-# The memory game was made to show differences, but do they matter on real text? Try RoPE's base, for example, or the share of features that turn; nobody has told you what is best.
+# The memory game was made to show differences, but do they matter on real text?
 
 # %% [markdown]
-# The *growing character model* is a two-layer Transformer that learns Jane Austen's novels character by character, in rows of 32, within a few seconds. In the cell below, `table=None` takes away its learned table of positions, and `rotate` turns its queries and keys by your function. The loss is measured on text that the model never saw, in nats (units of the natural logarithm, lower is better).
+# The *growing character model* is a two-layer Transformer that learns Jane Austen's novels character by character within seconds. In the cell below, `table=None` takes away its learned table of positions, and `rotate` turns its queries and keys by your function. The loss is measured on text that the model never saw, in nats (units of the natural logarithm, lower is better).
 
 # %%
 from anatomy.experiments.growing import grow

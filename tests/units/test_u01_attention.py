@@ -155,7 +155,7 @@ def test_minus_1e9_is_right_for_ordinary_float32_rows_only():
     assert (ref.attention_weights(row, nothing) == 0).all()
     with pytest.raises(RuntimeError, match="overflow"):
         row.half().masked_fill(~some, -1e9)
-    assert torch.finfo(torch.float16).max == 65504 and says("float16 ends at 65504")
+    assert torch.finfo(torch.float16).max == 65504 and says("Float16 ends at 65504")
 
 
 def test_an_encoder_changes_earlier_rows_and_an_rnn_does_not():

@@ -115,7 +115,7 @@ def test_alibi_windows_as_told():
     assert nearest[0] == 10 == alibi.alibi_window(0.5) and says(f"n = 2·ln 100 = {2 * math.log(100):.1f}")
     assert says("a score 16 higher pays for 32 tokens at slope 1/2")
     extra = alibi.alibi_slopes(112)[64:]
-    assert len(extra) == 48 and says("(64, then 48 in between)")
+    assert len(extra) == 48 and says("(64, then 48 from the series for")
     assert torch.allclose(extra, 2.0 ** -(torch.arange(1, 96, 2) / 16))
 
 

@@ -63,7 +63,7 @@ def test_the_letter_behind_r(answers):
     counts = answers.count_contexts("abracadabra", 2)
     assert round(answers.probability(counts, "", "a"), 3) == 0.314
     assert round(answers.probability(counts, "r", "a"), 3) == 0.771
-    assert says("$(5 + 5/256)/16 = 0.314$") and says("$(2 + 1 \\cdot 0.314)/3 = 0.771$")
+    assert says(r"$(5 + 5 \cdot \tfrac{1}{256})/(11 + 5) = 0.314$") and says("$(2 + 1 \\cdot 0.314)/(2 + 1) = 0.771$")
 
 
 def test_abra_becomes_three_tokens(answers):
