@@ -216,7 +216,7 @@ with described("Ten tokens of three numbers, seen from the side: subtracting the
     projection.draw(lambda x: layer_norm(x, torch.ones(3), torch.zeros(3)))
 
 # %% [markdown] statement="norm.from_rms"
-# Write LayerNorm (without weight and bias) in two steps. Subtract each token's mean, and then call **your** `rms_norm` with a weight of ones and the same `eps`.
+# Write LayerNorm (without weight and bias) by way of **your** `rms_norm`, with the same `eps` and without a root or a division of your own. What has to happen to `x` before, and which weight changes nothing?
 
 # %% exercise="norm.from_rms"
 def layer_norm_from_rms(x, eps=1e-5):

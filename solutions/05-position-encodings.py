@@ -12,7 +12,7 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# The layer of unit 01 gave each word the same number in whatever order the words came. Suppose that we now lower each score by the distance of its two words, by 1 for neighbors and by 2 for the next but one. For *dog bites man*, the layer then gives these numbers.
+# The attention layer of unit 01 gave each word the same number in every order of the words. Suppose that we now lower each score by the distance of its two words (1 for neighbors, 2 for the outer two). For *dog bites man*, the layer then gives these numbers.
 #
 # | dog | bites | man |
 # |---|---|---|
@@ -37,12 +37,12 @@ predict("position.p1", "Reading 'man bites dog', the layer with distances gives�
         ["three new numbers", "each word the number it had in 'dog bites man'", "each position the number it had"])
 
 # %% [markdown]
-# Keep your guess until section 6, where we run this layer.
+# Keep your guess until section 6, which runs this layer.
 
 # %% [markdown]
 # ## Where a position can enter
 #
-# On the way from a token to a score there are three stations at which a position can be brought in. A scheme can add something to the **embedding**, the vector of the token before the first layer. It can change the **queries and keys** (or values) inside each attention layer, or it can change the **score** of a query and a key directly. The table shows where each scheme enters.
+# Attention alone ignores the order of the tokens, so positions must be brought in. On the way from a token to a score there are three stations for this. A scheme can add something to the **embedding**, the vector of the token before the first layer. It can change the **queries and keys** (or values) inside each attention layer, or it can change the **score** of a query and a key directly. The table shows where each scheme enters.
 
 # %% [markdown]
 # | scheme | enters at | what is brought in | section |
@@ -57,7 +57,7 @@ predict("position.p1", "Reading 'man bites dog', the layer with distances gives�
 # | TUPE | the score | a product of two positions | 13, extension |
 # | RoPE (LLaMA) | the queries and keys | a rotation by the position | unit 06 |
 #
-# The picture shows the same stations on the way up, from the token's id to the softmax. (Shaw's vectors for keys and values are left out.)
+# The picture shows the same stations on the way up, from the token's id to the softmax. (Shaw et al. are left out.)
 
 # %%
 from anatomy import drawings
@@ -75,19 +75,19 @@ drawings.position_map()
 # - **Cheap:** the scheme stores few numbers and needs little work.
 
 # %% [markdown]
-# Each section therefore begins with a question of one kind, *what can this scheme not express, or where does it end?*, and closes with the answer. Section 7 collects the answers in a table with a column for each wish.
+# Each section therefore asks what its scheme cannot express or where it ends, and closes with the answer. Section 7 collects the answers in a table with a column for each wish.
 
 # %% [markdown]
 # ## 1. Waves for positions
 #
-# **Question:** does this code end somewhere, and can a layer read it right away?
+# **Question:** do waves end somewhere, and can a layer read the position from them right away?
 #
-# The embedding of a token says which token it is, but not where in the text it is. The simplest remedy is to add a second vector that depends only on the position. It should be different for each position, and there should be one for every position, however late.
+# The embedding of a token says which token it is, but not where in the text it is. The simplest remedy is to add a second vector that depends only on the position, and that exists for every position, however late.
 
 # %% [markdown]
-# A clock solves a similar problem with hands of different speeds. The fast hand tells close moments apart, while the slow hands tell distant moments apart. The original Transformer writes position $p$ the same way. Each pair of features is a hand, given by the sine and the cosine of its angle.
+# A clock solves a similar problem with hands of different speeds. The fast hand tells close moments apart, while the slow hands tell distant moments apart. The original Transformer writes position $p$ the same way. Each pair of features is a hand, given by the sine and the cosine of its angle, because a sine alone would fit two angles.
 #
-# For example, with 4 features and base 100 there are two hands, of speed 1 and $1/10$, and position 3 becomes this vector.
+# Suppose, for example, that 4 features hold two hands. The first moves by an angle of 1 per position, and the second is ten times slower. Position 3 then becomes this vector.
 
 # %%
 p = 3
@@ -98,7 +98,7 @@ p = 3
 #
 # $$PE[p, 2i] = \sin(p\,\omega_i), \quad PE[p, 2i+1] = \cos(p\,\omega_i), \quad \omega_i = \text{base}^{-2i/d_{model}}$$
 #
-# Note that $i$ counts *pairs* of features, which share a frequency. It ends at 31 for $d_{model} = 64$, for example. Positions count from 0, and the vector is added to the token's embedding once, before the first layer.
+# The speeds $\omega_i$ (1 and $1/10$ above, with base 100) are called *frequencies*. Here $i$ counts *pairs* of features, which share a frequency. It ends at 31 for $d_{model} = 64$, for example. Positions count from 0, and the vector is added to the token's embedding once, before the first layer.
 
 # %% [markdown] statement="position.sinusoidal"
 # Encode `positions` of any shape, with sine and cosine alternating as in the formula. Negative positions are allowed (section 11 encodes distances like this), and an odd `d_model` raises a `ValueError`.
@@ -144,17 +144,17 @@ with described("Heatmap of 64 positions by 64 features: fast stripes at the left
     plt.xlabel("feature"), plt.ylabel("position"), plt.grid(False), plt.colorbar()
 
 # %% [markdown]
-# Neighboring positions differ in the fast features at the left, whereas distant positions differ in slower ones. The right third hardly changes within 64 positions, because its hands need thousands of positions for one turn.
+# Neighboring positions differ in the fast features at the left, whereas distant positions differ in slower ones. The right third hardly changes here, because its hands need thousands of positions for one turn.
 
 # %% [markdown]
-# **Answer:** the code has no end, and no two positions share a vector. However, the sum mixes content and position, and a layer has to *learn* matrices $W_Q$ and $W_K$ that read the position out of it. (The extension in section 9 builds such matrices.) Section 7 tests whether they also read positions that training never met.
+# **Answer:** the waves have no end, and no two positions share a vector, since the first hand never comes back to an old angle. However, the sum mixes content and position, and a layer has to *learn* matrices $W_Q$ and $W_K$ that read the position out of it. Section 7 tests whether they also read positions that training never met.
 
 # %% [markdown]
 # ## 2. A learned table
 #
 # **Question:** what happens after the last row of a table?
 #
-# The waves were chosen by hand, and training might find better vectors. BERT and GPT-2 therefore keep a table with one trained row for each position, and add row $p$ to the token at position $p$. BERT-base, for example, stores $512 \times 768 = 393{,}216$ numbers for positions 0 to 511. When a text reaches position 512, an honest layer says at once that it has no row for it.
+# The waves were chosen by hand, and training might find better vectors. BERT and GPT-2 therefore keep a table with one trained row for each position, and add row $p$ to the token at position $p$. BERT-base, for example, stores $512 \times 768 = 393{,}216$ numbers for positions 0 to 511. When a text reaches position 512, the layer should say at once that it has no row for it.
 
 # %% [markdown] statement="position.learned"
 # Write the module, whose only parameter is `weight`, of shape `(max_positions, d_model)`, drawn from $\mathcal N(0, 0.02^2)$.
@@ -189,7 +189,7 @@ class LearnedPositions(nn.Module):
 # BERT met positions beyond 127 only at the end of its training. While 90 % of the steps used sequences of 128 tokens, the last 10 % used 512 to train the rest of the table (appendix A.2 of its [paper](https://arxiv.org/abs/1810.04805)).
 
 # %% [markdown]
-# Let us ask a table of 512 rows for the positions 510 to 513.
+# Let us ask a table of 512 rows for positions 510 to 513.
 
 # %%
 try:
@@ -198,12 +198,12 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# **Answer:** after the last row there is nothing, not even a poor guess, and a longer text has to be cut. Content and position are mixed here, too. Moreover, the model has to learn what "one position further" means for every row anew, because each row is trained on its own.
+# **Answer:** after the last row there is nothing, not even a poor guess, and a longer text has to be cut. Moreover, the model has to learn what "one position further" means for every row anew, because each row is trained on its own.
 
 # %% [markdown]
 # ### Extension: let an RNN count
 #
-# A *recurrent network* (RNN) reads one token after the other and keeps a state, a vector that depends on all tokens so far and on their order. If this state is added to each token, attention can learn where tokens are without any table.
+# A *recurrent network* (RNN, unit 01) reads token by token and keeps a state, a vector that depends on all tokens so far and on their order. If this state is added to each token, attention can learn where tokens are without any table.
 #
 # $$h_t = \tanh(W_{in}\, x_t + W_{rec}\, h_{t-1}), \qquad x_t \leftarrow x_t + h_t$$
 
@@ -222,7 +222,7 @@ word = torch.tensor([1.0, 0.0, -1.0, 0.5])
 recurrent(word.expand(3, 4))
 
 # %% [markdown]
-# Three equal tokens get three different rows, and there is no maximum length. The price is the loop, in which step $t$ has to wait for step $t - 1$. The Transformer was made to get rid of this loop.
+# Three equal tokens get three different rows, and there is no maximum length. The price is the loop, in which step $t$ has to wait for step $t - 1$.
 
 # %% [markdown]
 # ## 3. Distances inside the score
@@ -238,9 +238,9 @@ def relative_positions(T, S, offset=0):
 relative_positions(3, 3), relative_positions(2, 5, offset=3)
 
 # %% [markdown]
-# A negative number means that the key is in the past. The `offset` is the position of the first query. If, for example, only the last two of five tokens are queries, the offset is 3, as in the second table.
+# A negative number means that the key is in the past. The `offset` is the position of the first query. If, for example, a model continues a text and only the last two of five tokens are queries, the offset is 3, as in the second table.
 #
-# The next two sections turn each distance into a number that is added to the score. T5 looks it up, while ALiBi computes it. (The extensions 10 to 12 multiply the query by a *vector* for the distance instead.)
+# The next two sections turn each distance into a number that is added to the score. T5 looks it up, while ALiBi computes it.
 
 # %% [markdown]
 # ## 4. T5: one number per bucket
@@ -258,7 +258,7 @@ relative_positions(3, 3), relative_positions(2, 5, offset=3)
 [round(8 * 2 ** (b / 2), 1) for b in range(9)]
 
 # %% [markdown]
-# A bucket starts at the first whole number from there on, at 8, 12, 16, 23, 32, 46, 64, 91. For example, 8 to 11 share bucket 8, because $8\sqrt 2 = 11.3$. The formula says the same for $E$ exact buckets of $N$ on a side, the largest distance $M$, and a distance $n \ge E$.
+# Each bucket starts at the next whole number, at 8, 12, 16, 23, 32, 46, 64, 91, and the last one also takes everything from 128 on. For example, 8 to 11 share bucket 8, because $8\sqrt 2 = 11.3$. The formula says the same for $E$ exact buckets of $N$ on a side, a scale that ends at $M$ (128 here), and a distance $n \ge E$.
 #
 # $$\text{bucket}(n) = E + \left\lfloor \frac{\ln(n/E)}{\ln(M/E)}\,(N - E) \right\rfloor, \quad \text{at most } N - 1$$
 
@@ -268,7 +268,7 @@ relative_positions(3, 3), relative_positions(2, 5, offset=3)
 # - *Bidirectional:* each side has $N = $ `num_buckets // 2` buckets. Past and present take buckets $0 \dots N-1$, and the future takes the same plus $N$.
 # - *Causal:* all `num_buckets` are for the past, and a key in the future counts as distance 0.
 #
-# In both cases the first $E = N // 2$ distances, from 0 on, have a bucket each. $N$ and $E$ are given in the stub.
+# In both cases the first $E = N // 2$ distances, from 0 on, have a bucket each, and the others follow the formula with $M = $ `max_distance`. $N$ and $E$ are given in the stub.
 
 # %% exercise="position.t5_buckets"
 def t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
@@ -300,7 +300,7 @@ def t5_relative_bucket(relative_position, bidirectional=True, num_buckets=32, ma
 # To a single layer all distances in the last bucket look alike. A stack of layers can still tell them apart, as the [paper](https://arxiv.org/abs/1910.10683) notes, when later layers combine what earlier ones gathered nearby.
 
 # %% [markdown]
-# In the picture of both cases, distances share a bucket where a staircase is flat. In the bidirectional case, keys in the future have buckets 17 to 31 of their own.
+# In the picture of both cases, distances share a bucket where a staircase is flat. In the bidirectional case, keys in the future have buckets 17 to 31 of their own. (Bucket 16 would be a future key at distance 0.)
 
 # %%
 r = torch.arange(-140, 141)
@@ -311,9 +311,9 @@ with described("Bucket against relative position: bidirectional, two staircases 
     plt.xlabel("r = key − query"), plt.ylabel("bucket"), plt.legend()
 
 # %% [markdown] statement="position.t5_bias"
-# Now give each bucket its number. `t5_bias` looks the buckets up in `weight`, of shape `(num_buckets, H)`, and returns $(1, H, T, S)$; the largest distance stays 128. Queries and keys both start at position 0.
+# Now give each bucket its number. `t5_bias` looks the buckets up in `weight`, of shape `(num_buckets, H)`, and returns $(1, H, T, S)$; `max_distance` stays 128. Queries and keys both start at position 0.
 #
-# `t5_attention` adds a bias to the scores. T5 divides **neither** of the two by $\sqrt D$.
+# `t5_attention` adds a bias to the scores. T5 divides **neither** the scores nor the bias by $\sqrt D$.
 
 # %% exercise="position.t5_bias"
 def t5_bias(weight, T, S, bidirectional=True):
@@ -343,7 +343,7 @@ def t5_attention(q, k, v, bias, mask=None):
 # 3. `return weight[bucket].permute(2, 0, 1)[None]`; `scores = q @ k.transpose(-2, -1) + …`, mask, `return scores.softmax(-1) @ v`.
 
 # %% [markdown] worth="position.t5_bias"
-# For 4,096 tokens and 8 heads the bias is a tensor of 134 million numbers, although it is made from 256 weights. FlexAttention therefore computes such a bias inside its kernel and stores none of it, as its [paper](https://arxiv.org/abs/2412.05496) describes.
+# For 4,096 tokens and 8 heads the bias is a tensor of 134 million numbers, although it is made from 256 weights. FlexAttention therefore computes it inside its kernel and stores none of it ([paper](https://arxiv.org/abs/2412.05496)).
 
 # %% [markdown]
 # All layers of a stack share one table. T5-small stores only $32 \times 8 = 256$ numbers for its encoder, compared with BERT-base's 393,216. Without the division by $\sqrt D$ the scores would be large at the start of training, which is why T5 starts with query weights that are smaller by $\sqrt D$ instead.
@@ -351,11 +351,11 @@ def t5_attention(q, k, v, bias, mask=None):
 # %% [markdown]
 # ### Claim on trial
 #
-# Here is a sentence that many texts repeat, and that we test before we believe it.
+# Many texts repeat this sentence, and we test it before we believe it.
 #
 # > *"Transformer-XL, T5 and DeBERTa put relative positions into the score: $\text{softmax}\left((QK^\top + \text{Bias}) / \sqrt{D}\right)V$, where the bias is a number looked up for $i - j$."*
 #
-# Does it matter whether the bias is divided as well? Suppose that two keys have equal content, and that the second is one position further away. A bias of −1 should then multiply its weight by $e^{-1} = 0.37$. The next cell tries both orders with $D = 64$.
+# Does it matter whether the bias is divided as well? Suppose that two keys have equal content, and that the second is one position further away. A bias of −1 should then multiply its weight by $e^{-1} = 0.37$. The next cell tries both orders with $D = 64$, so that $\sqrt D = 8$.
 
 # %%
 content, bias = torch.tensor([0.0, 0.0]), torch.tensor([0.0, -1.0])
@@ -364,7 +364,7 @@ for name, scores in (("as claimed", (content + bias) / 8), ("bias after scaling"
     print(f"{name:18} weights {w[0]:.3f} and {w[1]:.3f}, ratio {w[1] / w[0]:.2f}")
 
 # %% [markdown]
-# The order matters, as you see. The next cell takes the classes of real models with random weights, and measures the factor of $q \cdot k$ and whether the bias is added whole after it. (BLOOM uses ALiBi, the subject of section 5.)
+# The order matters, since only the bias after scaling gives 0.37. The next cell builds real models with random weights, and measures the factor of $q \cdot k$ and whether the bias is added whole after it. (BLOOM uses ALiBi, the subject of section 5. DeBERTa has no bias, hence the dash.)
 
 # %%
 from anatomy.experiments import named_models
@@ -373,16 +373,16 @@ facts = ["positions", "score_factor", "bias_after_scaling"]
 print(*named_models.table(["t5-small", "bloom", "deberta-base"], facts), sep="\n")
 
 # %% [markdown] evidence="exact + models: t5-small, bloom, deberta-base"
-# **Verdict: no, the formula fits only one term of one of the three models.** This term is Transformer-XL's number per distance, as the table shows. (Sections 11 and 12 explain the products.)
+# **Verdict: no, the formula fits only one term of one of the three models.** This term is Transformer-XL's number per distance, as the table below shows. (Sections 11 and 12 explain the products.)
 #
 # | model | added to $q \cdot k$ | what is divided |
 # |---|---|---|
 # | T5 | a number per distance | nothing |
-# | Transformer-XL | a number per distance, $v \cdot r$, and the product of the query with a vector | everything, by $\sqrt D$ |
+# | Transformer-XL | a number per distance, and the product of the query with a vector | everything, by $\sqrt D$ |
 # | DeBERTa | two products with vectors | everything, by $\sqrt{3D}$ |
 # | BLOOM (not in the claim) | a fixed penalty | only $q \cdot k$, by $\sqrt D$ |
 #
-# A *trained* bias can make up for the division by growing $\sqrt D$ times larger. Fixed ones (ALiBi) and loaded weights cannot, and here each penalty would be 8 times weaker.
+# A *trained* bias can make up for the division by growing $\sqrt D$ times larger. A fixed bias (ALiBi) or a loaded one cannot, and with $D = 64$ it would be 8 times weaker.
 
 # %% [markdown]
 # **Answer:** T5 cannot tell apart two distances in one bucket, and all far ones share the last bucket. Since its number is the same for all tokens, it can say "prefer the third token back", for example, but not "prefer it if I am a verb". The scheme has no end, although section 7 will ask whether its numbers are any good at far distances.
@@ -401,7 +401,7 @@ print(*named_models.table(["t5-small", "bloom", "deberta-base"], facts), sep="\n
 # %% [markdown]
 # For $H$ a power of two, the slopes are $2^{-8/H}, 2^{-16/H}, \dots, 2^{-8}$.
 #
-# For any other $H$, take the largest power of two $P$ below $H$. Its slopes come first, and the rest are the 1st, 3rd, 5th … slope of the series for $2P$, which are those that the series for $P$ lacks. Twelve heads, for example, get the eight slopes from above and then $2^{-0.5}, 2^{-1.5}, 2^{-2.5}, 2^{-3.5}$.
+# For any other $H$, take the largest power of two $P$ below $H$. Its slopes come first, and the rest are the 1st, 3rd, 5th … slope of the series for $2P$. Twelve heads, for example, get the eight slopes above, then $2^{-0.5}, 2^{-1.5}, 2^{-2.5}, 2^{-3.5}$.
 
 # %% [markdown] statement="position.alibi"
 # Write both functions, with a `ValueError` for fewer than one head. In the bias, query $i$ is at position $i + \text{offset}$, and the distance is an absolute value. (The paper is causal, where it makes no difference.)
@@ -431,10 +431,10 @@ def alibi_bias(slopes, T, S, offset=0):
 # 3. `between = [2 ** (-4 * h / P) for h in range(1, 2 * (n_heads - P), 2)]`, `torch.tensor(first + between)`; bias `-slopes[:, None, None] * relative_positions(…).abs()`.
 
 # %% [markdown] worth="position.alibi"
-# The authors first tried to train the slopes, and gave it up because such models did not extrapolate well. The series here is the one that they kept out of about ten tried by hand, as their [paper](https://arxiv.org/abs/2108.12409) tells.
+# The authors first tried to train the slopes, and gave it up because such models did not extrapolate well. The series here is the one that they kept out of about ten tried by hand ([paper](https://arxiv.org/abs/2108.12409)).
 
 # %% [markdown]
-# In [BLOOM](https://arxiv.org/abs/2211.05100), which uses ALiBi, the largest model has 112 heads. Since this is no power of two, its slopes need your second rule (64, then 48 from the series for 128).
+# The largest model of [BLOOM](https://arxiv.org/abs/2211.05100), which uses ALiBi, has 112 heads. Since this is no power of two, its slopes need your second rule (64, then 48 from the series for 128).
 
 # %%
 bloom = alibi_slopes(112)
@@ -454,45 +454,45 @@ predict("position.p3", "All tokens are alike. How many of the nearest tokens get
 
 # %%
 slopes = alibi_slopes(8)
-weights = alibi_bias(slopes, 1, 1024, offset=1023)[:, 0].softmax(-1).flip(-1)  # nearest word first
+weights = alibi_bias(slopes, 1, 1024, offset=1023)[:, 0].softmax(-1).flip(-1)  # nearest token first
 nearest = (weights.cumsum(-1) < 0.99).sum(-1) + 1
 for m, n in zip(slopes, nearest):
-    print(f"slope 1/{1 / m:.0f}: {n} of 1024 words hold 99 %")
+    print(f"slope 1/{1 / m:.0f}: {n} of 1024 tokens get 99 %")
 
 # %%
 reveal("position.p3",
-       lambda: f"{nearest[0]} words",
+       lambda: f"{nearest[0]} tokens",
        "Weights fall by e^(−1/2) per token, so n tokens get 1 − e^(−n/2), which reaches 0.99 at n = 2·ln 100 = 9.2.",
        answer="about 10")
 
 # %% [markdown]
-# The picture compares three slopes with a hard window of 32 tokens.
+# The picture compares three slopes with a *hard window*, a mask that shows only the nearest 32 tokens.
 
 # %%
 with described("Weight against distance on a logarithmic axis: straight falling lines for ALiBi's slopes 1/2, 1/8 and "
-               "1/32, beside a hard window of 32 words that ends in a cliff."):
+               "1/32, beside a hard window of 32 tokens that ends in a cliff."):
     for h in (0, 2, 4):
         plt.semilogy(weights[h, :100], label=f"slope 1/{1 / slopes[h]:.0f}")
     plt.step(range(34), [1 / 32] * 32 + [1e-6] * 2, color="gray", label="hard window of 32")
     plt.ylim(1e-5, 1), plt.xlabel("distance"), plt.ylabel("weight"), plt.legend()
 
 # %% [markdown]
-# While a hard window drops everything beyond its edge, ALiBi lets it fade, and a strong match far away can still win. For example, a score 16 higher pays for 32 tokens at slope 1/2.
+# While the window drops everything beyond its edge, ALiBi lets it fade, and a strong match far away can still win. For example, a score 16 higher pays for 32 tokens at slope 1/2.
 
 # %% [markdown]
 # ## 6. Side by side
 #
-# Which scheme knows distance, which direction, and which the position itself? The picture below takes a text of 32 equal tokens, in which only positions make scores differ, and two facts under it give the answer. The **spread** is the largest difference between the scores of pairs with the same distance. If it is 0, only the distance counts. If the scores at $r$ and $-r$ are equal, the **direction** is lost.
+# Which scheme knows distance, which direction, and which the position itself? The explorer below takes a text of 32 equal tokens, in which only positions make scores differ, and two facts under its picture give the answer. The **spread** is the largest difference between the scores of pairs with the same $r$ (key minus query). If it is 0, only the distance counts. If the scores at $r$ and $-r$ are equal, the **direction** is lost.
 
 # %% [markdown]
-# Go through the schemes and their variants (those of the extensions are drawn with the reference). Which of them have a spread, and which have lost the direction?
+# Go through the schemes and their variants (those of the extensions are drawn with the course's own code). Which of them have a spread, and which have lost the direction?
 
 # %%
 PositionExplorer(sinusoid=sinusoid, LearnedPositions=LearnedPositions, t5_relative_bucket=t5_relative_bucket,
                  alibi_bias=alibi_bias)
 
 # %% [markdown]
-# Schemes that are added to the embedding have a spread, except for waves with no projections or with fitting ones. The relative schemes have none, because they are made from distances. The direction is lost for ALiBi, and for waves and tables without projections, because a plain product is symmetric.
+# Schemes that are added to the embedding have a spread, except for waves without projections or with those that look 3 back. The relative schemes have none, because they are made from distances. The direction is lost for ALiBi, and for waves and tables without projections, because the product of two position vectors is the same in either order.
 
 # %% [markdown]
 # ### Back to the puzzle
@@ -501,9 +501,9 @@ PositionExplorer(sinusoid=sinusoid, LearnedPositions=LearnedPositions, t5_relati
 
 # %%
 words = {"dog": [2.0, 0.0], "bites": [0.0, 2.0], "man": [1.0, 1.0]}
-W_K, W_V = torch.tensor([[0.0, 2.0], [1.0, 0.0]]), torch.tensor([[1.0], [3.0]])
 
 def read(sentence, bias):
+    W_K, W_V = torch.tensor([[0.0, 2.0], [1.0, 0.0]]), torch.tensor([[1.0], [3.0]])
     x = torch.tensor([words[w] for w in sentence.split()])
     scores = x @ (x @ W_K).T / math.sqrt(2) + bias(relative_positions(3, 3))
     return dict(zip(sentence.split(), (scores.softmax(-1) @ x @ W_V).flatten().tolist()))
@@ -534,24 +534,25 @@ for name, bias in biases.items():
 # %% [markdown] evidence="exact"
 # **Verdict: positions are needed, but for another reason.** Scores are not symmetric, as unit 01 showed. The order is lost because attention is *equivariant*, which means that reordered tokens give the same numbers, reordered in the same way. A bias by distance changes that, as *bites dog man* shows.
 #
-# However, a symmetric bias still cannot tell a sentence from its mirror image. For that, $r$ and $-r$ must differ, by bias, projections or a causal mask. This is why ALiBi and waves without projections rely on a mask, whereas T5's two sides do not.
+# However, a symmetric bias still cannot tell a sentence from its mirror image. For that, $r$ and $-r$ must differ, by bias, projections or a causal mask. This is why ALiBi and waves without projections rely on a mask, whereas T5, with buckets for each side, does not.
 
 # %% [markdown]
 # ## 7. Longer than in training
 #
-# Training on long texts is expensive, because attention compares all pairs of tokens. Which schemes allow us to train on short texts and to read longer ones afterwards?
+# Training on long texts is expensive, because attention compares all pairs of tokens. Which schemes let a model train on short texts and read longer ones afterwards?
 #
 # ### Claim on trial
 #
 # > *"Sinusoidal positions extrapolate: they can process sequences longer than those of training."*
 
 # %% [markdown]
-# Sinusoids are *defined* for every position, but do they work there? In a small game, a model reads a row of cards. Each kind of card occurs twice, each time in a random color, and the model answers two questions at a card.
+# Sinusoids are *defined* for every position, but do they work there? In a small game, a model with one causal attention layer of two heads reads a row of cards. Each kind of card occurs twice, each time in one of eight random colors, and the model answers two questions.
+
+# %% [markdown]
+# - **Three back**, at each card: what color was the card three positions before? Only an exact position tells.
+# - **Twin**, when a kind comes for the second time: what color did it have the first time? Only content tells, at any distance.
 #
-# - **Three back:** what color had the card three positions before? Only an exact position tells.
-# - **Twin:** what color had this card the first time? Only content tells, at any distance.
-#
-# Rows have 64 cards in training and 256 in the test, and a blind guess is right in one of eight cases.
+# Rows have 64 cards in training and 256 in the test. A blind guess is right in one of eight cases.
 
 # %%
 predict("position.p4", "Trained on 64 positions, sinusoids answer 'three back' at positions 128 to 256 in…",
@@ -573,7 +574,7 @@ def play(name, scheme):
     games[name] = length.test(trained[name], accuracy)
 
 # %% [markdown]
-# Now train three small models with your functions, for 300 steps each.
+# The function `accuracy` gives the share of right answers for each stretch of the row, where a target of −1 asks nothing. Now train three models with your functions, for 300 steps each.
 
 # %%
 play("sinusoidal", length.Scheme(add=lambda ids: sinusoid(ids, length.D_MODEL)))
@@ -586,20 +587,20 @@ class Buckets(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(32, length.HEADS))
 
-    def forward(self, distance):  # query minus key
+    def forward(self, distance):  # query minus key, so the sign is turned
         return self.weight[t5_relative_bucket(-distance, bidirectional=False)].permute(2, 0, 1)
 
 play("T5 bias", length.Scheme(bias=Buckets()))
 
 # %%
-slopes = alibi_slopes(length.HEADS)[:, None, None]
-play("ALiBi", length.Scheme(bias=lambda distance: -slopes * distance))
+two_slopes = alibi_slopes(length.HEADS)[:, None, None]
+play("ALiBi", length.Scheme(bias=lambda distance: -two_slopes * distance))
 
 # %%
 from anatomy.experiments import recorded, show_large, where
 
 record = recorded("trained_length")
-QUESTIONS = {"twin": "color of the twin", "back": "color three places back"}
+QUESTIONS = {"twin": "color of the twin", "back": "color three positions back"}
 
 def runs(scheme, length, question):
     chosen = [r for r in record["rows"] if (r["scheme"], r["trained"]) == (scheme, length)]
@@ -615,7 +616,7 @@ def band(panel, curves, color, label=None):
 told = "; ".join(f"{name} {runs(name, 64, 'twin')[:, -1].mean():.2f} and {runs(name, 64, 'back')[:, -1].mean():.2f}"
                  for name in games)
 with described("Share of right answers along rows of 256 cards, live lines and recorded bands, trained on 64 and 128 "
-               "places. Recorded on 64, at the last places, twin and three back: {told}.", told=told):
+               "positions. Recorded on 64, at the last positions, twin and three back: {told}.", told=told):
     figure, panels = plt.subplots(2, 2, figsize=(9, 5.6), sharex=True, sharey=True)
     for row, places in zip(panels, (64, 128)):
         for panel, question in zip(row, QUESTIONS):
@@ -625,12 +626,12 @@ with described("Share of right answers along rows of 256 cards, live lines and r
                     panel.plot(x, games[name][question], color=f"C{c}")
             panel.axvline(places, color="gray", lw=1)
             panel.set_title(f"{QUESTIONS[question]}, trained on {places}", fontsize=10)
-    panels[0, 0].legend(), panels[1, 0].set_xlabel("place"), panels[1, 0].set_ylabel("share right")
+    panels[0, 0].legend(), panels[1, 0].set_xlabel("position"), panels[1, 0].set_ylabel("share right")
     figure.suptitle("bands recorded: " + where(record), fontsize=9)
 show_large("trained_length")
 
 # %% [markdown]
-# Lines are your runs of 300 steps, and bands are {{trained_length.seeds:word}} recorded runs of {{trained_length.steps:,}} steps. The gray line marks the length of the training rows. A learned table is not drawn, because it has no row 64.
+# Lines are your runs of 300 steps (trained on 64 only), and bands are {{trained_length.seeds:word}} recorded runs of {{trained_length.steps:,}} steps. The gray line marks the length of the training rows. A learned table is not drawn, because it has no row 64.
 
 # %%
 reveal("position.p4",
@@ -639,9 +640,9 @@ reveal("position.p4",
        answer="hardly more than chance (1 in 8)")
 
 # %% [markdown] evidence="recorded: trained_length, control: trained length"
-# **Verdict: sinusoids are defined beyond the trained length, but they work badly there.** Both answers get worse in {{trained_length.sinusoidal.on64.back_fell:word}} of {{trained_length.seeds:word}} runs, as the shares of right answers show.
+# **Verdict: sinusoids are defined beyond the trained length, but they work worse there, and the exact position is nearly lost.** Both answers get worse in {{trained_length.sinusoidal.on64.back_fell:word}} of {{trained_length.seeds:word}} runs, as the shares of right answers show.
 #
-# | trained on 64 positions | within 64 | beyond |
+# | trained on 64 positions | within 64, mean | beyond, lowest to highest run |
 # |---|---|---|
 # | three back | {{trained_length.sinusoidal.on64.back_inside:.2f}} | {{trained_length.sinusoidal.on64.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on64.back_beyond_highest:.2f}} |
 # | twin | {{trained_length.sinusoidal.on64.twin_inside:.2f}} | {{trained_length.sinusoidal.on64.twin_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on64.twin_beyond_highest:.2f}} |
@@ -649,10 +650,10 @@ reveal("position.p4",
 # The twin needs no position, and yet it suffers, perhaps because unknown position vectors are added to the tokens.
 
 # %% [markdown] evidence="recorded: trained_length, control: trained length"
-# **Longer rows in training move the edge, but they do not remove it.** Trained on 128 positions, the sinusoid keeps the twin up to there ({{trained_length.sinusoidal.on128.twin_inside:.2f}}) and loses part of it beyond ({{trained_length.sinusoidal.on128.twin_beyond:.2f}}), in {{trained_length.sinusoidal.on128.twin_fell:word}} of {{trained_length.seeds:word}} runs. *Three back* is fully learned in {{trained_length.sinusoidal.on128.back_learned:word}} of the {{trained_length.seeds:word}}, and beyond 128 positions it falls to {{trained_length.sinusoidal.on128.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on128.back_beyond_highest:.2f}} in all of them.
+# **Longer rows in training move the edge, but they do not remove it.** Trained on 128 positions, sinusoids keep the twin up to there ({{trained_length.sinusoidal.on128.twin_inside:.2f}}) and lose part of it beyond ({{trained_length.sinusoidal.on128.twin_beyond:.2f}}), in {{trained_length.sinusoidal.on128.twin_fell:word}} of {{trained_length.seeds:word}} runs. *Three back* is fully learned in {{trained_length.sinusoidal.on128.back_learned:word}} of the {{trained_length.seeds:word}}, and beyond 128 positions it falls to {{trained_length.sinusoidal.on128.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on128.back_beyond_highest:.2f}} in all of them.
 
 # %% [markdown] evidence="recorded: trained_length, control: trained length"
-# **ALiBi with two heads does not learn *three back*, but with eight heads it does.** The bias of a single head always favors the nearest token over the third. Several heads together can single the third out, since the difference of two decays has a peak. The table shows shares of right answers after training on 64 positions.
+# **ALiBi with two heads does not learn *three back*; with eight heads it mostly does, but misses some twins.** The bias of a single head always favors the nearest token over the third. Several heads together can single the third out, because the layer can subtract one head from another, and the difference of two decays can peak at distance 3. The table shows shares of right answers after training on 64 positions.
 #
 # | ALiBi | three back, within 64 | three back, end of 256 | twins missed, end of 256 |
 # |---|---|---|---|
@@ -660,7 +661,7 @@ reveal("position.p4",
 # | eight heads | {{trained_length.alibi8.on64.back_inside:.2f}} | {{trained_length.alibi8.on64.back_end:.2f}} | {{trained_length.alibi8.on64.twin_missed_end:.0%}} |
 
 # %% [markdown] evidence="recorded: trained_length, control: trained length"
-# **With two heads, T5 and ALiBi keep the content beyond the trained length.** They miss at most {{trained_length.twin_missed:.2%}} of the twins there in each of {{trained_length.both_runs}} runs. The exact position is another matter, for T5 learns it but loses it slowly, from {{trained_length.t5.on64.back_inside:.2f}} within 64 positions to {{trained_length.t5.on64.back_end:.2f}} at the end of the row.
+# **With two heads, T5 and ALiBi keep the content beyond the trained length.** They miss at most {{trained_length.twin_missed:.2%}} of the twins there in each of {{trained_length.both_runs}} runs (both schemes, both training lengths). The exact position is another matter, for T5 learns it but loses it slowly, from {{trained_length.t5.on64.back_inside:.2f}} within 64 positions to {{trained_length.t5.on64.back_end:.2f}} at the end of the row.
 
 # %% [markdown]
 # ### As far as training reaches
@@ -674,30 +675,30 @@ predict("position.p5", "Trained on rows of 64 positions, what does this T5 table
 # %%
 for places in (64, 128):
     met = t5_relative_bucket(-torch.arange(places), bidirectional=False).unique()
-    print(f"rows of {places} places look up {len(met)} of 32 buckets, up to bucket {met.max()}")
-table = trained["T5 bias"].scheme.bias.weight.detach()
+    print(f"rows of {places} positions look up {len(met)} of 32 buckets, up to bucket {met.max()}")
+trained_table = trained["T5 bias"].scheme.bias.weight.detach()
 for b in (3, 10, 26, 27, 31):
-    print(f"bucket {b:2}: {table[b, 0]:+.3f} (head 1), {table[b, 1]:+.3f} (head 2)")
+    print(f"bucket {b:2}: {trained_table[b, 0]:+.3f} (head 1), {trained_table[b, 1]:+.3f} (head 2)")
 
 # %%
 reveal("position.p5",
-       lambda: f"bucket {t5_relative_bucket(torch.tensor(-200), bidirectional=False)}: {table[31].tolist()}",
+       lambda: f"bucket {t5_relative_bucket(torch.tensor(-200), bidirectional=False)}: {trained_table[31].tolist()}",
        "No two positions of a row of 64 are 67 or more apart. Buckets 27 to 31 never had a gradient, and stay at 0.",
        answer="the number that it had before training")
 
 # %% [markdown]
-# In the recorded head that looks three back, bucket 3 has the value {{trained_length.t5.third:.1f}}, and buckets 4 to 26 have −{{trained_length.t5.lowered:.1f}} on average. The five buckets that nothing looked up have 0, which is *more* than a near token gets. The longer the row, the more far tokens drown out the third. If that is the reason, it should help to copy bucket 26 into the five rows, without any training.
+# The longer recorded runs show what this does. In the head that looks three back, bucket 3 has the value {{trained_length.t5.third:.1f}}, and buckets 4 to 26 have −{{trained_length.t5.lowered:.1f}} on average. The five buckets that nothing looked up have 0, which is *more* than that average. The longer the row, the more far tokens drown out the third. If that is the reason, it should help to copy the value of bucket 26 into these five, without any training.
 
 # %%
 filled = torch.tensor([r["filled"]["back"] for r in record["rows"] if "filled" in r])
 lines = {"trained on 64": runs("T5 bias", 64, "back"), "bucket 26 copied into 27 to 31": filled,
          "trained on 128": runs("T5 bias", 128, "back")}
 told = "; ".join(f"{name} {curves[:, -1].mean():.2f}" for name, curves in lines.items())
-with described("Three back along rows of 256 cards, T5 bias, recorded. At the last places: {told}.", told=told):
+with described("Three back along rows of 256 cards, T5 bias, recorded. At the last positions: {told}.", told=told):
     plt.figure(figsize=(6, 3))
     for c, (name, curves) in enumerate(lines.items()):
         plt.plot(band(plt.gca(), curves, f"C{c}"), curves.mean(0), color=f"C{c}", ls=("-", "--", ":")[c], label=name)
-    plt.ylim(0, 1.05), plt.xlabel("place"), plt.ylabel("share right"), plt.legend()
+    plt.ylim(0, 1.05), plt.xlabel("position"), plt.ylabel("share right"), plt.legend()
 
 # %% [markdown] evidence="recorded: trained_length, control: trained length + exact + cited: 1910.10683"
 # **Verdict: a bucket is known only as far as training reaches.** In {{trained_length.t5.unchanged:word}} of {{trained_length.seeds:word}} runs exactly buckets {{trained_length.t5.first}} to {{trained_length.t5.last}} kept their first value, and filling them helped in {{trained_length.t5.gained:word}} of {{trained_length.seeds:word}}.
@@ -708,31 +709,31 @@ with described("Three back along rows of 256 cards, T5 bias, recorded. At the la
 # | the same, with bucket 26 copied into the last five | {{trained_length.t5.filled_end:.2f}} |
 # | trained on 128 positions, which meet every bucket | {{trained_length.t5.on128.back_end:.2f}} |
 #
-# [T5](https://arxiv.org/abs/1910.10683) itself was trained on 512 tokens, which meet all of its buckets. Unit 06 repeats this game with RoPE.
+# [T5](https://arxiv.org/abs/1910.10683) itself was trained on 512 tokens, which meet all of its buckets.
 
 # %% [markdown]
 # ### The four wishes again
 #
-# The table collects what this unit has shown, and no row in it has four times yes.
+# The table collects what this unit has shown, and no scheme in it fulfills all four.
 #
 # | scheme | unique | long | consistent | cheap |
 # |---|---|---|---|---|
-# | sinusoid | yes | no, exact position lost, content worse | only behind fitting projections | yes, stores nothing |
+# | sinusoid | yes | no, exact position nearly lost, content worse | only behind projections that fit (section 9) | yes, stores nothing |
 # | learned table | yes | no, it has no row | no | no, 393,216 numbers in BERT-base |
 # | T5 | no, it knows only distances | content yes, exact position only as far as training reaches | yes | yes, 256 numbers in T5-small |
-# | ALiBi | no, it knows only distances | content mostly, exact position with eight heads | yes | yes, stores nothing |
+# | ALiBi | no, it knows only distances | content mostly, exact position only with eight heads | yes | yes, stores nothing |
 
 # %% [markdown]
-# The column *long* rests on one small game, which for large models is a hint and no proof.
+# The column *long* rests on one small game, for large models a hint but not a proof.
 #
-# The core path goes on with your own experiment in section 16 and the written question. Of the extensions in between, sections 8 and 9 ask why the first Transformer took waves and not just any vectors, and sections 10 to 13 are four more schemes, of which you choose two.
+# The core path goes on in section 16. Of the extensions in between, **choose two**. Each can be read alone. Sections 8 and 9 ask why the first Transformer took waves and not just any vectors, sections 10 to 13 present four more schemes, and section 15 tries a claim about PaLM. (Section 14 only draws the schemes of 10 to 12.)
 
 # %% [markdown]
 # ## 8. Extension: a shift is one matrix
 #
 # **Question:** what do waves have that a learned table lacks?
 #
-# A shifted wave is a mix of sine and cosine of the old one. For one hand and a shift by $k$, with $a = k\omega$, the two equations say how.
+# A shifted wave is a mix of sine and cosine of the old one. For one hand with the angle $x = p\,\omega$ and a shift by $k$, which turns it by $a = k\,\omega$, the two equations say how.
 #
 # $$\sin(x + a) = \cos a \,\sin x + \sin a \,\cos x$$
 # $$\cos(x + a) = -\sin a \,\sin x + \cos a \,\cos x$$
@@ -747,7 +748,7 @@ block = torch.tensor([[math.cos(1), math.sin(1)], [-math.sin(1), math.cos(1)]])
 block @ torch.tensor([math.sin(2), math.cos(2)]), (math.sin(3), math.cos(3))
 
 # %% [markdown]
-# The 2 does not occur in the matrix. The same matrix takes position 2 to 3, 70 to 71, and any $p$ to $p + 1$. With one such block for each pair along the diagonal, there is *one* matrix $M_k$ for all positions.
+# The 2 does not occur in the matrix, so the same matrix takes any $p$ to $p + 1$, for example 70 to 71. With one such block for each pair along the diagonal, there is *one* matrix $M_k$ for all positions.
 #
 # $$PE[p + k] = M_k\, PE[p]$$
 
@@ -787,9 +788,9 @@ def shift_matrix(k, d_model, base=10000.0):
 # A single matrix moves a hundred positions by 7, and the cell prints its largest error.
 
 # %%
-table = sinusoid(torch.arange(107), 32)
-moved = table[:100] @ shift_matrix(7, 32).T  # rows are positions, so the matrix is transposed
-(moved - table[7:]).abs().max()
+waves = sinusoid(torch.arange(107), 32)
+moved = waves[:100] @ shift_matrix(7, 32).T  # rows are positions, so the matrix is transposed
+(moved - waves[7:]).abs().max()
 
 # %% [markdown]
 # **Answer:** in the waves, "seven positions further" is the same linear map everywhere, and a linear map is what a projection can learn. A learned table starts without anything of this kind.
@@ -799,9 +800,12 @@ moved = table[:100] @ shift_matrix(7, 32).T  # rows are positions, so the matrix
 #
 # **Question:** can a score read distance and direction from waves, although they are only added to the tokens?
 #
-# In the score of two positions alone, each pair contributes $\sin x \sin(x + a) + \cos x \cos(x + a) = \cos a$, so that the position $p$ cancels.
+# Take the product of two position vectors alone, without tokens and projections. A pair of features with the angles $x = p\,\omega_i$ and $x + a = (p + k)\,\omega_i$ contributes $\sin x \sin(x + a) + \cos x \cos(x + a) = \cos a$, so that the position $p$ cancels.
 #
 # $$PE[p] \cdot PE[p + k] = \sum_i \cos(k\,\omega_i)$$
+
+# %%
+pe = sinusoid(torch.arange(32), 32)  # 32 positions, 32 features
 
 # %%
 predict("position.p2", "In a text of 32 tokens, which position's encoding is more like that of position 10?",
@@ -809,15 +813,15 @@ predict("position.p2", "In a text of 32 tokens, which position's encoding is mor
 
 # %%
 reveal("position.p2",
-       lambda: f"10·7: {table[10] @ table[7]:.3f}   10·13: {table[10] @ table[13]:.3f}",
+       lambda: f"10·7: {pe[10] @ pe[7]:.3f}   10·13: {pe[10] @ pe[13]:.3f}",
        "A cosine is the same for k and −k. The product knows the distance and not the direction.",
        answer="both alike")
 
 # %% [markdown]
-# To see what projections do to this, we need the instrument behind the picture of section 6. For each relative position $r = j - i$ (key minus query) it measures the mean of the scores and their *spread*.
+# In a layer, projections come in between. To see what they do, we need the instrument behind the picture of section 6.
 
 # %% [markdown] statement="position.distance_profile"
-# For each relative position $r = -(T-1) \dots T-1$, in this order, return the mean of all scores with $j - i = r$, and their spread, which is the largest minus the smallest.
+# For each relative position $r = -(T-1) \dots T-1$, in this order, return the mean of all scores with $j - i = r$ (key minus query), and their *spread*, which is the largest minus the smallest.
 
 # %% exercise="position.distance_profile"
 def distance_profile(scores):
@@ -847,11 +851,10 @@ def distance_profile(scores):
 # %% [markdown]
 # ### Experiment: what projections do
 #
-# In a layer, positions reach the score only through $W_Q$ and $W_K$, and the product becomes $PE[p]\, W_Q W_K^\top PE[n]^\top$. To see what is left of the distance, we try random matrices first.
+# Through $W_Q$ and $W_K$, the product of positions $p$ and $n$ becomes $PE[p]\, W_Q W_K^\top PE[n]^\top$ (vectors are rows here). To see what is left of the distance, we try random matrices first.
 
 # %%
 torch.manual_seed(0)
-pe = sinusoid(torch.arange(32), 32)
 W_Q, W_K = torch.randn(2, 32, 32) / math.sqrt(32)
 scores = {"no projection": pe @ pe.T, "random W_Q, W_K": (pe @ W_Q) @ (pe @ W_K).T}
 for name, s in scores.items():
@@ -867,6 +870,10 @@ for name, s in scores.items():
 
 # %% [markdown]
 # Suppose that $W_K$ is the identity and that $W_Q$ turns $PE[p]$ into $PE[p - \text{back}]$. Then query $p$ is most like key $p - \text{back}$, and we have a head that looks a fixed number of tokens back.
+#
+# The matrix $M_k$ of section 8 moves each column $PE[p]$ to $PE[p + k]$. On its diagonal, each pair of features has this block, and the rest is 0.
+#
+# $$\begin{pmatrix}\cos k\omega_i & \sin k\omega_i\\ -\sin k\omega_i & \cos k\omega_i\end{pmatrix}$$
 
 # %% [markdown] statement="position.looking_back"
 # Return $W_Q$ with `PE[p] @ W_Q` equal to `PE[p - back]` for every $p$. Mind the side, because here the vector is a *row*, multiplied from the left.
@@ -886,15 +893,15 @@ def looking_back(back, d_model, base=10000.0):
     ### END SOLUTION
 
 # %% [markdown] hints="position.looking_back"
-# 1. You have a matrix that shifts columns by $k$. Which $k$ is needed, and what turns a rule for columns into one for rows?
+# 1. $M_k$ shifts columns by $k$. Which $k$ is needed, and what turns a rule for columns into one for rows?
 # 2. $PE[p - b] = M_{-b}\,PE[p]$ for columns. Transposed, it says that the row $PE[p]$ is multiplied by $M_{-b}^\top$.
-# 3. `return shift_matrix(…, d_model, base).T` with the shift that goes back.
+# 3. `return shift_matrix(…, d_model, base).T` with the shift that goes back. If you skipped section 8, fill the transposed blocks in a loop over the pairs.
 
 # %% [markdown] worth="position.looking_back"
 # Trained Transformers do have heads that look at the neighboring token. When heads of a translation model were pruned, specialized heads like these were among the last to go ([Voita et al. 2019](https://arxiv.org/abs/1905.09418)).
 
 # %% [markdown]
-# In the picture of all three choices, a wide band means that pairs of equal distance differ.
+# In the picture of all three choices of $W_Q$ and $W_K$, a wide band means that pairs of equal distance differ.
 
 # %%
 scores["looks 3 back"] = pe @ looking_back(3, 32) @ pe.T
@@ -912,19 +919,19 @@ with described("Score against relative position: without projection a symmetric 
 # **Verdict: projections can destroy the relative position, but they need not.** While random projections mix the hands, $W_Q W_K^\top = M_k$ keeps the score a function of the distance alone, and gives it the direction that the bare product lacks. Any sum of such matrices does, too.
 
 # %% [markdown]
-# **Answer:** a score can read distance and direction from waves, but only behind projections that fit. Whether training finds them was not tried here, while relative schemes don't depend on it.
+# **Answer:** yes, it can read both, but only behind projections that fit. Whether training finds them was not tried here, while relative schemes don't depend on it.
 
 # %% [markdown]
-# ## Extension: four more schemes, choose two of these
+# ## Extension: four more schemes
 #
-# If one multiplies out the score of $x_i + p_i$ and $x_j + p_j$, four products appear.
+# If one multiplies out the score of a token with its position, $x_i + p_i$, and another, $x_j + p_j$, four products appear.
 #
 # | | key's token | key's position |
 # |---|---|---|
 # | **query's token** | token–token | token–position |
 # | **query's position** | position–token | position–position |
 #
-# A sinusoid or a learned table brings in all four, and a single pair of matrices $W_Q$, $W_K$ has to serve them all. Each of the next four schemes answers in another way which of them should count. Choose two of the sections, which don't need each other. (The last cells of 10 and 11 use `distance_profile` from section 9.)
+# A sinusoid or a learned table brings in all four, and a single pair of matrices $W_Q$, $W_K$ has to serve them all. Each of the next four schemes gives a different answer to which of them should count. Their sections need this table, but not each other.
 #
 # | section | scheme | keeps | positions are |
 # |---|---|---|---|
@@ -938,7 +945,7 @@ with described("Score against relative position: without projection a symmetric 
 #
 # **Question:** what does a *vector* per distance express that a number cannot, and where does its table end?
 #
-# T5's number is the same for all tokens. If a distance has a vector instead, each query can weigh the distances differently. Shaw et al. add one vector per distance to the key and another to the value.
+# T5's number is the same for all tokens. If a distance has a vector instead, each query can weigh the distances differently. Shaw et al. add one vector per distance, $a_r$, to the key and another, $b_r$, to the value.
 #
 # $$e_{ij} = \frac{q_i \cdot (k_j + a_{r})}{\sqrt D}, \qquad o_i = \sum_j w_{ij}\,(v_j + b_{r}), \qquad r = \text{clip}(j - i, -K, K)$$
 #
@@ -953,7 +960,7 @@ with described("Score against relative position: without projection a symmetric 
 relative_positions(4, 4).clamp(-1, 1) + 1
 
 # %% [markdown] statement="position.shaw"
-# `shaw_index` gives the row of the tables for each pair, and a `ValueError` for negative $K$. `shaw_attention` is attention with both tables; $K$ follows from their number of rows, $2K + 1$, and the heads share them.
+# `shaw_index` gives the row of the tables for each pair, and a `ValueError` for negative $K$ (its argument `k`). `shaw_attention` is attention with both tables; $K$ follows from their number of rows, $2K + 1$, and the heads share them.
 #
 # A boolean mask, in which True means that the query may look, applies to the scores. Library functions are welcome, and every query here may look at one key at least.
 
@@ -998,17 +1005,18 @@ def shaw_attention(q, k, v, rel_k, rel_v, mask=None, offset=0):
 # %% [markdown]
 # ### See it
 #
-# The picture shows the position part of the score, $q \cdot a_r$, for a text that repeats a single token, with $K = 3$ and a random table.
+# The picture shows the position part of the score, $q \cdot a_r$, for a text that repeats a single token, with $K = 3$ and a random table. The cell prints the *spread*, the largest difference between pairs with the same $r$.
 
 # %%
 torch.manual_seed(0)
 rel_k, query = torch.randn(7, 8), torch.randn(8)
-mean, spread = distance_profile(rel_k[shaw_index(16, 16, 3)] @ query)
+s = rel_k[shaw_index(16, 16, 3)] @ query  # (16, 16)
+lines = [s.diagonal(r) for r in range(-15, 16)]  # the pairs with the same r
 with described("Position score against relative position: seven different values from minus 3 to 3, and a flat line to "
                "either side."):
-    plt.step(range(-15, 16), mean, where="mid")
+    plt.step(range(-15, 16), [line.mean().item() for line in lines], where="mid")
     plt.xlabel("r = key − query"), plt.ylabel("q · a")
-print(f"largest spread {spread.max():.1f}")
+print(f"largest spread {max(line.max() - line.min() for line in lines):.1f}")
 
 # %% [markdown]
 # **Answer:** because the vector is multiplied by the query, each token can prefer other distances, and the two sides are free to differ. Still only the distance counts, as the spread of 0 shows. The table ends at $K$, and beyond it all distances look alike.
@@ -1018,17 +1026,17 @@ print(f"largest spread {spread.max():.1f}")
 #
 # **Question:** can one keep all four products and still know only distances, and what does it cost?
 #
-# Transformer-XL and XLNet keep all four products and make every position relative. The key's position becomes a projected sinusoid of the *distance* $i - j$, called $r_{i-j}$. The query's own position must go, since only distances may count. Two trained vectors replace it, $u$ for tokens and $v$ for distances.
+# Transformer-XL and XLNet keep all four products and make every position relative. The key's position becomes a projected sinusoid of the *distance* $i - j$ (**query minus key** here), called $r_{i-j}$. The query's own position must go, since only distances may count. Two trained vectors replace it, $u$ where it meets tokens and $v$ where it meets distances.
 #
 # $$\text{score}_{ij} = \frac{q_i \cdot k_j + q_i \cdot r_{i-j} + u \cdot k_j + v \cdot r_{i-j}}{\sqrt D} = \frac{(q_i + u) \cdot k_j + (q_i + v) \cdot r_{i-j}}{\sqrt D}$$
 
 # %% [markdown]
 # ### Worked example: whose distance is it?
 #
-# A vector for each pair would be expensive. The products are therefore computed once for each *distance* and then moved to their keys.
+# A vector for each pair would be expensive, so the products are computed once for each *distance* and then moved to their keys.
 
 # %% [markdown]
-# Suppose that there are three keys at positions 0 to 2, and that only the last two tokens are queries. Query 0 is then at position 1, and query 1 at position 2. The possible distances $i - j$ (**query minus key** here) are 2, 1, 0, −1. One product $(q + v)\,r^\top$ gives four columns in this order, of which each query needs three.
+# Suppose that there are three keys at positions 0 to 2, and that only the last two tokens are queries. Query 0 is then at position 1, and query 1 at position 2. The possible distances $i - j$ are 2, 1, 0, −1. One product $(q + v)\,r^\top$ gives four columns in this order, of which each query needs three.
 #
 # | | column: 2 | 1 | 0 | −1 |
 # |---|---|---|---|---|
@@ -1068,7 +1076,7 @@ def relative_shift(x):
 # 3. `S = x.shape[-1] - T + 1`; after the check, `return torch.stack([x[..., i, T - 1 - i:…] for i in range(T)], dim=…)`.
 
 # %% [markdown] worth="position.relative_shift"
-# Music Transformer made the same move some months earlier and calls it [skewing](https://arxiv.org/abs/1809.04281). Without it every pair needs its own vector, $T \cdot S \cdot D$ numbers, like `rel_k[index]` in section 10.
+# Music Transformer made the same move some months earlier and calls it [skewing](https://arxiv.org/abs/1809.04281). Without it every pair needs its own vector, $T \cdot S \cdot D$ numbers.
 
 # %% [markdown] statement="position.four_terms"
 # Write the scores, without a mask. `r` contains one vector per head for each of the distances $S - 1$ down to $-(T - 1)$, and `u` and `v` have one vector per head.
@@ -1100,18 +1108,20 @@ def transformer_xl_scores(q, k, r, u, v):
 # %% [markdown]
 # ### See it
 #
-# With keys of zeros only the position terms remain. If all queries are the same as well, every diagonal must be constant.
+# With keys of zeros only the position terms remain. If all queries are the same as well, every diagonal, on which the distance is the same, must be constant.
 
 # %%
 torch.manual_seed(0)
 distances = sinusoid(torch.arange(15, -16, -1), 8)[None]  # 15 … -15
 same_word = torch.randn(8).expand(1, 1, 16, 8)
 s = transformer_xl_scores(same_word, torch.zeros(1, 1, 16, 8), distances, torch.zeros(1, 8), torch.randn(1, 8))[0, 0]
-mean, spread = distance_profile(s)
-print(f"largest spread {spread.max():.1e}, r and −r differ by up to {(mean - mean.flip(0)).abs().max():.2f}")
+lines = [s.diagonal(r) for r in range(-15, 16)]  # the pairs with the same distance
+means = torch.stack([line.mean() for line in lines])
+print(f"largest difference on a diagonal {max(line.max() - line.min() for line in lines):.1e}, "
+      f"the two sides differ by up to {(means - means.flip(0)).abs().max():.2f}")
 
 # %% [markdown]
-# **Answer:** all four products can be kept. Only the distance counts here, and with it the direction, because $r_3$ and $r_{-3}$ differ in their sines. There is no last distance, and the cost is a second product, of each query with each distance. Unlike Shaw's scheme, this one leaves the values without positions.
+# **Answer:** all four products can be kept. Only the distance counts here, and with it the direction, because $r_3$ and $r_{-3}$ differ in their sines. There is no last distance, and the cost is a second product, of each query with each distance.
 
 # %% [markdown]
 # ## 12. Extension: DeBERTa, tokens and positions kept separate
@@ -1121,13 +1131,13 @@ print(f"largest spread {spread.max():.1e}, r and −r differ by up to {(mean - m
 # DeBERTa never adds a position to a token. It keeps three of the four products, all with relative positions, and leaves out position–position, because that product would be the same for every pair at a distance, whatever the tokens are.
 
 # %% [markdown]
-# Each of two tables has $2k$ rows, one for each distance. Row $\delta(i, j)$ belongs to the distance $i - j$ (**query minus key** here), moved up by $k$ and clipped. The table $K$ meets queries, and the table $Q$ meets keys.
+# Each of two tables has $2k$ rows, for the distances $-k$ to $k - 1$ (**query minus key** here). Row $\delta(i, j)$ belongs to the distance $i - j$, moved up by $k$ and clipped. The table $K$ meets queries, and the table $Q$ meets keys.
 #
 # $$\delta(i, j) = \text{clip}(i - j + k,\ 0,\ 2k - 1)$$
 #
 # $$\text{score}_{ij} = \frac{q_i \cdot k_j + q_i \cdot K_{\delta(i, j)} + k_j \cdot Q_{\delta(j, i)}}{\sqrt{3D}}$$
 #
-# The third term is seen from the key's side. There the key's *token* weighs how far away the query is, which is why its row is $\delta(j, i)$.
+# The third term is seen from the key's side. There the key's *token* weighs how far away the query is, which is why its row is $\delta(j, i)$. The next cell shows the rows for four tokens and $k = 2$.
 
 # %% setup=true
 def deberta_index(T, k):
@@ -1143,7 +1153,7 @@ deberta_index(4, 2)
 # %% [markdown] statement="position.disentangled"
 # Write the scores. `qc` and `kc` come from tokens, while `kr` and `qr` come from the $2k$ relative vectors and are the tables $K$ and $Q$ of the formula.
 #
-# The stub gives the first two terms. In the second one, `kr[:, delta]` is a vector for each pair, and `einsum` multiplies it by the query of the pair.
+# The stub gives the first two terms, `c2c` (token to token) and `c2p` (token to position). In the second one, `kr[:, delta]` is a vector for each pair, and `einsum` multiplies it by the query of the pair.
 
 # %% exercise="position.disentangled"
 def deberta_scores(qc, kc, kr, qr):
@@ -1172,17 +1182,17 @@ def deberta_scores(qc, kc, kr, qr):
 # The given `kr[:, delta]` copies a vector for every pair, $H T^2 D$ numbers. Algorithm 1 of the [paper](https://arxiv.org/abs/2006.03654) multiplies each token by all $2k$ vectors first, and then picks single products.
 
 # %% [markdown]
-# Take care if you load trained weights. The authors' code and Hugging Face's use $\delta(i, j)$ in the third term, while the paper and the check here use $\delta(j, i)$. The two agree after reading that table backwards, up to length $k$.
+# Loaded weights need care, because the authors' code and Hugging Face's use $\delta(i, j)$ in the third term, while the paper and the check here use $\delta(j, i)$. The two agree after reading that table backwards, up to length $k$.
 
 # %% [markdown]
 # ### Why absolute positions after all?
 #
-# Suppose that *store* and *mall* are masked in *A new store opened beside the new mall.* Both follow *new*, so their nearest neighbors say little. However, one of them is the subject because it comes early in the sentence, and that is an absolute position.
+# In training, DeBERTa guesses masked tokens. Suppose that *store* and *mall* are masked in *A new store opened beside the new mall.* Both follow *new*, so their nearest neighbors say little. However, one of them is the subject because it comes early in the sentence, and that is an absolute position.
 #
-# DeBERTa therefore adds absolute positions once, and late. In its last layer, the *enhanced mask decoder* (EMD), the *queries* come from $h + p$, while keys and values come from $h$ alone.
+# DeBERTa therefore adds absolute positions once, and late. In its last layer, the *enhanced mask decoder* (EMD), the *queries* come from $h + p$, the layer's input plus absolute positions, while keys and values come from $h$ alone.
 
 # %% [markdown]
-# The released base model stores 12 layers, and in pretraining the last one, as the EMD, runs twice with the same weights (appendix A.8 of the [paper](https://arxiv.org/abs/2006.03654)). The other eleven stay free of absolute positions. The cell shows what the EMD gains for two masked tokens in the same surroundings.
+# The released base model stores 12 layers, and in pretraining the last one, as the EMD, runs twice with the same weights (appendix A.8 of the [paper](https://arxiv.org/abs/2006.03654)). The cell shows what the EMD gains for two masked tokens in the same surroundings, whose vectors are equal.
 
 # %%
 torch.manual_seed(0)
@@ -1201,16 +1211,16 @@ for name, queries in (("without positions", h), ("EMD: h + p as queries", h + p)
 #
 # **Question:** what is lost if tokens and positions never meet in a product?
 #
-# TUPE drops the two mixed products and *unties* the other two, which means that tokens and positions get separate projections.
+# TUPE drops the two mixed products and *unties* the other two, which means that tokens and positions get separate projections, $W$ and $U$.
 #
 # $$\text{score}_{ij} = \frac{(x_i W_Q)\cdot(x_j W_K) + (p_i U_Q)\cdot(p_j U_K)}{c}$$
 #
-# The second product, which DeBERTa leaves out, has no token in it and can be shared by all layers.
+# The second product has no token in it and can be shared by all layers.
 
 # %% [markdown] statement="position.untied"
-# Write the scores. The projections have been applied already, so `q` and `k` are made from tokens, while `pos_q` and `pos_k` are made from positions and are the same for every sentence of the batch.
+# Write the scores. The projections have been applied already, so `q` and `k` are made from tokens, while `pos_q` and `pos_k` are made from positions, the same for every sentence of the batch.
 #
-# The formula leaves the divisor $c$ to you. Both products are divided by the same $c$, and if all entries of the four inputs are independent with mean 0 and variance 1, the scores have variance 1.
+# The divisor $c$, the same for both products, is yours to find. If all entries of the four inputs are independent with mean 0 and variance 1, the scores have variance 1.
 
 # %% exercise="position.untied"
 def tupe_scores(q, k, pos_q, pos_k):
@@ -1238,16 +1248,16 @@ def tupe_scores(q, k, pos_q, pos_k):
 # **Answer:** a head can still say "prefer the first token", for example, but not "look further back if I am a verb", because no product contains both a token and a position. Equal distances look equal only if training makes them so, since the positions are absolute, and the scheme ends where its vectors $p$ end.
 
 # %% [markdown]
-# ## 14. Extension: the chosen two in the picture
+# ## 14. Extension: your schemes in the picture
 #
-# This time the explorer of section 6 draws these schemes with your functions, as far as you have written them.
+# Now the explorer of section 6 draws Shaw et al., Transformer-XL and DeBERTa with the functions that you have written.
 
 # %%
 PositionExplorer(shaw_index=shaw_index, transformer_xl_scores=transformer_xl_scores, deberta_scores=deberta_scores,
                  scheme="Shaw")
 
 # %% [markdown]
-# Here are their rows in the table of wishes. None of the four was tried beyond a trained length, which is why the column *long* says only where the scheme is defined.
+# These are the rows of all four schemes in the table of wishes. Since none was tried beyond a trained length, the column *long* says only where the scheme is defined.
 #
 # | scheme | unique | long (defined) | consistent | cheap |
 # |---|---|---|---|---|
@@ -1261,7 +1271,7 @@ PositionExplorer(shaw_index=shaw_index, transformer_xl_scores=transformer_xl_sco
 #
 # > *"PaLM uses absolute embeddings and ALiBi."*
 #
-# The notes from which this course was made contradict themselves here, and say RoPE in another table. However, ALiBi, RoPE and sinusoids store nothing, whereas a learned table does. The paper tells the sizes of its three models and how many parameters each has (table 1 of its [paper](https://arxiv.org/abs/2204.02311)), and we can see whether there is room for a table.
+# The notes behind this course say so, but in another table they say RoPE. Part of this can be counted, because a learned table stores numbers, whereas ALiBi, RoPE and sinusoids store nothing. The [paper](https://arxiv.org/abs/2204.02311) tells the sizes of its three models and how many parameters each has (table 1). Is there room for a table? The next cell adds up the matrices of all layers (unit 04 explains SwiGLU, the feed-forward part) and an embedding of 256,000 tokens.
 
 # %%
 models = {"8B": (32, 4096, 16, 8.63), "62B": (64, 8192, 32, 62.50), "540B": (118, 18432, 48, 540.35)}
@@ -1272,9 +1282,7 @@ for name, (layers, d, heads, told) in models.items():
           f"with a table of 2,048 positions {(total + 2048 * d) / 1e9:.3f}")
 
 # %% [markdown] evidence="exact + models: palm-540b + cited: 2204.02311"
-# **Verdict: PaLM has no learned table, and it doesn't use ALiBi.** All three counts are met without a table and exceeded with one. (The norms, which the count leaves out, weigh at most 0.002 billion.) Among the schemes that store nothing no count can decide, but the [paper](https://arxiv.org/abs/2204.02311) names *RoPE embeddings* (section 2).
-#
-# The pair would also be odd, because ALiBi works at any length, while a table of absolute positions would bring a maximum length back.
+# **Verdict: PaLM has no learned table, and it doesn't use ALiBi.** Rounded to two decimals, all three counts are met without a table and exceeded with one. (The norms, left out here, weigh at most 0.002 billion.) No count can decide among the schemes that store nothing, but the [paper](https://arxiv.org/abs/2204.02311) names *RoPE embeddings* (section 2).
 
 # %% [markdown]
 # ## 16. Your own experiment
@@ -1293,7 +1301,7 @@ for name, parts in schemes.items():
     print(f"{name:12} {grow(seed=0, **parts).loss:.3f} nats per character")
 
 # %% [markdown]
-# What would you change to trust the answer? You could, for example, read longer rows (`context=64`), take the course's learned table by leaving `table` out, or make your sinusoid smaller before it is added. Run at least two seeds of each before you believe a difference, and write down the answer in one sentence, with the number that supports it.
+# What would you change to trust the answer? You could read longer rows (`context=64`), take the course's learned table by leaving `table` out, or make your sinusoid smaller before it is added. Run at least two seeds of each before you believe a difference, and write down the answer in one sentence, with its number.
 
 # %% [markdown] written="question"
 # Texts will be four times as long as in training. The task asks for the token exactly three positions back, and for the last mention of a name, however far back. What do sinusoids, T5's buckets and ALiBi each lose beyond the trained length, and why? Choose one of them and say what you would change about its training.
@@ -1303,7 +1311,7 @@ for name, parts in schemes.items():
 # - propose a change that follows from the reason you gave
 
 # %% [markdown] written="answer" points=4
-# Sinusoids lose both, because at far positions the hands form combinations that did not occur in training. In the unit *three back* falls from {{trained_length.sinusoidal.on64.back_inside:.2f}} to {{trained_length.sinusoidal.on64.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on64.back_beyond_highest:.2f}}. ALiBi keeps far content; with two heads it does not learn the exact position even within 64 positions ({{trained_length.alibi.on64.back_inside:.2f}}), because the bias of one head alone favors the nearest token; with eight heads it does ({{trained_length.alibi8.on64.back_end:.2f}} at 256). T5 keeps the content and loses the exact position slowly, to {{trained_length.t5.on64.back_end:.2f}}, because buckets of far distances never had a gradient and stay at their first value. I would train T5 on rows that meet every bucket ({{trained_length.t5.on128.back_end:.2f}}), or copy its last trained bucket.
+# Sinusoids lose most of the exact position and part of the far content, because at far positions the hands form combinations that did not occur in training. In the unit *three back* falls from {{trained_length.sinusoidal.on64.back_inside:.2f}} to {{trained_length.sinusoidal.on64.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on64.back_beyond_highest:.2f}}. With two heads ALiBi keeps far content, but does not learn the exact position even within 64 positions ({{trained_length.alibi.on64.back_inside:.2f}}), because the bias of one head alone favors the nearest token; with eight heads it mostly does ({{trained_length.alibi8.on64.back_end:.2f}} at 256). T5 keeps the content and loses the exact position slowly, to {{trained_length.t5.on64.back_end:.2f}}, because buckets of far distances never had a gradient and stay at their first value. I would train T5 on rows that meet every bucket ({{trained_length.t5.on128.back_end:.2f}}), or copy its last trained bucket.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: sinusoids are defined everywhere, but positions come that training never met; both questions suffer.

@@ -274,19 +274,11 @@ predict("assembly.p2", "ALBERT, a smaller BERT, has 30,000 tokens and width 768.
         ["half the numbers", "about a sixth", "about a hundredth"])
 
 # %% [markdown] statement="assembly.embeddings"
-# Write the module, whose tables are all `c["d_embedding"]` wide.
+# The five parts are given, each only where the configuration has it. A table that isn't there is `None`, and a step that isn't there is `nn.Identity()`. Write `forward`.
 #
-# - `__init__` makes the sub-modules below in this order, each only where the configuration has it (else `None` or `nn.Identity()`).
-# - `forward` adds up the rows of all tables that are there, and applies `norm`, then `widen`. With `segments=None` every token belongs to segment 0.
+# - It adds up the rows of all tables that are there, and applies `norm`, then `widen`.
+# - With `segments=None` every token belongs to segment 0.
 # - A position beyond the last row of `positions` raises a `ValueError`. Without that table the argument is not used and may be `None`.
-#
-# | name | what | where |
-# |---|---|---|
-# | `tokens` | `nn.Embedding`, `c["vocab"]` rows | always |
-# | `positions` | `nn.Embedding`, `c["max_positions"]` rows | `c["position"]` is `"learned"` |
-# | `segments` | `nn.Embedding`, `c["n_segments"]` rows | `c["n_segments"]` is not 0 |
-# | `norm` | `nn.LayerNorm` with `c["eps"]`, on the sum | `c["embedding_norm"]` |
-# | `widen` | `nn.Linear` to `c["d_model"]`, last | the widths differ |
 
 # %% exercise="assembly.embeddings"
 class Embeddings(nn.Module):
@@ -294,14 +286,12 @@ class Embeddings(nn.Module):
 
     def __init__(self, c):
         super().__init__()
-        ### BEGIN SOLUTION
         d = c["d_embedding"]
         self.tokens = nn.Embedding(c["vocab"], d)
         self.positions = nn.Embedding(c["max_positions"], d) if c["position"] == "learned" else None
         self.segments = nn.Embedding(c["n_segments"], d) if c["n_segments"] else None
         self.norm = nn.LayerNorm(d, c["eps"]) if c["embedding_norm"] else nn.Identity()
         self.widen = nn.Linear(d, c["d_model"]) if d != c["d_model"] else nn.Identity()
-        ### END SOLUTION
 
     def forward(self, ids, positions, segments=None):
         """ids, positions, segments (B, T) int64 → (B, T, d_model). segments=None: all 0; positions=None: no table."""
@@ -321,7 +311,7 @@ class Embeddings(nn.Module):
         return x @ self.tokens.weight.T
 
 # %% [markdown] hints="assembly.embeddings"
-# 1. Read the table from top to bottom: that is the order of `__init__`, and of `forward`.
+# 1. Read `__init__` from top to bottom, which is the order of `forward` as well.
 # 2. `forward` starts with `self.tokens(ids)`; each further table adds its rows if there is one. Compare the largest position with the table before you look it up. The norm comes after all sums, `widen` after the norm.
 # 3. `x = x + self.positions(positions)`, `x = x + self.segments(torch.zeros_like(ids) if segments is None else segments)`, `return self.widen(self.norm(x))`.
 
@@ -489,15 +479,12 @@ kept = []
 print(pre_ln(x, quiet, nn.LayerNorm(16)).shape, kept[0][0].shape)
 
 # %% [markdown]
-# In the block the names of the norms depend on the configuration. For a name that is a string, `setattr(self, "attention_norm", part)` does the same as `self.attention_norm = part`, and `getattr` reads it back.
+# In the block below, the names of the norms depend on the configuration. For a name that is a string, `setattr(self, "attention_norm", part)` does the same as `self.attention_norm = part`, and `getattr` reads it back.
 
 # %% [markdown] statement="assembly.block"
-# Write the block. Its sublayers are made by `attention(c)` and `ffn(c)`, its norms by `make_norm(c)`, and `WIRINGS` has your four functions.
+# The parts are given. `WIRINGS` has your four functions, and there is one norm per sublayer, `attention_norm` and `ffn_norm`, except where the placement is `"both"`. There are two then, such as `attention_norm_in` and `attention_norm_out`, and `self.ends` says which.
 #
-# - There is one norm per sublayer, `attention_norm` and `ffn_norm`.
-# - Where the placement is `"both"`, there are two, `attention_norm_in` and `attention_norm_out`, `ffn_norm_in` and `ffn_norm_out`.
-#
-# `forward` takes what attention takes and returns what attention returns, namely the stream and the pair (keys, values).
+# Write `forward`, which sends the stream through attention and then through the feed-forward layer, each wired by `self.wiring`. It takes what attention takes and returns what attention returns, namely the stream and the pair (keys, values).
 
 # %% exercise="assembly.block"
 WIRINGS = {"pre": pre_ln, "post": post_ln, "inside": norm_inside, "both": sandwich}
@@ -509,13 +496,11 @@ class Block(nn.Module):
     def __init__(self, c, attention=Attention, ffn=make_ffn):
         super().__init__()
         self.attention, self.ffn = attention(c), ffn(c)
-        ### BEGIN SOLUTION
         self.wiring = WIRINGS[c["placement"]]
         self.ends = ["norm_in", "norm_out"] if c["placement"] == "both" else ["norm"]
         for end in self.ends:
             setattr(self, f"attention_{end}", make_norm(c))
             setattr(self, f"ffn_{end}", make_norm(c))
-        ### END SOLUTION
 
     def forward(self, x, mask=None, positions=None, past=None):
         """x (B, T, d_model) → (B, T, d_model), (keys, values)."""
@@ -531,7 +516,7 @@ class Block(nn.Module):
 
 # %% [markdown] hints="assembly.block"
 # 1. The wiring is called twice, each time with the stream, a sublayer and its norms. Only attention needs the trick of the example.
-# 2. In `__init__`: `self.wiring = WIRINGS[c["placement"]]` and two norms, or four. In `forward`: a function `attention(y)` that calls `self.attention(y, mask, positions, past)`, stores the pair and returns the rest; then `self.wiring(x, attention, …)` and `self.wiring(x, self.ffn, …)`.
+# 2. The norms of attention are `(getattr(self, f"attention_{end}") for end in self.ends)`, one or two. Before you call the wiring, define a function `attention(y)` that calls `self.attention(y, mask, positions, past)`, stores the pair and returns the rest; then `self.wiring(x, attention, …)` and `self.wiring(x, self.ffn, …)`.
 # 3. With one norm: `x = self.wiring(x, attention, self.attention_norm)`, `return self.wiring(x, self.ffn, self.ffn_norm), kept[0]`. With two: `…, self.attention_norm_in, self.attention_norm_out)`.
 
 # %% [markdown] worth="assembly.block"

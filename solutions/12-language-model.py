@@ -9,7 +9,7 @@
 # - let your own model speak, then break, stretch and time it;
 # - in the extension: the head that copies.
 #
-# **Prerequisites:** units 01, 06, 07, 08 and 11. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 06, 07, 08 and 11 (if unit 11 has to wait, the course's decoder stands in for yours). **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -31,7 +31,7 @@ from anatomy.experiments import breaking, induction, longer_text, recorded, show
 from anatomy.language import corpus, shipped, training
 from anatomy.models.compare import compare_checkpoint
 from anatomy.plots import described, use_style
-from anatomy.widgets import AttentionExplorer, SamplingExplorer
+from anatomy.widgets import AttentionExplorer, MergeExplorer, SamplingExplorer
 
 # %%
 use_style()
@@ -345,6 +345,12 @@ decode(to_ids(odd), merges, byte_of) == odd, decode(page_ids, merges, byte_of) =
 # So your tokenizer can replace the library's, and in section 5 it will. Each word begins as single bytes, and the oldest merge that fits joins two neighbors, again and again, until none fits.
 
 # %% [markdown]
+# The picture shows how your function does this to twelve words, one merge after another. A word that is frequent in the novels may end as a single token, whereas a misspelled one such as *beleive* stays in pieces, because the trainer never met it. Does it matter whether a space stands in front of a word?
+
+# %%
+MergeExplorer(encode)
+
+# %% [markdown]
 # ## 3. Which token next?
 #
 # A model gives a logit for each of its tokens, but which one should it write? Taking the largest each time is **greedy**, and soon runs in circles. Drawing from the softmax says odd things, because a thousand unlikely tokens are together likely. So sort the tokens, the likeliest first, and turn three knobs.
@@ -478,10 +484,12 @@ def generate(model, ids, steps, pick, real=None, stop=None, pad=0):
 # %% [markdown]
 # ## 5. Your own parts
 #
-# Do the parts that you built in eleven units make a language model? `parts.mine` fetches an answer of yours from another notebook, if it passes its check, and unit 11's decoder holds your attention, norms, rotation and feed-forward. The checkpoint's weights go in by name, strictly, which means that none may be missing or left over.
+# Do the parts that you built in eleven units make a language model? `parts.mine` fetches an answer of yours from another notebook, if it passes its check, and unit 11's decoder holds your attention, norms, rotation and feed-forward. As long as that decoder doesn't pass, `StandIn` takes its place, which is the course's own for this one kind of model. A line below the cell then says so, and your card will say it too. The checkpoint's weights go in by name, strictly, which means that none may be missing or left over.
 
 # %%
-Decoder = parts.mine("assembly.decoder")
+from anatomy.language.stand_in import StandIn
+
+Decoder = parts.mine("assembly.decoder", otherwise=StandIn)
 c, weights = shipped.checkpoint()
 model = Decoder(c)
 model.load_state_dict(weights)
@@ -561,7 +569,20 @@ with described("Bits per byte on a part of the pages kept back, over training: t
 show_large("language_model")
 
 # %% [markdown]
-# Now this model speaks, and your own tokenizer reads and spells for it. The class below holds nothing but your two functions.
+# The checkpoint was trained for you. Would you like to have weights of your own as well? `Apprentice` trains the same model from random weights, for half as many steps. It needs some ten minutes of one core, which may come in pieces, because `young-model.pt` beside this notebook keeps the weights. Set `minutes` to 3, for example, and read on when it is done.
+
+# %%
+from anatomy.language.apprentice import Apprentice
+
+everything = torch.tensor(tokenizer.encode(corpus.training_text()).ids)
+yours = Apprentice(breaking.fresh(Decoder(c), seed=0), everything, page, n_bytes)
+yours.go_on(minutes=0)
+
+# %% [markdown]
+# When it has paid fewer bits than your counts, put `yours.model` in place of `model` in the next cells, and compare.
+
+# %% [markdown]
+# Now the checkpoint's model speaks, and your own tokenizer reads and spells for it. The class below holds nothing but your two functions.
 
 # %%
 class Mine:
@@ -594,6 +615,23 @@ reveal("speech.p8",
        "The line about the room is the model's, and the one about the hearer was drawn from counts. Counts lose the thread "
        "within a few words, whereas a single line of the model can be as good as hers.",
        answer="He had always something to entreat the explanation of.")
+
+# %% [markdown]
+# ### Guess the next letter
+#
+# How well do *you* know English? Claude Shannon's game of 1951 finds out: read the beginning of a passage from the pages kept back, and guess the next letter (or space). Write your guess into `guesses` and run the cell again. It shows the right letter, and you guess the one after it. After 20 letters, your counts and the model play the same passage.
+
+# %%
+from anatomy.experiments import shannon
+
+guesses = ""
+
+game = shannon.passage(kept_back, seed=0)
+counting = lambda text: max(letters, key=lambda letter: probability(counts, text[-5:], letter))
+game.play(guesses, counting=counting, model=lambda text: shannon.likeliest(model, Mine, text))
+
+# %% [markdown]
+# All three find the ends of words, because few letters fit there. At their beginnings, however, one has to know what the passage is about. Another `seed` brings another passage.
 
 # %% [markdown]
 # ### Is it only copying?
@@ -646,7 +684,7 @@ for row in generate(model, padded, 80, draw, real, stop=paragraph, pad=paragraph
 AttentionExplorer(parts.mine("attention.scaled_dot_product"))
 
 # %% [markdown]
-# The parts that spoke are yours, namely the tokenizer, the embeddings, the attention with its rotation, the cache and the loop. The rule that cuts a text into words is the library's, and the weights were trained for you. Change the seed, the temperature and the prompt, and run it again. Does it need the chance that comes with drawing?
+# The parts that spoke are yours, namely the tokenizer and the loop, and, unless `StandIn` took their place, the embeddings, the attention with its rotation and the cache. The rule that cuts a text into words is the library's, and the weights were trained for you. Change the seed, the temperature and the prompt, and run it again. Does it need the chance that comes with drawing?
 
 # %%
 predict("speech.p2", "Temperature 0, the same prompt, 60 tokens. What will it write?",
@@ -960,7 +998,7 @@ prompt, settings = "My dear friend,", {"temperature": 0.8, "top_p": 0.95}
 written = speaking.speak(generate, model, tokenizer, prompt, speaking.picker(distribution, seed=3, **settings), n=60)
 
 # %%
-_ = speaking.card(prompt, written, {**settings, "seed": 3})
+_ = speaking.card(prompt, written, {**settings, "seed": 3}, model=model)
 
 # %% [markdown]
 # ## 11. Your own experiment

@@ -147,6 +147,14 @@ widgets.SoftmaxStabilityExplorer()
 widgets.ModelAtlas()
 
 # %% [markdown]
+# ## A word becomes tokens (unit 12)
+#
+# Which pair is joined first, and why is the name one token with a capital letter and two without? Choose a word, and go through its merges.
+
+# %%
+widgets.MergeExplorer()
+
+# %% [markdown]
 # ## Three dials for the next token (unit 12)
 #
 # Set top-p to 0.9 and compare the three prompts. How many tokens can come where the model is sure, and where it is not?

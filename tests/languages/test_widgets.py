@@ -28,6 +28,7 @@ SAME = {
     "objective": "one dog saw two cats then it ran home rates went up banks lend less money PAD CLS SEP",
     "cache": "LLaMA Llama Mistral Qwen Gemma DeepSeek ChatGLM GPT MHA MQA TB GB MB kB ms",
     "sparse": "",
+    "merge": "ab abeth et eth li liz lizabeth ha pp in es ess iness",
     "sampling": "top",
     "stepper": "",
     "activation": "relu elu gelu swish sigmoid tanh max exp",

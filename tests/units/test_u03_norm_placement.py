@@ -1,6 +1,7 @@
 """Unit 03: the numbers in its text, the verdicts of its claims on trial, and its experiments."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,12 @@ def test_recorded_gradients_say_what_the_verdict_says():
     assert told["last_post_over_pre"] == pytest.approx(8, abs=1)
     ratio = lambda name, init, width: [c[0] / c[-1] for c in data["inits"][name][init][width][96]]
     assert all(0.9 < r < 1.1 for width in (32, 128) for r in ratio("Post-LN", "normal 0.02", width))
+    assert sum(r < 0.1 for r in ratio("Post-LN", "Xavier", 32)) == 1 and says("and at one seed Xavier's")
+    assert max(r for init in INITS for width in (32, 128) for r in ratio("Post-LN", init, width)) < 4  # no explosion
+    # DeepNorm's last layer: β/α = 1/(2√N) of Post-LN's gradient.
+    for depth in (6, 24, 96):
+        post, deep = (sum(c[-1] for c in data["curves"][name][128][depth]) for name in ("Post-LN", "DeepNorm"))
+        assert deep / post == pytest.approx(1 / (2 * math.sqrt(depth)), rel=0.2)
     # The third claim: Pre-LN's first layer gets a larger gradient than its last, except with small weights.
     assert all(
         r > 5 for init in ("Xavier", "He", "twice Xavier") for width in (32, 128) for r in ratio("Pre-LN", init, width)
@@ -217,6 +224,27 @@ def test_recorded_warm_up_says_what_the_text_says():
     first = told["first"]
     assert first["post"]["n12"]["moved"] > 1.5 * first["pre"]["n12"]["moved"] > 3 * first["deep"]["n12"]["moved"]
     assert first["post"]["n12"]["soft"] < 0.3 * first["post"]["n12"]["moved"]
+
+
+def test_the_first_step_at_the_rates_of_the_verdicts_table():
+    """Post-LN moves farthest at the rate at which it stalls, whatever the factor; the ranges over seeds overlap."""
+    spans = {}
+    for row, rate, factor in [
+        ("| Post-LN | 0.003 |", 3e-3, 1),
+        ("| Post-LN, loss times 0.01 | 0.003 |", 3e-3, 0.01),
+        ("| Post-LN | 0.001 |", 1e-3, 1),
+        ("| Pre-LN | 0.003 |", 3e-3, 1),
+        ("| Post-LN, warm-up | 0.00003 |", 3e-5, 1),
+    ]:
+        name = row.strip("| ").split(" |")[0].split(",")[0]
+        moved = [warmup.first_step(FUNCTIONS, name, 12, rate=rate, factor=factor, seed=seed)[1] for seed in SEEDS]
+        (told,) = re.findall(re.escape(row) + r" ([\d.]+) to ([\d.]+) ", PROSE)
+        assert [float(v) for v in told] == pytest.approx([min(moved), max(moved)], abs=0.02), row
+        spans[row] = moved
+    most, scaled, low, pre, soft = spans.values()
+    assert sum(most) > sum(low) > sum(pre) > sum(soft) and scaled == pytest.approx(most, rel=0.02)
+    assert 1 < min(most) < max(low) and max(pre) < min(most) and "ranges overlap" in PROSE
+    assert record.facts(warmup_data())["no_need"]["stalled"] == 0 and says("| 0.80 to 0.98 | none |")
 
 
 def test_recorded_depth_says_what_the_verdict_says():

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..language.stand_in import StandIn
 from ..system import files
 from . import one_thread
 
@@ -162,18 +163,25 @@ STYLE = """
 
 
 def card(
-    prompt: str, text: str, settings: Mapping[str, Any], folder: Path | str = ".", name: str = "my-card"
+    prompt: str,
+    text: str,
+    settings: Mapping[str, Any],
+    folder: Path | str = ".",
+    name: str = "my-card",
+    model: Any = None,
 ) -> list[Path]:
     """Saves a prompt and the model's text as a standalone page and as a picture, and shows the picture.
 
     Args:
         settings: the caption's contents, such as ``{"temperature": 0.7, "seed": 1}``.
         folder: the notebook's own by default.
+        model: the one that wrote, so that the card says whose it is; None for one of the learner's parts.
 
     Returns: paths of ``my-card.html`` and ``my-card.png``. An existing file is never overwritten: the next pair is
     ``my-card-2``, and so on.
     """
-    caption = ", ".join(f"{key} {value}" for key, value in settings.items())
+    whose = "the course's parts and my own loop" if isinstance(model, StandIn) else "my own parts"
+    caption = f"Written by a small model of {whose}. " + ", ".join(f"{key} {value}" for key, value in settings.items())
     contents = {".html": _page(prompt, text, caption).encode(), ".png": _picture(prompt, text, caption)}
     number = 1
     while True:
@@ -195,7 +203,7 @@ def _page(prompt, text, caption):
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n'
         f"<body><figure><blockquote><b>{html.escape(prompt)}</b>{html.escape(text)}</blockquote>\n"
-        f"<figcaption>Written by a small model of my own parts. {html.escape(caption)}</figcaption></figure></body>"
+        f"<figcaption>{html.escape(caption)}</figcaption></figure></body>"
         "</html>\n"
     )
 
@@ -208,7 +216,7 @@ def _picture(prompt, text, caption):
 
     wrap = lambda s, width: "\n".join(textwrap.fill(line, width) for line in s.strip().splitlines()) or " "
     blocks = [(wrap(prompt, 58), "#0a5a8a", 15, "serif"), (wrap(text, 58), "#222222", 15, "serif")]
-    blocks.append((wrap(f"Written by a small model of my own parts. {caption}", 84), "#555555", 10, "sans-serif"))
+    blocks.append((wrap(caption, 84), "#555555", 10, "sans-serif"))
     heights = [size * 1.6 * (words.count("\n") + 1) / 72 for words, _, size, _ in blocks]
     height = sum(heights) + 1.5
     figure = Figure(figsize=(8.2, height), facecolor="#fffdf8")

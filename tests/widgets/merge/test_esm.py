@@ -1,0 +1,93 @@
+"""Tier 2 of MergeExplorer: rows appear and join, tiles and pairs answer, rows that differ are marked. In Chromium."""
+
+import pytest
+from anatomy.widgets import MergeExplorer
+from anatomy.widgets.merge.story import WORDS
+
+from ..page import settle, trait
+from ..stages import set_state
+from .case import CASE
+from .learners import from_left
+
+pytestmark = pytest.mark.browser
+
+
+def rows(page):
+    """The texts of the visible rows: name first, then the tiles."""
+    groups = page.locator(".ta-svg g").all()
+    return [[t for t in group.locator("text").all_text_contents() if t] for group in groups][: trait(page, "done") + 1]
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+    settle(page)
+
+
+def test_buttons_go_through_the_merges_and_begin_again(stage):
+    page = stage(CASE.usual)
+    assert rows(page) == [["bytes", *"·Elizabeth"]]
+    press(page, "Next merge")
+    assert rows(page)[1] == ["merge 83", *"·Elizab", "et", "h"]
+    press(page, "Merge before")
+    press(page, "Merge before")
+    assert trait(page, "done") == 0
+    for _ in range(9):
+        press(page, "Next merge")
+    assert rows(page)[-1] == ["merge 574", "·Elizabeth"]
+    assert "1 token for 10 bytes; no merge joins what is left" in page.locator(".ta-readout").text_content()
+    press(page, "Next merge")
+    assert trait(page, "done") == 0
+
+
+def test_more_merges_than_there_are_count_as_all(stage):
+    page = stage(CASE.usual)
+    set_state(page, {"word": WORDS.index(" café"), "done": 12})
+    assert page.get_by_role("slider", name="merges done").get_attribute("aria-valuetext") == "1"
+    press(page, "Merge before")
+    assert trait(page, "done") == 0
+
+
+def test_a_new_row_slides_unless_motion_is_reduced(stage):
+    for motion, moving in (("no-preference", 1), ("reduce", 0)):
+        page = stage(CASE.usual, reduced_motion=motion)
+        count = "() => document.querySelector('.ta').getAnimations({subtree: true}).length"
+        page.get_by_role("button", name="Next merge", exact=True).click()
+        assert page.evaluate(count) == moving
+        assert page.get_by_role("button", name="Play").count() == moving
+
+
+def test_a_pair_that_occurs_twice_is_marked_twice_and_joined_at_once(stage):
+    page = stage(CASE.usual)
+    set_state(page, {"word": WORDS.index(" banana"), "done": 1})
+    lit = page.locator(".ta-svg g").nth(1).locator("rect.ta-fill-one:visible")
+    assert sorted(r.evaluate("(e) => Number(e.style.fillOpacity)") for r in lit.all()) == [0.25, 1, 1, 1, 1]
+    press(page, "Next merge")
+    assert rows(page)[-1] == ["merge 38", "·b", "an", "an", "a"]
+
+
+def test_a_byte_of_a_longer_character_says_so(stage):
+    page = stage(CASE.usual)
+    set_state(page, {"word": WORDS.index(" café"), "done": 0})
+    area = page.locator(".ta-area").first
+    area.focus()
+    page.keyboard.press("End")
+    settle(page)
+    assert "byte 169, number 2 of 2 of é: id = 102" in page.locator(".ta-readout").text_content()
+
+
+def test_a_pair_that_is_pointed_at_is_outlined_in_the_word(stage):
+    page = stage(CASE.usual)
+    page.locator(".ta-area").nth(1).focus()
+    page.keyboard.press("ArrowDown")
+    settle(page)
+    assert "E + l = (36, 75): none of the 1,024 merges" in page.locator(".ta-readout").text_content()
+    assert page.locator(".ta-mark:visible").count() == 2
+    width, tile = (page.locator(s).first.bounding_box()["width"] for s in (".ta-mark", ".ta-svg g rect"))
+    assert 1.9 < width / tile < 2.3
+
+
+def test_rows_that_differ_are_marked(stage):
+    page = stage(MergeExplorer(from_left))
+    set_state(page, {"word": WORDS.index(" acknowledged"), "done": 6})
+    assert [row[0] for row in rows(page)] == ["bytes", "merge 2", "✗ 20", "✗ 70", "✗ 194", "✗ 259", "✗ 470"]
+    assert "2 of 8 differs" in " ".join(page.locator(".ta-signs").text_content().split())

@@ -1,0 +1,66 @@
+"""What MergeExplorer's story says is what its tables show."""
+
+from anatomy.language import corpus
+from anatomy.widgets.merge.story import WORDS
+
+from .case import CASE
+
+
+def answer(i):
+    step = CASE.widget.story[i]
+    return step.choices[step.answer]
+
+
+def at(step, **state):
+    return CASE.make(**{**CASE.widget.story[step].state, **state})
+
+
+def test_the_smallest_number_goes_first_wherever_the_pair_is():
+    assert answer(0).startswith("e + t")
+    made = at(0)
+    numbers = [rank for _, rank in made.pairs()]
+    assert made.next_merge() == numbers[7] == 83 and numbers[0] == 126 and made._spelled(made.tokens()[8]) == "t"
+    assert at(0, done=1).tokens()[7:] == [256 + 83, made.tokens()[9]]
+
+
+def test_a_pair_that_occurs_twice_here_waits_for_one_with_a_smaller_number():
+    assert answer(1) == "no, · + b is joined first"
+    made = at(1)
+    assert [rank for _, rank in made.pairs()].count(38) == 2 and made.next_merge() == 13
+    assert at(1, done=1).next_merge() == 38
+    assert len(at(1, done=1).tokens()) - len(at(1, done=2).tokens()) == 2, "both are joined at once"
+
+
+def test_no_merge_joins_the_small_letter_to_the_rest_of_the_name():
+    assert answer(2) == "no merge joins ·e and lizabeth"
+    made = at(2)
+    assert made.done >= made.last() and [made._spelled(i) for i in made.tokens()] == ["·e", "lizabeth"]
+    assert made.pairs()[0][1] is None
+    capital = at(2, word=WORDS.index(" Elizabeth"))
+    assert [capital._spelled(i) for i in capital.tokens()] == ["·Elizabeth"]
+    assert " elizabeth" not in corpus.training_text()
+
+
+def test_a_space_in_front_saves_two_tokens():
+    assert answer(3) == "the one without the space"
+    made, with_space = at(3), at(3, word=WORDS.index(" happiness"))
+    assert made.done >= made.last() and with_space.done >= with_space.last()
+    assert len(made.tokens()) == 3 and len(with_space.tokens()) == 1
+    text = corpus.training_text()
+    assert text.count(" happiness") > 0.95 * text.count("happiness")
+
+
+def test_an_accent_costs_two_tokens():
+    assert answer(4) == "two tokens"
+    made = at(4)
+    assert [made._spelled(i) for i in made.tokens()][-2:] == ["195", "169"] == [str(b) for b in "é".encode()]
+    assert made.spec["wide"][made.word] == [["é", 4, 2]] and "é" not in corpus.training_text()
+    assert len(at(4, word=WORDS.index("中文")).tokens()) == 6
+
+
+def test_words_are_what_their_comment_says():
+    def count(word):
+        return len(CASE.make(word=WORDS.index(word), done=12).tokens())
+
+    assert count(" believe") == 1 and count(" beleive") == 3
+    assert count(" acknowledged") == 5 and count(" 1811") == 5
