@@ -602,7 +602,7 @@ def gap(mask=None, place=0.0):
 
 print(f"no mask               {gap():.1e}")
 print(f"causal mask           {gap(torch.ones(7, 7).tril().bool()):.1e}")
-print(f"a vector per place    {gap(place=places):.1e}")
+print(f"a vector per position {gap(place=places):.1e}")
 
 # %% [markdown]
 # Without a mask the gap is only rounding. If the input is reordered, the output is reordered in the same way, which is called **permutation equivariance**.

@@ -609,7 +609,7 @@ def norm_inside(x, sublayer, norm):
 # As formulas, they are x + norm_out(F(norm_in(x))) and x + norm(F(x)). In vision, Swin Transformer V2 has the norm inside, because activations had grown with depth in its larger Pre-LN models, and calls it res-post-norm ([Liu et al. 2021](https://arxiv.org/abs/2111.09883)).
 
 # %% [markdown]
-# The sandwich comes from CogView (2021). Gemma 2 and 3 use the same wiring with RMSNorm, which this unit calls *pre+post*, after the names of its two norms, *pre-norm* and *post-norm*. OLMo 2 keeps only the post-norm (an RMSNorm, too), so that its sublayers read the raw stream.
+# The sandwich comes from CogView (2021). Gemma 2 and 3 use the same wiring with RMSNorm, which this unit calls *pre+post*. (Their reports call theirs *pre-norm and post-norm*.) OLMo 2 keeps only the norm after each sublayer (an RMSNorm, too), so that its sublayers read the raw stream.
 
 # %%
 predict("placement.p3", "Set the last matrix of each sublayer to 0. In which wirings does the block return its input?",

@@ -13,9 +13,9 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# In the original Transformer a token is a vector of 512 numbers. The layer of this unit widens it to 2048, four times as many, before it brings it back to 512. In LLaMA-7B a token has 4096 numbers, so the same rule would give 16,384.
+# In the original Transformer a token is a vector of 512 numbers. The layer of this unit widens it to 2048, four times as many, before it brings it back to 512. In LLaMA-7B (7 billion parameters) a token has 4096 numbers, so the same rule would give 16,384.
 #
-# However, LLaMA's hidden layer has **11,008** units, which is 2.6875 times 4096 and no power of two. Nobody picked that number. Three steps of arithmetic lead to it, and in section 8 you will write them down.
+# However, LLaMA's wide vector has **11,008** numbers (*hidden units*), which is 2.6875 times 4096 and not a power of two. Nobody picked that number. Three steps of arithmetic lead to it, which you will write in section 8.
 
 # %% setup=true
 import math
@@ -33,7 +33,7 @@ from anatomy.widgets import ActivationExplorer
 use_style()
 
 # %% [markdown]
-# Much depends on this width. LLaMA-7B has 32 layers, each with three matrices of 4096 × 11008. How many of its 6,738,415,616 parameters is that?
+# LLaMA-7B has 32 such layers, each with three matrices of 4096 × 11008 (section 7 shows why three). How many of its 6,738,415,616 parameters is that?
 
 # %%
 print(f"{32 * 3 * 4096 * 11008 / 6_738_415_616:.0%} of all parameters")
@@ -41,15 +41,18 @@ print(f"{32 * 3 * 4096 * 11008 / 6_738_415_616:.0%} of all parameters")
 # %% [markdown]
 # ## 1. Why a layer needs a nonlinearity
 #
-# A feed-forward layer widens each token's vector, applies a nonlinear function, and brings the vector back to its old width:
+# A *feed-forward layer* widens each token's vector by a matrix $W_1$, applies a nonlinear function, and brings the vector back by a matrix $W_2$:
 #
 # $$\text{FFN}(x) = f(x W_1)\,W_2$$
 #
-# Here $x$ has shape $(B, T, d_{model})$, the hidden layer $(B, T, d_{ff})$, and the result $(B, T, d_{model})$ again. The function $f$, called the *activation*, acts on each number by itself. To see why it is there, suppose that we leave it out.
+# Here $x$ has shape $(B, T, d_{model})$, the hidden layer $(B, T, d_{ff})$, and the result $(B, T, d_{model})$ again. The function $f$, called the *activation*, acts on each number by itself. To see why we need it, suppose that we leave it out.
 
 # %%
 predict("ffn.p1", "Without f: ten matrices of 512 × 512, one after the other. What can they do that one cannot?",
         ["ten times as much", "a little more", "nothing more"])
+
+# %% [markdown]
+# Two small matrices and one vector are enough to try it.
 
 # %%
 a, b, x = torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([[3.0, 0.0], [1.0, 1.0]]), torch.tensor([1.0, -1.0])
@@ -63,7 +66,7 @@ reveal("ffn.p1",
 # %% [markdown]
 # ### Worked example: the layer of 2017
 #
-# Here is the layer of the original Transformer, but without biases, as in LLaMA. It accepts any function as its `activation`, because we are going to try several.
+# So without $f$ the wide vector would be a waste. Here is the layer of the original Transformer, but without biases, as in LLaMA. $W_1$ is called `up_proj` and $W_2$ `down_proj`. The layer accepts any `activation`, because we are going to try several.
 
 # %% setup=true
 class FeedForward(nn.Module):
@@ -79,7 +82,7 @@ class FeedForward(nn.Module):
         return self.down_proj(self.activation(self.up_proj(x)))  # (B, T, d_ff) inside
 
 # %% [markdown]
-# The layer is *position-wise*, which means that each token passes through it alone. Suppose that token 1 of three tokens changes. Then only the output of token 1 changes, because tokens exchange information in attention and never here.
+# The layer is *position-wise*, which means that each token passes through it alone. Suppose that token 1 of the tokens 0, 1 and 2 changes. Then only its output changes, because tokens exchange information in attention and never here. The cell prints each output's largest change.
 
 # %%
 torch.manual_seed(0)
@@ -91,12 +94,12 @@ changed[0, 1] += 1.0
 # %% [markdown]
 # ### A small model to try your layers in
 #
-# What a layer is worth shows only in a model that learns something. Ours reads eight characters of Python's documentation and predicts the ninth. The vectors of the eight are joined into one long vector, which the layers treat like a single token, so that one hidden unit sees all eight. The model has two feed-forward layers, each of which adds its result to its input (a *residual connection*), and norms that keep the numbers at a steady size.
+# What a layer is worth shows only in a model that learns something. Our *character model* reads eight characters of Python's documentation and predicts the ninth. Their vectors are joined into one vector of 96 numbers, which the layers treat like a single token, so that one hidden unit sees all eight. The model has two feed-forward layers, each of which adds its result to its input (a *residual connection*), and *norms* that keep the numbers at a steady size.
 
 # %% [markdown]
 # There is no attention, so nearly all that the model learns beyond a linear guess comes from your layers.
 #
-# Its loss is measured in *nats*. A loss of $L$ nats means that the right character gets the probability $e^{-L}$ (a geometric mean over the text). The function below trains for 150 steps and prints both. We begin without an activation, to have something to improve on.
+# Its loss is measured in *nats*. A loss of $L$ nats means that the right character gets the probability $e^{-L}$ on average (a geometric mean). The function below trains for 150 steps and prints both for text that was kept back. We begin without an activation, to have something to improve on.
 
 # %%
 from dataclasses import replace
@@ -116,7 +119,7 @@ try_out("no activation", lambda d: FeedForward(d, 4 * d, nn.Identity()))
 # %% [markdown]
 # ## 2. ReLU and its relatives
 #
-# First, two older smooth activations as worked examples. The sigmoid, which you will meet again as a gate, maps every number into 0…1, while tanh maps it into −1…1.
+# Which function should $f$ be? Two older activations come first, as worked examples. The sigmoid, which you will meet again as a gate, maps every number into 0…1, while tanh maps it into −1…1.
 #
 # $$\sigma(x) = \frac{1}{1+e^{-x}} \qquad \tanh(x) = 2\,\sigma(2x) - 1$$
 
@@ -135,7 +138,7 @@ sigmoid(x), tanh(x)
 # At ±100 the result is right although $e^{100}$ is infinite in float32, because $1/(1+\infty) = 0$. One of the four formulas that you write next is not as forgiving.
 
 # %% [markdown] statement="activation.family"
-# Write four activations, all of which keep the shape and dtype of `x`. Their gradients at ±200 must be numbers, too.
+# Write four activations, all of which keep the shape and dtype of `x`. At ±200 their values and gradients must be finite (no NaN).
 #
 # | | where $x > 0$ | elsewhere |
 # |---|---|---|
@@ -185,21 +188,21 @@ with described("Four activations from −3 to 3: all equal x on the right but sq
     plt.ylim(-1.5, 3), plt.legend(["ReLU", "leaky ReLU, slope 0.1", "ELU", "squared ReLU"])
 
 # %% [markdown]
-# Now your ReLU goes into the model. Everything else stays the same, such as the number of parameters, the seed and the batches, so that any difference comes from the corner.
+# Now your ReLU goes into the model. The number of parameters, the seed and the batches stay the same, so that any difference comes from the corner at 0.
 
 # %%
 try_out("ReLU", lambda d: FeedForward(d, 4 * d, relu))
 
 # %% [markdown]
-# With a corner, a unit can stay silent until several characters *together* push it above 0. For example, it can wait for the letters `retur` before it makes an `n` more likely. In a linear unit, each character adds its own share, whatever the others are.
+# Where does the gain come from? With a corner, a unit can stay silent (give 0) until several characters *together* push it above 0. For example, it can wait for the letters `retur` before it makes an `n` more likely. In a linear unit, each character adds its own share, whatever the others are.
 
 # %% [markdown]
-# Silence has a price, however. Left of 0 the ReLU is flat, so a unit whose output is 0 gets no gradient from that token. A unit that gives 0 for *every* token gets none at all and is called *dead*. This is one reason to look for an activation without a flat half.
+# Silence has a price, however. Left of 0 the ReLU is flat, so the weights of a silent unit get no gradient from that token. A unit that gives 0 for *every* token gets none at all and is called *dead*. This is one reason to look for an activation without a flat half.
 
 # %% [markdown]
 # ## 3. GELU: keep it with probability Φ
 #
-# ReLU either keeps a number or replaces it by 0. Suppose that chance makes this decision instead. Draw a number $z$ from the standard normal distribution, keep $x$ if $z < x$, and take 0 otherwise. For $x = 1$ you keep it in 84 % of all draws, so 0.84 remains on average.
+# ReLU either keeps a number or replaces it by 0. Suppose that chance makes this decision instead, and keeps larger numbers more often. Draw a number $z$ from the standard normal distribution, keep $x$ if $z < x$, and take 0 otherwise. For $x = 1$ you keep it in 84 % of all draws, so 0.84 remains on average.
 
 # %%
 torch.manual_seed(0)
@@ -207,7 +210,7 @@ z = torch.randn(100_000)
 torch.where(z < 1.0, 1.0, 0.0).mean()
 
 # %% [markdown]
-# GELU is this average, computed without the draws ([Hendrycks and Gimpel 2016](https://arxiv.org/abs/1606.08415)). Here $\Phi(x)$ is the probability of $z < x$, and `torch.erf` computes erf:
+# GELU is this average, computed without the draws ([Hendrycks and Gimpel 2016](https://arxiv.org/abs/1606.08415)). Here $\Phi(x)$ is the probability of $z < x$, written with the *error function* erf (`torch.erf`):
 #
 # $$\text{GELU}(x) = x\,\Phi(x), \qquad \Phi(x) = \tfrac12\left(1 + \text{erf}\!\left(\tfrac{x}{\sqrt 2}\right)\right)$$
 #
@@ -216,14 +219,14 @@ torch.where(z < 1.0, 1.0, 0.0).mean()
 # $$\tfrac12 x \left(1 + \tanh\!\left(\sqrt{\tfrac{2}{\pi}}\,\left(x + 0.044715\,x^3\right)\right)\right)$$
 
 # %% [markdown]
-# The root covers the 2 as well, which makes the constant 0.798. With it $\frac12(1+\tanh)$ rises at 0 as fast as $\Phi$ does, with a slope of $\frac{1}{\sqrt{2\pi}} = 0.399$.
+# The root covers the whole fraction, which makes the constant 0.798. With it $\frac12(1+\tanh)$ rises at 0 as fast as $\Phi$ does, with a slope of $\frac{1}{\sqrt{2\pi}} = 0.399$.
 
 # %%
 predict("ffn.p2", "How far apart are the two forms at most, over all x?",
         ["0.1", "0.01", "0.0005", "they are equal"])
 
 # %% [markdown] statement="activation.gelu"
-# Write both forms, `gelu` with erf and `gelu_tanh` with tanh. In the second form the inner polynomial is given, and the constant in front of it is $\sqrt{2/\pi}$.
+# Write both forms, `gelu` with erf and `gelu_tanh` with tanh, in the shape and dtype of `x`. Far from 0, values and gradients must stay numbers (no NaN). In the second form the inner polynomial is given, and the constant in front of it is $\sqrt{2/\pi}$.
 
 # %% exercise="activation.gelu"
 def gelu(x):
@@ -240,9 +243,9 @@ def gelu_tanh(x):
     ### END SOLUTION
 
 # %% [markdown] hints="activation.gelu"
-# 1. At $x = 1$ the answers are 0.8413 and 0.8412. If yours is 0.92, look at what stands inside erf.
-# 2. Both have the shape ½ · x · (1 + something between −1 and 1). The somethings are erf of a scaled x, and tanh of a scaled `inner`.
-# 3. `0.5 * x * (1 + torch.erf(x / …))` and `0.5 * x * (1 + torch.tanh(… * inner))`; the two dots are $\sqrt 2$ and $\sqrt{2/\pi}$.
+# 1. At $x = 1$ the answers are 0.8413 and 0.8412. If yours is 0.92, look at what is inside erf.
+# 2. Both have the shape ½ · x · (1 + something between −1 and 1), which is erf of a scaled `x` or tanh of a scaled `inner`.
+# 3. `0.5 * x * (1 + torch.erf(x / …))` and `0.5 * x * (1 + torch.tanh(… * inner))`, where the dots are first $\sqrt 2$ and then $\sqrt{2/\pi}$.
 
 # %% [markdown] worth="activation.gelu"
 # The paper has a third form, $x\,\sigma(1.702\,x)$, which is cheaper. OpenAI's [CLIP](https://github.com/openai/CLIP/blob/main/clip/model.py) was trained with it and calls it QuickGELU.
@@ -264,15 +267,15 @@ reveal("ffn.p2",
 try_out("GELU", lambda d: FeedForward(d, 4 * d, gelu))
 
 # %% [markdown]
-# Another seed would move the loss as well, so a small difference between two lines may be luck. Section 10 shows how to tell the two apart.
+# Another seed would move the loss as well, so a small difference between two lines may be luck. Section 10 shows how to find out.
 
 # %% [markdown]
 # ## 4. Swish and its parameter β
 #
-# Is there a smooth activation with a simpler formula? LLaMA uses SiLU, which is $x\,\sigma(x)$ and looks much like GELU. Swish adds a parameter $\beta$ inside ([Ramachandran et al. 2017](https://arxiv.org/abs/1710.05941)). For example, at $x = 1$ and $\beta = 1$ we have $\sigma(1) = 0.731$, and Swish gives 0.731.
+# Is there a smooth activation with a simpler formula? LLaMA uses SiLU, which is $x\,\sigma(x)$ and looks much like GELU. Swish adds a parameter $\beta$ inside $\sigma$ ([Ramachandran et al. 2017](https://arxiv.org/abs/1710.05941)). For example, at $x = 1$ and $\beta = 1$ we have $\sigma(1) = 0.731$, and Swish gives 0.731.
 
 # %% [markdown] statement="activation.swish"
-# Write the function below for any shape. Both the function and its gradient must be finite (no NaN) for inputs of ±1000.
+# Write the function below for any shape and any number $\beta$, in the dtype of `x`. Its value and its gradient must be finite (no NaN) for inputs of ±1000.
 #
 # $$\text{swish}(x) = x\,\sigma(\beta x)$$
 
@@ -292,7 +295,7 @@ def swish(x, beta=1.0):
 # The function $x\,\sigma(x)$ was found three times within two years. It appeared as SiLU in the [GELU paper](https://arxiv.org/abs/1606.08415), then again in reinforcement learning ([Elfwing et al. 2017](https://arxiv.org/abs/1702.03118)), and finally in an automated search, which named it Swish.
 
 # %% [markdown]
-# To see what $\beta$ does, compare Swish for small and for large $\beta$ with a straight line and with ReLU.
+# To see what $\beta$ does, compare Swish with the straight line $x/2$ and with ReLU. The cell prints the largest distances between −6 and 6.
 
 # %%
 x = torch.linspace(-6, 6, 1_200_001, dtype=torch.float64)
@@ -301,9 +304,7 @@ for beta in (0, 0.01, 1, 10, 100):
     print(f"beta {beta:6}:  from x/2 {line:.4f}   from ReLU {corner:.5f}")
 
 # %% [markdown]
-# At $\beta = 0$ Swish *is* $x/2$, because the factor $\sigma(0)$ is ½ for every input. As $\beta$ grows Swish approaches ReLU, and the largest gap is $0.278/\beta$.
-#
-# Remember this number, since it is also how far SiLU dips below zero, at $x = -1.28$.
+# At $\beta = 0$ Swish *is* $x/2$, because the factor $\sigma(0)$ is ½ for every input. As $\beta$ grows, Swish approaches ReLU, and the largest distance is $0.278/\beta$. For $\beta = 1$ it is also how far SiLU dips below zero, at $x = -1.28$, since ReLU is 0 there.
 
 # %% [markdown]
 # ### See it move
@@ -318,7 +319,7 @@ ActivationExplorer(mine, activation="swish")
 # %% [markdown]
 # ## 5. Extension: slopes by hand
 #
-# Where does an activation stop learning? Its slope answers that. As a worked example, $\tanh = 2\sigma(2x) - 1$ has the slope $1 - \tanh^2$. Such a formula can be checked against autograd, which does not use it.
+# Where a unit's activation is flat, its weights get no gradient, so the slope tells where learning stops. As a worked example, $\tanh = 2\sigma(2x) - 1$ has the slope $1 - \tanh^2$. Such a formula can be checked against autograd.
 
 # %%
 x = torch.tensor([-2.0, 0.0, 1.0], requires_grad=True)
@@ -330,7 +331,7 @@ x.grad, 1 - torch.tanh(x.detach()) ** 2
 #
 # $$\sigma' = \sigma\,(1-\sigma), \qquad \big(x\,g(x)\big)' = g(x) + x\,g'(x)$$
 #
-# The first formula is a product, $\sigma(x)$ times $1 - \sigma(x)$, so the 1 is outside of $\sigma$. For GELU, $g = \Phi$, whose slope is the density $\varphi(x) = \frac{1}{\sqrt{2\pi}}\,e^{-x^2/2}$. The root belongs to it because the area under a density is 1.
+# Here $(1-\sigma)$ is $1 - \sigma(x)$ and not $\sigma(1 - x)$. For GELU, $g = \Phi$, whose slope is the density $\varphi(x) = \frac{1}{\sqrt{2\pi}}\,e^{-x^2/2}$. The factor in front makes the area under it 1.
 
 # %% [markdown] statement="activation.derivatives"
 # Write by hand the slopes of the sigmoid, of SiLU (Swish with β = 1) and of exact GELU, elementwise and in the dtype of `x`. Slopes at ±100 must be numbers and not NaN, and so must the slopes of these slopes. Where $\sigma(x)$ is needed, `f` holds it.
@@ -381,7 +382,7 @@ with described("Slopes: the sigmoid's stays below 0.25, those of SiLU and GELU p
     plt.legend(["sigmoid", "SiLU", "GELU", "ReLU"]), plt.xlabel("x"), plt.ylabel("slope")
 
 # %% [markdown]
-# The sigmoid's slope is never above ¼, so twenty sigmoids in a row multiply a gradient by at most $4^{-20} \approx 10^{-12}$, and it is said to *vanish*. At the flat ends, where the slope is even smaller (below 0.007 at ±5), one speaks of *saturation*. [Glorot and Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html) describe both in deep networks.
+# The sigmoid's slope is never above ¼, so twenty sigmoids in a row multiply a gradient by at most $4^{-20} \approx 10^{-12}$, and we say that it *vanishes*. At its flat ends, where the slope is even smaller (below 0.007 at ±5), the sigmoid *saturates*. [Glorot and Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html) describe both in deep networks.
 #
 # In the explorer, your slopes by hand are now checked against your curves.
 
@@ -392,14 +393,14 @@ ActivationExplorer(mine | {"sigmoid_prime": sigmoid_prime, "silu_prime": silu_pr
 # %% [markdown]
 # ## 6. Extension: the slope of softmax is a matrix
 #
-# So far a slope was one number. Softmax, however, turns a whole row into shares, so a change of one input moves *all* outputs. For example, take two equal scores and raise the first by 0.01.
+# So far each input had one slope. Softmax, however, turns a whole row into shares, so a change of one input moves *all* outputs. For example, take two equal scores and raise the first by 0.01.
 
 # %%
 before, after = torch.softmax(torch.tensor([[1.0, 1.0], [1.01, 1.0]]), -1)
 (after - before) / 0.01
 
 # %% [markdown]
-# One share gains 0.25 per unit while the other loses 0.25, and the sum stays 1. With $p$ as the output, all slopes of a row form a matrix:
+# The first share gains a quarter of what we added to its score, and the other loses as much. With $p$ as the output, all slopes of a row form a matrix:
 #
 # $$\frac{\partial p_i}{\partial x_j} = p_i\,(\delta_{ij} - p_j)$$
 #
@@ -435,12 +436,14 @@ p = torch.softmax(torch.tensor([[2.0, 1.0, 0.0], [20.0, 1.0, 0.0]]), -1)
 softmax_jacobian(p).abs().amax((-1, -2))
 
 # %% [markdown]
-# The second row is almost certain, and its largest slope is almost 0, so softmax saturates, too. [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762) suspect that large scores do this and therefore divide them by $\sqrt{D}$, which unit 01 puts to the test.
+# The second row is almost certain, and even its largest slope is almost 0, so softmax saturates, too. [Vaswani et al. 2017](https://arxiv.org/abs/1706.03762) suspect that large scores do this and therefore divide them by $\sqrt{D}$, which unit 01 puts to the test.
 
 # %% [markdown]
 # ## 7. The gate
 #
-# In a plain layer a hidden unit has one number, which decides both *whether* something is passed on and *what*, although these are often two questions. Suppose that one feature, $x_2$, says how likely a letter is, and that another, $x_1$, says how much this counts here, or even that the opposite is true. Then the layer needs the product $x_1 x_2$. Can units with your ReLU give it?
+# In a plain layer a hidden unit has one number, which decides both *whether* something is passed on and *what*, although these are often two questions. Suppose that one number of the token's vector, $x_2$, says how likely a letter is, and that another, $x_1$, says how much this counts here, or even that the opposite is true. Then the layer needs the product $x_1 x_2$.
+#
+# Can your ReLU give it? Two units make $|x_1 + x_2|$ and two more $|x_1 - x_2|$. Half the difference looks promising.
 
 # %%
 x1, x2 = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [2.0, 3.0], [4.0, 6.0]]).T
@@ -449,9 +452,9 @@ print("product        ", (x1 * x2).tolist())
 print("four ReLU units", four_units.tolist())
 
 # %% [markdown]
-# Four units are right where both features are 1 or −1. One unit alone could not do even that, because its inputs at $(1, 1)$ and at $(-1, -1)$ have opposite signs. ReLU sets one of the two to 0, although the product is 1 at both.
+# Four units are right where both numbers are 1 or −1. One unit alone could not do even that, because its inputs at $(1, 1)$ and at $(-1, -1)$ have opposite signs. ReLU sets one of the two to 0, although the product is 1 at both.
 #
-# Further out the four fail, and a thousand would fail as well. When both features double, every sum of ReLU units (without biases) doubles, whereas the product grows fourfold. A unit that multiplies two numbers, however, is exact.
+# Further out the four fail, and a thousand would fail as well. When both numbers double, every sum of ReLU units (without biases) doubles, whereas the product grows fourfold. A unit that multiplies two numbers, however, is exact.
 
 # %% [markdown]
 # A gated layer therefore has two numbers for each unit, a *gate* and a *value*, and passes on their product. For example, a gate of $\sigma(2) = 0.88$ and a value of −5 pass on −4.4. With a gate of $\sigma(-3) = 0.05$ the same value is held back, and −0.24 is left.
@@ -463,15 +466,15 @@ print("four ReLU units", four_units.tolist())
 #
 # | $f$ | name | used in |
 # |---|---|---|
-# | sigmoid | GLU | [Dauphin et al. 2016](https://arxiv.org/abs/1612.08083) |
+# | sigmoid | GLU (*gated linear unit*) | [Dauphin et al. 2016](https://arxiv.org/abs/1612.08083) |
 # | ReLU | ReGLU | |
 # | GELU | GeGLU | T5 v1.1, Gemma |
 # | SiLU | SwiGLU | PaLM, LLaMA, Mistral, Qwen |
 # | none | bilinear | |
 #
-# **Convention of this course:** the *gate* is the branch that goes through the activation. The *up* branch, the value, stays linear.
+# **Convention of this course:** the *gate* is the branch that goes through the activation, since that can shut a unit off. The *up* branch, the value, stays linear.
 #
-# The picture shows a plain layer beside a gated one, for tokens of 768 numbers. The widths are chosen so that both have equally many weights.
+# The picture shows a plain and a gated layer with equally many weights, for tokens of 768 numbers.
 
 # %%
 from anatomy import drawings
@@ -515,7 +518,7 @@ class GatedFeedForward(nn.Module):
 # Both branches read the same `x`, so one product with the two matrices stacked gives both. Phi-3 stores them that way, as `gate_up_proj`, and cuts the result in half.
 
 # %% [markdown]
-# Double the input, and see what your gate adds. If it is always 1, the map is linear and the output doubles. Without an activation the map is *bilinear*, and the output grows fourfold, as the product did.
+# Double the input, and see what your gate adds. If it is always 1, the map is linear and the output doubles. Without an activation the map is *bilinear*, and the output grows fourfold, as the product did. With SiLU the factor depends on the input.
 
 # %%
 torch.manual_seed(0)
@@ -531,7 +534,7 @@ for name, f in {"always 1": torch.ones_like, "bilinear": lambda x: x, "SwiGLU": 
 try_out("SwiGLU", lambda d: GatedFeedForward(d, 8 * d // 3, swish))
 
 # %% [markdown]
-# Put your four lines next to each other. In all of them the text, the seed and the number of parameters were the same, and only your layer changed.
+# Compare your four lines. The text, the seed and the number of parameters were always the same, and only your layer changed.
 #
 # To see what a trained gate does, we take a sigmoid as the activation, which makes each gate a share between 0 (closed) and 1 (open). We train such a layer and let it read a sentence, eight characters at a time.
 
@@ -554,12 +557,12 @@ with described("One unit over a sentence: its gate is most open after “{most}�
     plt.xticks(range(len(letters)), list(letters)), plt.legend()
 
 # %% [markdown]
-# Each pair of bars belongs to the eight characters that end at the letter below. Where the colored bar fills the gray one, the gate is open. Where gray is left over, the gate holds the value back, which no ReLU unit can do with a positive number. Try another `unit`, from 0 to 255, and look for one whose gate you can explain.
+# Each pair of bars belongs to the eight characters that end at the letter below. Where the colored bar fills the gray one, the gate is open. Where gray is left over, the gate holds the value back, which no ReLU unit can do with a positive number. Write `unit = 7`, for example, at the top of the last cell (up to 255), and look for a gate that you can explain.
 
 # %% [markdown]
 # ### Claim on trial
 #
-# As in unit 00, a claim on trial is a sentence that many texts repeat, and that we test before we believe it.
+# As in unit 00, we test what texts repeat. Here two of them contradict each other, each in its own letters.
 #
 # > *"The gate is $xV$, and the activated branch $\max(0, xW_1)$ is what it filters."* And elsewhere: *"$B$ goes through the activation and becomes the gate."*
 #
@@ -573,19 +576,19 @@ swapped.gate_proj, swapped.up_proj = swapped.up_proj, swapped.gate_proj
 (layer(x) - swapped(x)).abs().max().item()
 
 # %% [markdown] evidence="exact"
-# **Verdict: which branch is *called* the gate is a convention, but which one is *activated* is not.** A name changes nothing. The activation, however, acts on one branch only, and a checkpoint whose `gate_proj` and `up_proj` are swapped gives other outputs. This course calls the activated branch the gate, because it is bounded on one side and can shut a unit off.
+# **Verdict: which branch is *called* the gate is a convention, but which one is *activated* is not.** A name changes nothing. The activation, however, acts on one branch only, and a checkpoint whose `gate_proj` and `up_proj` are swapped gives other outputs.
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"The product of two branches makes the variance larger or smaller and can upset the residual stream. So PaLM, LLaMA and others multiply it by a constant, such as $\beta = 1/\sqrt2$ or $2/3$, to bring output and input closer."*
 #
-# (The *residual stream* is the sum to which all layers add their results.) To see whether the worry is right, take two independent branches of variance 1.
+# (The *residual stream* is the sum to which all layers add their results. This $\beta$ is not that of Swish.) To see whether the worry is right, take two independent branches of variance 1.
 
 # %%
 torch.manual_seed(0)
-gates, values = torch.randn(2, 1_000_000)
-product = swish(gates) * values
+gated, values = torch.randn(2, 1_000_000)
+product = swish(gated) * values
 {"standard deviation": product.std().item(), "after 1/√2": (product / math.sqrt(2)).std().item()}
 
 # %% [markdown]
@@ -599,7 +602,7 @@ with_factor = scaled.down_proj(swish(scaled.gate_proj(x)) * scaled.up_proj(x) / 
 (with_factor - plain(x)).abs().max().item()
 
 # %% [markdown]
-# It can do nothing, because `down_proj` absorbs it. (The difference above is rounding.) Do the models have such a factor all the same? The next cell compares LLaMA's own layer in `transformers`, with random weights, with $\text{down}(\beta\cdot\text{SiLU}(\text{gate})\odot\text{up})$.
+# Nothing, because `down_proj` absorbs it. (The difference above is rounding.) Do the models have such a factor all the same? LLaMA's own layer in `transformers` was compared, with random weights, with $\text{down}(\beta\cdot\text{SiLU}(\text{gate})\odot\text{up})$. The numbers are relative differences.
 
 # %%
 from anatomy.experiments import recorded
@@ -608,24 +611,24 @@ llama = recorded("named_models")["models"]["llama-2-7b"]["probe"]
 {"β = 1": llama["mlp_without_factor"], "1/√2": llama["mlp_with_half_sqrt"], "2/3": llama["mlp_with_two_thirds"]}
 
 # %% [markdown] evidence="exact + models: llama-2-7b + cited: 2204.02311"
-# **Verdict: neither LLaMA nor PaLM has such a factor, and it would add nothing.** LLaMA's layer is the plain product, and PaLM's paper ([2204.02311](https://arxiv.org/abs/2204.02311)) writes $\text{Swish}(xW)\cdot xV$. Whatever a factor does, `down_proj` can learn. The 2/3 is real, but it belongs to the width, as you find next.
+# **Verdict: neither LLaMA nor PaLM has such a factor, and `down_proj` could learn whatever it does.** LLaMA's layer is the plain product, and PaLM's paper ([2204.02311](https://arxiv.org/abs/2204.02311)) writes $\text{Swish}(xW)\cdot xV$. The 2/3 is real, but it belongs to the width, as you find next.
 
 # %% [markdown]
 # ## 8. Where 11008 comes from
 #
-# A gated layer has three matrices where the plain one has two. At the same width it has half as many parameters again, and any gain could be due to size. A fair comparison needs a narrower one. Count for $d_{model} = 6$, first with width 24 for both, then with width 16 for the gated layer.
+# A gated layer has three matrices where the plain one has two. At the same width it has 50 % more parameters, so any gain could be due to size. Count for $d_{model} = 6$, first with width 24 for both, then with width 16 for the gated layer.
 
 # %%
 count = lambda layer: sum(p.numel() for p in layer.parameters())
 count(FeedForward(6, 24, relu)), count(GatedFeedForward(6, 24, swish)), count(GatedFeedForward(6, 16, swish))
 
 # %% [markdown]
-# Width 16 makes them equal, with $3 \cdot 6 \cdot 16 = 2 \cdot 6 \cdot 24$ parameters.
+# The narrower width makes the comparison fair, with $3 \cdot 6 \cdot 16 = 2 \cdot 6 \cdot 24$ parameters.
 #
-# Now on paper, for any $d$: for which width $w$ is $3\, d\, w = 2\, d \cdot 4d$? In practice two more steps follow, because a width is a whole number and hardware works best with multiples of a number such as 256. LLaMA's code first rounds **down**, and then **up** to the next multiple.
+# Now on paper, for any $d$: for which width $w$ is $3\, d\, w = 2\, d \cdot 4d$? In practice two more steps follow, because a width is a whole number and hardware works best with multiples of a number such as 256. LLaMA's code first rounds the solution **down**, and then **up** to a multiple.
 
 # %% [markdown] statement="ffn.matched_width"
-# Write these three steps and return an int. Sizes below 1 raise a `ValueError`, and with `multiple_of=1` nothing is rounded to a multiple.
+# Write these three steps (solve, round down, round up) and return an int. A width that is a multiple already stays. Sizes below 1 raise a `ValueError`.
 
 # %% exercise="ffn.matched_width"
 def matched_width(d_model, multiple_of=1):
@@ -657,7 +660,7 @@ for name, d in {"7B": 4096, "13B": 5120, "33B": 6656, "65B": 8192}.items():
     print(f"LLaMA-{name}: d_model {d}, d_ff {matched_width(d, 256)}")
 
 # %% [markdown]
-# The puzzle is solved by 4096 → 10922.67 → 10922 → **11008**, and the same steps give all four widths of the first LLaMA.
+# The steps 4096 → 10922.67 → 10922 → **11008** solve the puzzle, and they give all four widths of the first LLaMA.
 #
 # Later models change the rule. Llama-2-70B and Llama-3-8B, for example, multiply by another 1.3 before they round, to multiples of 4096 and 1024, while PaLM keeps $4\,d_{model}$ with three matrices.
 
@@ -668,7 +671,7 @@ for d, multiple in ((8192, 4096), (4096, 1024)):
 # %% [markdown]
 # ## 9. Extension: dead units and stuck gates
 #
-# How many units stop learning? A ReLU unit is dead if it gives 0 for every token. A sigmoid gate near 0 or 1 is stuck in another way, because its slope is almost 0 there. For example, take the gates 0.01, 0.5, 0.99 and 0.2 with a margin of 0.05. Two of the four are stuck, a share of 0.5.
+# How many units stop learning? A ReLU unit does when it is dead. A sigmoid gate near 0 or 1 is *stuck*, because its slope is almost 0 there. For example, take the gates 0.01, 0.5, 0.99 and 0.2 with a margin of 0.05. Two of the four are stuck, a share of 0.5.
 
 # %% [markdown] statement="ffn.unit_health"
 # - `dead_units(hidden)`: True for each unit that is exactly 0 for every token. `hidden` has shape $(\ldots, d_{ff})$, the result $(d_{ff},)$.
@@ -696,7 +699,7 @@ def gate_saturation(gate, margin=0.05):
 # OPT uses ReLU, and in some early layers of its 66B model more than 70 % of the units never fired on a large and diverse collection of text ([Voita et al. 2023](https://arxiv.org/abs/2309.04827)).
 
 # %% [markdown]
-# Now count dead units in the character model, whose two layers have {{unit_health.units}} units each. It is trained twice, with a high learning rate and with a fifth of it.
+# Now count dead units in the character model, whose two layers have {{unit_health.units}} units each. It is trained twice, with a high learning rate (0.03) and with a fifth of it. Every 50 steps your `dead_units` looks at 4,000 *windows* (rows of eight characters).
 
 # %%
 from anatomy.experiments.unit_health import HIGH, collect, deaths, gates
@@ -722,7 +725,7 @@ with described("Dead units of 384 over training: layer 1 {last} at the high rate
 #
 # > *"When the input of a ReLU is negative, the gradient is 0. The gradient of this neuron, and of those after it, is 0 for ever; it responds to no data any more, and its parameters are never updated."*
 #
-# How often is even a *living* unit 0? And how many of the units that were dead at some time are alive at the end?
+# (A *neuron* is a hidden unit.) How often is even a *living* unit 0? And how many of the units that were dead at some time are alive at the end?
 
 # %%
 alive = collect(model, "down_proj")[1][:, ~dead[-1, 1]]
@@ -731,7 +734,7 @@ once, still = dead[:, 1].any(0), dead[-1, 1]
 print(f"layer 1: {once.sum()} units were dead at some time, {(once & ~still).sum()} of them live at the end")
 
 # %% [markdown]
-# Units that are dead on 4,000 windows may wake on others. The recorded runs therefore try every window of the training text, {{unit_health.windows:,}} of them. A unit that none of them wakes gets no gradient at all. In the *frozen* runs, everything below layer 1 stops learning at step {{unit_health.step}}.
+# Units that are dead on 4,000 windows may wake on others. The recorded runs therefore try every window of the training text, {{unit_health.windows:,}} of them. A unit that none of them wakes gets no gradient at all. In the *frozen* runs, everything below layer 1 stops learning at step {{unit_health.step}}, so that what layer 1 reads stays the same.
 
 # %%
 from anatomy.experiments import show_large, where
@@ -753,10 +756,10 @@ show_large("unit_health")
 # | half of it | {{unit_health.half.dead}} | {{unit_health.half.back}} |
 
 # %% [markdown] evidence="recorded: unit_health, control: frozen"
-# **Verdict: with fixed inputs, however, the claim is right.** How can a unit come back without a gradient? What it reads changes, because the layers below it keep learning. If these are frozen at step {{unit_health.step}}, {{unit_health.frozen.back}} of {{unit_health.frozen.dead}} dead units return.
+# **Verdict: with fixed inputs, however, the claim is right.** How can a unit come back without a gradient? What it reads changes, because everything below it keeps learning. If that is frozen at step {{unit_health.step}}, {{unit_health.frozen.back}} of {{unit_health.frozen.dead}} dead units return.
 
 # %% [markdown]
-# To see whether this happens with a smooth activation, too, try SiLU in the same model.
+# Do units die with a smooth activation, too? Try SiLU in the same model.
 
 # %%
 quiet, _, none = deaths(lambda d: FeedForward(d, 4 * d, swish), dead_units, setting=replace(HIGH, steps=100))
@@ -777,10 +780,10 @@ print("dead units with SiLU:", none[-1].sum(-1).tolist())
 # Each of your lines came from one short run, which cannot tell a better layer from a lucky one. A fair comparison needs equal parameters (your `matched_width`), equal data, and more than one seed. Two models trained from the same seed see the same batches in the same order and share part of their luck, which is why we compare them *pairwise*, seed by seed.
 
 # %% [markdown]
-# For example, take the losses 3, 5, 4 against 1, 2, 3. The differences are 2, 3 and 1, with mean 2 and standard deviation 1, and the error of the mean is $1/\sqrt 3 = 0.58$.
+# For example, take the losses 3, 5, 4 against 1, 2, 3. The differences are 2, 3 and 1, with mean 2 and standard deviation 1. The *standard error* of this mean, $1/\sqrt 3 = 0.58$, says how far the mean would typically move with other seeds.
 
 # %% [markdown] statement="ffn.paired_difference"
-# Given losses `a` and `b` of shape $(n,)$, in which the same index is the same seed, return two floats: the mean of `a − b`, and its standard error
+# Given losses `a` and `b` of shape $(n,)$, in which the same index is the same seed, return two floats (float64 losses lose no digits): the mean of `a − b`, and its standard error
 #
 # $$\text{error} = \frac{s}{\sqrt n}, \qquad s = \text{standard deviation of the differences, dividing by } n - 1$$
 
@@ -805,7 +808,7 @@ def paired_difference(a, b):
 # 3. `d = a - b`, then `d.mean().item()` and `d.std().item() / …`
 
 # %% [markdown] worth="ffn.paired_difference"
-# With few seeds the error is itself uncertain. For five seeds, for example, 95 % takes ±2.78 errors rather than ±1.96 (Student's t, four degrees of freedom). To halve the error takes four times the seeds.
+# With few seeds the error is itself uncertain. For five seeds, for example, 95 % takes ±2.78 errors rather than ±1.96 (Student's t, four degrees of freedom). To halve the error, you need four times as many seeds.
 
 # %%
 predict("ffn.p3", "At equal parameters, which layer reads characters best?",
@@ -833,9 +836,9 @@ needed = limit(len(plan), 8 - 1)
 f"one comparison: {limit(1, 8 - 1):.2f} errors, three: {needed:.2f}"
 
 # %% [markdown]
-# Beyond {{ffn_variants.limit:.2f}} errors we speak of **a difference**. Below that the question is **not settled**, because a small difference may still exist.
+# Beyond {{ffn_variants.limit:.2f}} standard errors we speak of **a difference**. Below that the question is **not settled**, because a small difference may still exist.
 #
-# Your own runs come first, with two of the layers, one seed and 400 steps each.
+# Your own runs come first, with two of the layers, one seed and 400 steps each. The cell prints their parameters and losses.
 
 # %%
 from anatomy.experiments import show_large, where
@@ -846,7 +849,7 @@ own = {name: train(make)[1] for name, make in makers.items()}
 {name: (row["parameters"], round(row["loss"], 3)) for name, row in own.items()}
 
 # %% [markdown]
-# One seed proves nothing, and neither does one learning rate, which may suit one layer and not the other. The recorded runs therefore train all {{ffn_variants.variants:word}} layers at {{ffn_variants.rates:word}} rates, with {{ffn_variants.choosing:word}} seeds each. ("Gated twice" multiplies SwiGLU's product by a third branch.) The stars in the plot are your own runs.
+# One learning rate may suit one layer and not the other. The recorded runs therefore train all {{ffn_variants.variants:word}} layers at {{ffn_variants.rates:word}} rates, with {{ffn_variants.choosing:word}} seeds each. ("Gated twice" multiplies SwiGLU's product by a third branch.) In the plot, bars are standard errors and stars are your own runs.
 
 # %%
 record = recorded("ffn_variants")
@@ -864,7 +867,7 @@ print(where(record))
 show_large("ffn_variants")
 
 # %% [markdown]
-# This plot is for choosing each layer's rate. Its losses must not be compared, because each rate is picked for a low loss, and luck helps with that. So each layer was trained again at its best rate, with {{ffn_variants.fresh:word}} fresh seeds, and these runs decide.
+# This plot is for choosing each layer's rate. The lowest losses must not be compared, because luck helps a rate to be picked. So each layer was trained again at its best rate, with {{ffn_variants.fresh:word}} fresh seeds, and these runs decide.
 
 # %%
 best = {r["variant"]: torch.tensor(r["losses"], dtype=torch.float64) for r in record["compared"]}
@@ -884,20 +887,20 @@ reveal("ffn.p3",
        answer="SwiGLU")
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
-# **Verdict: the gate helps, while it is not settled whether SiLU or GELU belongs in it.** A negative difference means that the first layer predicts better.
+# **Verdict: the gate helps in this model, while it is not settled whether SiLU or GELU belongs in it.** A negative difference means that the first layer predicts better.
 #
 # | comparison | nats per character | |
 # |---|---|---|
 # | SwiGLU − GELU | ${{ffn_variants.pair.swiglu_gelu.mean:+.3f}} \pm {{ffn_variants.pair.swiglu_gelu.error:.3f}}$ | {{ffn_variants.pair.swiglu_gelu.says}} |
 # | GeGLU − SwiGLU | ${{ffn_variants.pair.geglu_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.geglu_swiglu.error:.3f}}$ | {{ffn_variants.pair.geglu_swiglu.says}} |
 #
-# The other layers agree, although this is only a description. Of {{ffn_variants.gate.pairs}} pairs of a gated and a plain layer, trained on the fresh seeds, the gated one has the lower mean in {{ffn_variants.gate.lower}}.
+# The other layers point the same way, although they were not in the plan. With the fresh seeds, the gated layer has the lower mean in {{ffn_variants.gate.lower}} of {{ffn_variants.gate.pairs}} pairs of a gated and a plain layer.
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
-# **Verdict: the learning rate can turn the order around.** At {{ffn_variants.slow.rate}}, the lowest rate ({{ffn_variants.choosing:word}} seeds), {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers have a lower mean than GLU. When each layer has its best rate, only {{ffn_variants.slow.better_than_glu_at_best}} do. A comparison at a single rate, such as yours, may measure the rate and not the layer.
+# **Verdict: the learning rate can turn the order of two layers around.** At {{ffn_variants.slow.rate}}, the lowest rate ({{ffn_variants.choosing:word}} seeds), the mean loss is lower than GLU's in {{ffn_variants.slow.better_than_glu}} of the {{ffn_variants.slow.others}} other layers. When each layer has its best rate (the fresh seeds), it is lower in {{ffn_variants.slow.better_than_glu_at_best}}. A comparison at a single rate, such as yours, may therefore measure the rate and not the layer.
 
 # %% [markdown]
-# However, this is a small experiment, with {{ffn_variants.parameters:,}} parameters in these layers, 400 steps and one text. For {{ffn_variants.at_edge:word}} of the layers, the best rate even lies at the edge of what was tried. [Shazeer 2020](https://arxiv.org/abs/2002.05202) compared such layers in T5, where GeGLU and SwiGLU had the lowest perplexities. (Perplexity is $e^L$ for a loss of $L$ nats.)
+# However, this is a small experiment, with {{ffn_variants.parameters:,}} parameters in the feed-forward layers, 400 steps and one text. For {{ffn_variants.at_edge:word}} of the layers, the best rate is at the edge of those tried. [Shazeer 2020](https://arxiv.org/abs/2002.05202) compared such layers in T5, where GeGLU and SwiGLU had the lowest perplexities. (Perplexity is $e^L$ for a loss of $L$ nats.)
 
 # %% [markdown]
 # ### Claim on trial
@@ -910,12 +913,12 @@ reveal("ffn.p3",
 compare("both activated", "SwiGLU")
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
-# **Verdict: activating the value seems to cost something, but most of the gate's gain remains.** Both activated minus SwiGLU is ${{ffn_variants.pair.both_activated_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.both_activated_swiglu.error:.3f}}$, which is {{ffn_variants.pair.both_activated_swiglu.says}} by the limit for three comparisons, although it would not be if all pairs of layers were compared. SwiGLU's lead over GELU (${{ffn_variants.pair.swiglu_gelu.mean:+.3f}}$) is more than three times as large, so the channel was not lost. A loss cannot tell us what GLU's designers intended.
+# **Verdict: activating the value seems to cost a little, but most of the gate's gain remains.** Both activated minus SwiGLU is ${{ffn_variants.pair.both_activated_swiglu.mean:+.3f}} \pm {{ffn_variants.pair.both_activated_swiglu.error:.3f}}$ nats per character. This is {{ffn_variants.pair.both_activated_swiglu.says}} by the limit for three comparisons, but not by that for all pairs of layers. The gap between SwiGLU and GELU is more than three times as large, so most of the gain does not need the channel. A loss cannot tell us what GLU's designers intended.
 
 # %% [markdown]
 # ## 11. Your own experiment
 #
-# Must a gate be a sigmoid or SiLU? It could also be, for example, tanh, your squared ReLU, or a function of your own. Nobody answers this for you, and nothing is graded. Try it in a small Transformer of two layers that reads Jane Austen's novels character by character. Your layer is its feed-forward layer, while the other parts are the course's.
+# Must a gate be a sigmoid or SiLU? It could also be, for example, tanh, your squared ReLU, or a function of your own. Nobody answers this for you, and nothing is graded. Try it in a small Transformer of two layers that reads Jane Austen's novels character by character. Only its feed-forward layer is yours.
 
 # %%
 from anatomy.experiments.growing import grow
@@ -937,7 +940,7 @@ for seed in (0, 1):
 # - a rule for the decision, set before the runs
 
 # %% [markdown] written="answer" points=4
-# At the same width the gated layer has three matrices instead of two, so it has half as many parameters again. Its width should be two thirds of that. One seed has no error bar, and one rate may suit one layer only. In the unit, {{ffn_variants.slow.better_than_glu}} of the other {{ffn_variants.slow.others}} layers beat GLU at {{ffn_variants.slow.rate}}, whereas {{ffn_variants.slow.better_than_glu_at_best}} do when each has its best rate. I would choose each layer's rate with some seeds, then train both with eight fresh seeds, and take the mean of the paired differences with its standard error. With one planned comparison and eight seeds, I would call it a difference beyond 2.4 errors (Student's t), with three beyond {{ffn_variants.limit:.1f}}.
+# At the same width the gated layer has three matrices instead of two, so it has 50 % more parameters, and its width should be two thirds as large. One seed has no error bar, and one rate may suit one layer only. In the unit, {{ffn_variants.slow.better_than_glu}} of the {{ffn_variants.slow.others}} other layers have a lower mean loss than GLU at {{ffn_variants.slow.rate}}, but {{ffn_variants.slow.better_than_glu_at_best}} when each has its best rate. I would choose each layer's rate with some seeds, then train both with eight fresh seeds, and take the mean of the paired differences with its standard error. With one planned comparison and eight seeds, I would call it a difference beyond 2.4 standard errors (Student's t), with three beyond {{ffn_variants.limit:.1f}}.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: unequal numbers of parameters, and the matched width ($\tfrac23$ of it, so $\tfrac83\,d_{model}$).
@@ -994,4 +997,4 @@ progress("04-ffn-and-gating")
 # | SwiGLU | PaLM, LLaMA ([2302.13971](https://arxiv.org/abs/2302.13971)), Mistral, Qwen; compared by [Shazeer 2020](https://arxiv.org/abs/2002.05202) |
 # | squared ReLU | Primer ([2109.08668](https://arxiv.org/abs/2109.08668)), Nemotron-4 ([2402.16819](https://arxiv.org/abs/2402.16819)) |
 #
-# Neither attention nor this layer knows in which order the tokens come. The next unit, **05-position-encodings**, shows how they are told.
+# Neither attention nor this layer knows in which order the tokens come. The next unit, **05-position-encodings**, shows how a model is told.

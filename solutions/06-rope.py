@@ -282,8 +282,8 @@ sp.simplify(score[0] - expanded_score(m - n))
 
 # %%
 q, k = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
-turned = lambda v, place: rotation_matrix_2d(torch.tensor(0.5 * place)) @ v
-[round((turned(q, 10) @ turned(k, place)).item(), 3) for place in (7, 13)]
+turned = lambda v, position: rotation_matrix_2d(torch.tensor(0.5 * position)) @ v
+[round((turned(q, 10) @ turned(k, position)).item(), 3) for position in (7, 13)]
 
 # %% [markdown] evidence="exact"
 # **Verdict: half of the formula is missing, and it is the half that tells before from after.** The conclusion drawn there, that only the distance counts, is right. However, pairs of numbers have a second term, $(q_0 k_1 - q_1 k_0)\sin((m-n)\theta)$, which changes its sign with the direction. It vanishes only when $q$ and $k$ lie on one line.
@@ -770,8 +770,8 @@ for name, quarter in (("yours", rotate_half), ("notes", notes_half)):
 # %%
 pair = ["RoPE", "RoPE, wrong half"]
 ends = {name: [f"{run['back'][-1]:.2f}" for run in recorded("length")["schemes"][name]] for name in pair}
-with described("One line per seed. Up to place 64 every line of both is at 1; beyond, all fall. Color three places "
-               "back at place 256: {ends}.", ends=ends):
+with described("One line per seed. Up to position 64 every line of both is at 1; beyond, all fall. Color three "
+               "positions back at position 256: {ends}.", ends=ends):
     length.draw({}, recorded("length"), pair)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
@@ -976,10 +976,10 @@ f"one layer {one_layer:.1e}, two layers {two_layers:.3f}"
 
 # %%
 turns = 64 / wavelengths(32)
-with described("Turns of 16 pairs within 64 and 256 places: five pairs pass one full turn in training, "
+with described("Turns of 16 pairs within 64 and 256 positions: five pairs pass one full turn in training, "
                "eleven do not."):
-    plt.semilogy(turns, "o-", label="after 64 places")
-    plt.semilogy(4 * turns, "s--", label="after 256 places")
+    plt.semilogy(turns, "o-", label="after 64 positions")
+    plt.semilogy(4 * turns, "s--", label="after 256 positions")
     plt.axhline(1, color="black", linewidth=1)
     plt.legend(), plt.gca().set(xlabel="pair i", ylabel="turns")
 
@@ -1009,7 +1009,7 @@ with described("Turns of 16 pairs within 64 and 256 places: five pairs pass one 
 # %%
 runs, names = recorded("length")["schemes"], ["RoPE", "sinusoidal"]
 at_the_end = lambda names: {n: [f"{q} {run[q][-1]:.2f}" for run in runs[n] for q in ("twin", "back")] for n in names}
-with described("One line per seed. Up to place 64 all are near 1; then all fall, by place 256 to {ends}.",
+with described("One line per seed. Up to position 64 all are near 1; then all fall, by position 256 to {ends}.",
                ends=at_the_end(names)):
     length.draw({}, recorded("length"), names)
 
@@ -1095,7 +1095,7 @@ reveal("rope.p2",
 
 # %%
 names = ["RoPE + PI", "RoPE + NTK", "RoPE + window of 64"]
-with described("One line per seed. Share of right answers at place 256: {ends}.", ends=at_the_end(names)):
+with described("One line per seed. Share of right answers at position 256: {ends}.", ends=at_the_end(names)):
     length.draw({}, recorded("length"), names)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
@@ -1318,7 +1318,7 @@ def accuracy_by_position(logits, targets, width):
 rope = length.Scheme(turn=apply_rope)
 model, seconds = length.train(rope)
 live = {"RoPE": length.test(model, accuracy_by_position)}
-f"{seconds:.0f} s; twin {live['RoPE']['twin'][3]:.2f}, back {live['RoPE']['back'][3]:.2f} near place 64"
+f"{seconds:.0f} s; twin {live['RoPE']['twin'][3]:.2f}, back {live['RoPE']['back'][3]:.2f} near position 64"
 
 # %% [markdown]
 # Next, the same trained model reads long rows with other angles.
@@ -1338,7 +1338,7 @@ live["RoPE + window of 64"] = length.test(model, accuracy_by_position, window)
 
 # %%
 ends = {name: [round(run[question][-1], 2) for question in ("twin", "back")] for name, run in live.items()}
-with described("Live curves in color over recorded gray bands. Twin and back at place 256: {ends}.", ends=ends):
+with described("Live curves in color over recorded gray bands. Twin and back at position 256: {ends}.", ends=ends):
     length.draw(live, recorded("length"), list(live))
 
 # %% [markdown]
@@ -1368,7 +1368,7 @@ live["no positions"] = length.test(nope, accuracy_by_position)
 # %%
 names = ["RoPE", "ALiBi", "no positions"]
 ends = {name: [round(live[name][question][-1], 2) for question in ("twin", "back")] for name in names}
-with described("Live curves in color over recorded gray bands. Twin and back at place 256: {ends}.", ends=ends):
+with described("Live curves in color over recorded gray bands. Twin and back at position 256: {ends}.", ends=ends):
     length.draw(live, recorded("length"), names)
 
 # %% [markdown]

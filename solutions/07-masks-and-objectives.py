@@ -347,22 +347,22 @@ show_large("leak")
 # %%
 ids = leak.texts(1, torch.Generator().manual_seed(3))
 
-def slopes(model, place=8):
+def slopes(model, position=8):
     x = model.words(ids).detach().requires_grad_()
     h = x + model.places.weight[:ids.shape[1]]
     for block in model.blocks:
         h = block(h, model.mask_of(ids.shape[1]))
-    model.head(model.norm(h))[0, place, ids[0, place + 1]].backward()
+    model.head(model.norm(h))[0, position, ids[0, position + 1]].backward()
     return x.grad[0].norm(dim=-1)
 
 # %%
-with described("Bars over 19 places: the causal model depends on places 0 to 8 only, the bidirectional one on 8 and 9 "
+with described("Bars over 19 positions: the causal model depends on positions 0 to 8 only, the bidirectional one on 8 and 9 "
                "above all."):
     for i, name in enumerate(leak.SETTINGS):
         s = slopes(models[name])
         plt.bar(torch.arange(len(s)) + 0.4 * i - 0.2, s / s.max(), 0.4, label=name, hatch=("", "//")[i])
     plt.axvline(8.5, color="gray", lw=1), plt.xticks(range(0, 19, 2)), plt.legend()
-    plt.xlabel("input place"), plt.ylabel("slope (largest = 1)")
+    plt.xlabel("input position"), plt.ylabel("slope (largest = 1)")
 
 # %% [markdown]
 # ### And now without a future

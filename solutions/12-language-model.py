@@ -942,8 +942,8 @@ def induction_score(weights, ids):
 apply_rope = parts.mine("rope.apply_rope")
 copier, curve = induction.train(apply_rope, induction_score, seed=0)
 weights_seen, row = induction.look(copier)
-with described("Attention of both heads on twelve tokens that come three times: the first looks one place back, "
-               "the second at the place behind the last occurrence, where the circles are."):
+with described("Attention of both heads on twelve tokens that come three times: the first looks one position back, "
+               "the second at the position behind the last occurrence, where the circles are."):
     induction.draw_attention(weights_seen, row)
 
 # %%
@@ -1026,7 +1026,7 @@ print("your counts, orders 1 to 6:", [round(b, 2) for b in bits])
 # - how you would rule out the sampling
 
 # %% [markdown] written="answer" points=4
-# Most likely the causal mask is missing or leaks, so each position reads its own answer, one place to the right. Held-out text has the same leak, so its loss falls too: held-out guards against learning by heart, not against seeing the answer. Measure the loss of the last position only, on texts that end there: a sound model pays about the same as before, the broken one pays as much as guessing, or more. Or change a later token and see whether earlier logits move: with a right mask they do not. For the sampling: draw with the same code from known probabilities and compare frequencies, or generate greedily, without any sampling.
+# Most likely the causal mask is missing or leaks, so each position reads its own answer, one position to the right. Held-out text has the same leak, so its loss falls too: held-out guards against learning by heart, not against seeing the answer. Measure the loss of the last position only, on texts that end there: a sound model pays about the same as before, the broken one pays as much as guessing, or more. Or change a later token and see whether earlier logits move: with a right mask they do not. For the sampling: draw with the same code from known probabilities and compare frequencies, or generate greedily, without any sampling.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: the mask (or a shift of the targets by which each position sees its own answer).

@@ -1,7 +1,7 @@
 """Train short, test long: a memory game that shows which position schemes survive a longer text.
 
 Every card occurs twice in a row of cards, each time in a random color. When the reader sees a card for the second time,
-it names the color of its *twin*, anywhere before; and at every card, it names the color of the card three places
+it names the color of its *twin*, anywhere before; and at every card, it names the color of the card three positions
 *back*. The first question needs content at any distance and no position at all; the second needs an exact position
 close by. Training uses rows of 64 cards, testing rows of 256. Chance is 1/8 for both.
 
@@ -33,7 +33,7 @@ class Scheme:
 
     turn: (x (B, H, T, D), position_ids (T,)) → same shape, applied to queries and keys. bias: distances (T, T) int64,
     query minus key → (T, T) or (H, T, T), added to the scores. add: position_ids (T,) → (T, d_model), added to the
-    embeddings. window: each card sees this many places, including its own. score: (q, k (B, H, T, D)) → (B, H, T, T),
+    embeddings. window: each card sees as many positions, its own included. score: (q, k (B, H, T, D)) → (B, H, T, T),
     instead of q·k/√D. ``bias``, ``add`` and ``score`` may be modules, which are then trained. heads: the number of
     heads that share the d_model numbers of a card.
     """
@@ -60,12 +60,12 @@ class Game(NamedTuple):
 
 
 def deal(rows: int, length: int, generator: torch.Generator) -> Game:
-    """Random rows of ``length`` cards: length/2 kinds, each twice, all places equally likely."""
+    """Random rows of ``length`` cards: length/2 kinds, each twice, all orders equally likely."""
     kinds = torch.rand(rows, KINDS, generator=generator).argsort(1)[:, : length // 2]
     order = torch.rand(rows, length, generator=generator).argsort(1)
     cards = torch.cat([kinds, kinds], 1).gather(1, order)
     colors = torch.randint(0, COLORS, (rows, length), generator=generator)
-    one, other = order.argsort(1).chunk(2, 1)  # the two places of each kind
+    one, other = order.argsort(1).chunk(2, 1)  # the two positions of each kind
     first, second = torch.minimum(one, other), torch.maximum(one, other)
     nothing = torch.full((rows, length), -1)
     twin = nothing.scatter(1, second, colors.gather(1, first))
@@ -91,7 +91,7 @@ class Reader(nn.Module):
         self.answer = nn.Linear(D_MODEL, 2 * COLORS)
 
     def forward(self, cards: Tensor, colors: Tensor, scheme: Scheme | None = None) -> Tensor:
-        """(B, T, 2, 8) logits: for each card, the twin's color and the color three places back."""
+        """(B, T, 2, 8) logits: for each card, the twin's color and the color three positions back."""
         scheme = scheme or self.scheme
         T = cards.shape[1]
         ids = torch.arange(T, device=cards.device)
@@ -165,7 +165,7 @@ def test(
 
     measure: ``(logits (B, T, 8), targets (B, T), width) → (T/width,)``, the learner's accuracy_by_position. scheme:
     used instead of the one that the model was trained with. Returns ``{"twin": [...], "back": [...]}``, one number for
-    each ``width`` places.
+    each ``width`` positions.
     """
     game = Game(*(t.to(device) for t in deal(rows, length, torch.Generator().manual_seed(77))))
     pieces = zip(game.cards.split(32), game.colors.split(32), strict=True)
@@ -185,7 +185,7 @@ def draw(
     import matplotlib.pyplot as plt
 
     _, panels = plt.subplots(1, 2, figsize=(8.6, 3.4), sharey=True)
-    titles = {"twin": "Color of the twin (anywhere)", "back": f"Color {BACK} places back"}
+    titles = {"twin": "Color of the twin (anywhere)", "back": f"Color {BACK} positions back"}
     for ax, question in zip(panels, QUESTIONS, strict=True):
         for i, name in enumerate(names or live):
             runs = [r[question] for r in (recorded or {"schemes": {}})["schemes"].get(name, [])]

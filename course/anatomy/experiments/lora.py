@@ -1,7 +1,7 @@
 """A small trained model learns a new task through low-rank updates (LoRA): what does the rank decide?
 
-The model has learned to name the word two places back. Two tasks follow: the same word under a new name (``renamed``:
-the known skill with new words), and the word five places back (``farther``: a new skill).
+The model has learned to name the word two positions back. Two tasks follow: the same word under a new name
+(``renamed``: the known skill with new words), and the word five positions back (``farther``: a new skill).
 """
 
 import copy

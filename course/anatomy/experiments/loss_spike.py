@@ -1,8 +1,8 @@
 """A training run that breaks at a high learning rate, and its remedies, all of them the learner's own functions.
 
-A small causal language model must name the token two places back. There are sixteen tokens, so a model that has learned
-nothing has loss ln 16 = 2.77; one that has learned the rule can come arbitrarily close to 0. The learning rate climbs
-to its peak over the first steps. The setting follows Wortsman et al. 2023, arXiv:2309.14322.
+A small causal language model must name the token two positions back. There are sixteen tokens, so a model that has
+learned nothing has loss ln 16 = 2.77; one that has learned the rule can come arbitrarily close to 0. The learning
+rate climbs to its peak over the first steps. The setting follows Wortsman et al. 2023, arXiv:2309.14322.
 """
 
 import math

@@ -92,8 +92,8 @@ def _paragraphs(pages):
 def next_letters(model: Any, tokenizer: Any, text: str) -> dict[str, float]:
     """Letter → its probability after ``text``, for a model of tokens.
 
-    A text may end inside a token: for a model that knows *happy* as one token, *hap* is not its beginning. Therefore the
-    last word is taken off, and every way counts in which tokens can spell it and go on.
+    A text may end inside a token: for a model that knows *happy* as one token, *hap* is not its beginning. So the last
+    word is taken off, and every way counts in which tokens can spell it and go on.
     """
     cut = text.rfind(" ")
     found: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Does a stack of blocks learn without warm-up? A copying task: name the token two places back.
+"""Does a stack of blocks learn without warm-up? A copying task: name the token two positions back.
 
 There are sixteen tokens, so a model that has learned nothing has loss ln 16 = 2.77. Training uses Adam, with Xavier
 weights.
@@ -38,7 +38,7 @@ class Copier(nn.Module):
         return self.tokens(ids) + self.places.weight
 
     def loss(self, ids: Tensor) -> Tensor:
-        """Cross-entropy, in nats, of the token two places back, at positions 2, 3, …"""
+        """Cross-entropy, in nats, of the token two positions back, at positions 2, 3, …"""
         return F.cross_entropy(self(ids)[:, BACK:].flatten(0, 1), ids[:, :-BACK].flatten())
 
 

@@ -1,4 +1,4 @@
-"""Jane Austen's six novels, split into a training part and a held-out part.
+"""Jane Austen's six novels, split into a training part and a held-out part, and another voice: Herman Melville's.
 
 The novels are joined in the order of their first editions, and cut at the first end of a paragraph after each 10,000
 bytes. Every 20th block is held out: about a twentieth of each novel, from which nothing may learn, including the
@@ -15,11 +15,11 @@ BLOCK, EVERY, FIRST = 10_000, 20, 10  # blocks number 10, 30, 50, … are held o
 
 
 @functools.cache
-def _novels(folder):
+def _texts(folder, kind):
     if not (folder / "manifest.json").exists():
-        raise MissingRecording(f"{folder} is missing, which holds the novels. {how_to_repair()}")
-    listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["novels"]
-    return {novel["title"]: (folder / novel["file"]).read_text(encoding="utf-8") for novel in listed}
+        raise MissingRecording(f"{folder} is missing, which holds the {kind}. {how_to_repair()}")
+    listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))[kind]
+    return {text["title"]: (folder / text["file"]).read_text(encoding="utf-8") for text in listed}
 
 
 def novels() -> dict[str, str]:
@@ -27,7 +27,15 @@ def novels() -> dict[str, str]:
 
     Raises MissingRecording if the files are missing.
     """
-    return dict(_novels(assets_dir() / "text" / "austen"))
+    return dict(_texts(assets_dir() / "text" / "austen", "novels"))
+
+
+def melville() -> dict[str, str]:
+    """Title → text of five chapters of Moby-Dick (1851), about 55 kB in the same form, in the order of the book.
+
+    Raises MissingRecording if the files are missing.
+    """
+    return dict(_texts(assets_dir() / "text" / "melville", "chapters"))
 
 
 def blocks(text: str, size: int = BLOCK) -> list[str]:
