@@ -350,7 +350,7 @@ seen
 # %% [markdown] statement="placement.hooks"
 # Run `x` through the layers and register a hook on **the output of each layer**. Return the result and a list with one entry per layer, the first layer first.
 #
-# The hooks fill this list when somebody calls `backward` on the result. After that, entry $i$ is the length of the gradient of layer $i$'s output as a float, that is, the root of the sum of the squares of all its entries (its L2 norm). The gradients themselves stay as they are. The first and the last line are given.
+# The hooks fill this list when somebody calls `backward` on the result. After that, entry $i$ is the length of the gradient of layer $i$'s output (the root of the sum of the squares of all its entries) as a float. The gradients themselves stay as they are. The first and the last line are given.
 
 # %% exercise="placement.hooks"
 def watch(layers, x):
@@ -956,7 +956,7 @@ for name, rate, factor in [("Post-LN", 3e-3, 1), ("Post-LN", 3e-3, 0.01), ("Post
 # | Post-LN | 0.003 | 1.08 to 1.43 of its length | {{warmup.post_none.stalled}} of {{warmup.post_none.of}} |
 # | Post-LN, loss times 0.01 | 0.003 | 1.08 to 1.43 | {{warmup.post_scaled.stalled}} of {{warmup.post_scaled.of}} |
 # | Post-LN | 0.001 | 0.82 to 1.20 | {{warmup.post_low_none.stalled}} of {{warmup.post_low_none.of}} |
-# | Pre-LN | 0.003 | 0.80 to 0.98 | none |
+# | Pre-LN | 0.003 | 0.81 to 0.98 | none |
 # | Post-LN, warm-up | 0.00003 | 0.05 to 0.07 | {{warmup.post_warm.stalled}} of {{warmup.post_warm.of}} |
 #
 # *Measured* (movement by the cell above, stalling in the recorded runs): the factor 0.01 changes neither. Runs stall where the first step moves the output farthest, but since the ranges overlap, this step alone does not decide. *Cited:* Post-LN amplifies changes ([2004.08249](https://arxiv.org/abs/2004.08249)). *Argued:* little is left of an output that moves so far, so the next step cannot build on it. Plain gradient descent does not divide, so there the size would matter.

@@ -13,9 +13,9 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# In the original Transformer a token is a vector of 512 numbers. The layer of this unit widens it to 2048, four times as many, before it brings it back to 512. In LLaMA-7B (7 billion parameters) a token has 4096 numbers, so the same rule would give 16,384.
+# In the original Transformer a token is a vector of 512 numbers. The layer that you will build widens it to 2048, four times as many, before it brings it back to 512. In LLaMA-7B (7 billion parameters) a token has 4096 numbers, so the same rule would give 16,384.
 #
-# However, LLaMA's wide vector has **11,008** numbers (*hidden units*), which is 2.6875 times 4096 and not a power of two. Nobody picked that number. Three steps of arithmetic lead to it, which you will write in section 8.
+# However, LLaMA's wide vector has **11,008** numbers (*hidden units*), which is 2.6875 times 4096 and not a power of two. It follows from three steps of arithmetic, which you will write in section 8.
 
 # %% setup=true
 import math
@@ -52,7 +52,7 @@ predict("ffn.p1", "Without f: ten matrices of 512 × 512, one after the other. W
         ["ten times as much", "a little more", "nothing more"])
 
 # %% [markdown]
-# Two small matrices and one vector are enough to try it.
+# Two small matrices are enough to try it.
 
 # %%
 a, b, x = torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([[3.0, 0.0], [1.0, 1.0]]), torch.tensor([1.0, -1.0])
@@ -66,7 +66,7 @@ reveal("ffn.p1",
 # %% [markdown]
 # ### Worked example: the layer of 2017
 #
-# So without $f$ the wide vector would be a waste. Here is the layer of the original Transformer, but without biases, as in LLaMA. $W_1$ is called `up_proj` and $W_2$ `down_proj`. The layer accepts any `activation`, because we are going to try several.
+# Without $f$, then, the wide vector would be a waste. Here is the layer of the original Transformer, but without biases, as in LLaMA. $W_1$ is called `up_proj` and $W_2$ `down_proj`. The layer accepts any `activation`, because we are going to try several.
 
 # %% setup=true
 class FeedForward(nn.Module):
@@ -99,7 +99,7 @@ changed[0, 1] += 1.0
 # %% [markdown]
 # There is no attention, so nearly all that the model learns beyond a linear guess comes from your layers.
 #
-# Its loss is measured in *nats*. A loss of $L$ nats means that the right character gets the probability $e^{-L}$ on average (a geometric mean). The function below trains for 150 steps and prints both for text that was kept back. We begin without an activation, to have something to improve on.
+# Its loss is measured in *nats*, where a loss of $L$ nats means that the right character gets the probability $e^{-L}$ on average (a geometric mean). The function below trains for 150 steps and prints both for text that was kept back. We begin without an activation, to have something to improve on.
 
 # %%
 from dataclasses import replace
@@ -114,7 +114,7 @@ def try_out(name, make_layer):
 try_out("no activation", lambda d: FeedForward(d, 4 * d, nn.Identity()))
 
 # %% [markdown]
-# Keep this line for comparison with the next layers. (Its last digits depend on your processor.)
+# Keep this line for comparison. (Its last digits depend on your processor.)
 
 # %% [markdown]
 # ## 2. ReLU and its relatives
@@ -194,7 +194,7 @@ with described("Four activations from −3 to 3: all equal x on the right but sq
 try_out("ReLU", lambda d: FeedForward(d, 4 * d, relu))
 
 # %% [markdown]
-# Where does the gain come from? With a corner, a unit can stay silent (give 0) until several characters *together* push it above 0. For example, it can wait for the letters `retur` before it makes an `n` more likely. In a linear unit, each character adds its own share, whatever the others are.
+# Thanks to the corner, a unit can stay silent (give 0) until several characters *together* push it above 0. For example, it can wait for the letters `retur` before it makes an `n` more likely. In a linear unit, each character adds its own share, whatever the others are.
 
 # %% [markdown]
 # Silence has a price, however. Left of 0 the ReLU is flat, so the weights of a silent unit get no gradient from that token. A unit that gives 0 for *every* token gets none at all and is called *dead*. This is one reason to look for an activation without a flat half.
@@ -292,10 +292,10 @@ def swish(x, beta=1.0):
 # 3. `return x * torch.sigmoid(…)`
 
 # %% [markdown] worth="activation.swish"
-# The function $x\,\sigma(x)$ was found three times within two years. It appeared as SiLU in the [GELU paper](https://arxiv.org/abs/1606.08415), then again in reinforcement learning ([Elfwing et al. 2017](https://arxiv.org/abs/1702.03118)), and finally in an automated search, which named it Swish.
+# The function $x\,\sigma(x)$ was found three times within two years. It appeared as SiLU in the [GELU paper](https://arxiv.org/abs/1606.08415), again in reinforcement learning ([Elfwing et al. 2017](https://arxiv.org/abs/1702.03118)), and in an automated search, which named it Swish.
 
 # %% [markdown]
-# To see what $\beta$ does, compare Swish with the straight line $x/2$ and with ReLU. The cell prints the largest distances between −6 and 6.
+# To see what $\beta$ does, compare Swish with the straight line $x/2$ and with ReLU. The cell prints the largest distances for $x$ in −6…6.
 
 # %%
 x = torch.linspace(-6, 6, 1_200_001, dtype=torch.float64)
@@ -309,7 +309,7 @@ for beta in (0, 0.01, 1, 10, 100):
 # %% [markdown]
 # ### See it move
 #
-# The explorer draws your functions together with the slopes that autograd finds for them. Move **β** first, then choose `relu` and move **shift of all units** to the left. Which activations leave units dead, and which leave them with a slope that is only small?
+# The explorer draws your functions together with the slopes that autograd finds for them. Move **β** first, then choose `relu` and move **shift of all units** to the left. Which activations leave units dead, and which leave them a small slope?
 
 # %%
 mine = {"relu": relu, "leaky_relu": leaky_relu, "elu": elu, "squared_relu": squared_relu, "gelu": gelu,
@@ -384,7 +384,7 @@ with described("Slopes: the sigmoid's stays below 0.25, those of SiLU and GELU p
 # %% [markdown]
 # The sigmoid's slope is never above ¼, so twenty sigmoids in a row multiply a gradient by at most $4^{-20} \approx 10^{-12}$, and we say that it *vanishes*. At its flat ends, where the slope is even smaller (below 0.007 at ±5), the sigmoid *saturates*. [Glorot and Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html) describe both in deep networks.
 #
-# In the explorer, your slopes by hand are now checked against your curves.
+# The explorer now checks your slopes by hand against your curves.
 
 # %%
 ActivationExplorer(mine | {"sigmoid_prime": sigmoid_prime, "silu_prime": silu_prime, "gelu_prime": gelu_prime},
@@ -443,7 +443,7 @@ softmax_jacobian(p).abs().amax((-1, -2))
 #
 # In a plain layer a hidden unit has one number, which decides both *whether* something is passed on and *what*, although these are often two questions. Suppose that one number of the token's vector, $x_2$, says how likely a letter is, and that another, $x_1$, says how much this counts here, or even that the opposite is true. Then the layer needs the product $x_1 x_2$.
 #
-# Can your ReLU give it? Two units make $|x_1 + x_2|$ and two more $|x_1 - x_2|$. Half the difference looks promising.
+# Can your ReLU give it? Since $\text{relu}(a) + \text{relu}(-a) = |a|$, two units make $|x_1 + x_2|$ and two more $|x_1 - x_2|$. Half the difference of these looks promising.
 
 # %%
 x1, x2 = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [2.0, 3.0], [4.0, 6.0]]).T
@@ -472,7 +472,7 @@ print("four ReLU units", four_units.tolist())
 # | SiLU | SwiGLU | PaLM, LLaMA, Mistral, Qwen |
 # | none | bilinear | |
 #
-# **Convention of this course:** the *gate* is the branch that goes through the activation, since that can shut a unit off. The *up* branch, the value, stays linear.
+# **Convention of this course:** the *gate* is the branch that goes through the activation, which can shut a unit off. The *up* branch, the value, stays linear.
 #
 # The picture shows a plain and a gated layer with equally many weights, for tokens of 768 numbers.
 
@@ -528,15 +528,15 @@ for name, f in {"always 1": torch.ones_like, "bilinear": lambda x: x, "SwiGLU": 
     print(f"{name:9} output grows by {(layer(2 * x).norm() / layer(x).norm()).item():.3f}")
 
 # %% [markdown]
-# Now your gated layer goes into the model, with SiLU as LLaMA has it. Because it has three matrices instead of two, its width is only $\frac83\,d_{model}$. Section 8 shows that both layers then have equally many parameters.
+# Now your gated layer goes into the model, with SiLU as LLaMA has it. Its width is only $\frac83\,d_{model}$, so that three matrices have as many parameters as two had (section 8).
 
 # %%
 try_out("SwiGLU", lambda d: GatedFeedForward(d, 8 * d // 3, swish))
 
 # %% [markdown]
-# Compare your four lines. The text, the seed and the number of parameters were always the same, and only your layer changed.
+# Compare your four lines, in which only your layer changed.
 #
-# To see what a trained gate does, we take a sigmoid as the activation, which makes each gate a share between 0 (closed) and 1 (open). We train such a layer and let it read a sentence, eight characters at a time.
+# To see what a trained gate does, we train a layer with a sigmoid, whose gates are shares between 0 (closed) and 1 (open), and let it read a sentence, eight characters at a time.
 
 # %%
 glu, _ = train(lambda d: GatedFeedForward(d, 8 * d // 3, torch.sigmoid), setting=SHORT)
@@ -562,11 +562,11 @@ with described("One unit over a sentence: its gate is most open after “{most}�
 # %% [markdown]
 # ### Claim on trial
 #
-# As in unit 00, we test what texts repeat. Here two of them contradict each other, each in its own letters.
+# As in unit 00, we test what texts repeat. Here two of them contradict each other (each has its own letters).
 #
 # > *"The gate is $xV$, and the activated branch $\max(0, xW_1)$ is what it filters."* And elsewhere: *"$B$ goes through the activation and becomes the gate."*
 #
-# Does it matter which branch is activated? To find out, we swap the branches of a layer and compare the outputs.
+# To find out whether it matters, we swap the branches of a layer and compare the outputs.
 
 # %%
 layer = GatedFeedForward(6, 16, torch.sigmoid)
@@ -602,7 +602,7 @@ with_factor = scaled.down_proj(swish(scaled.gate_proj(x)) * scaled.up_proj(x) / 
 (with_factor - plain(x)).abs().max().item()
 
 # %% [markdown]
-# Nothing, because `down_proj` absorbs it. (The difference above is rounding.) Do the models have such a factor all the same? LLaMA's own layer in `transformers` was compared, with random weights, with $\text{down}(\beta\cdot\text{SiLU}(\text{gate})\odot\text{up})$. The numbers are relative differences.
+# Nothing, because `down_proj` absorbs it. (The difference above is rounding.) Do the models have such a factor all the same? LLaMA's own layer in `transformers` was compared, at random weights, with $\text{down}(\beta\cdot\text{SiLU}(\text{gate})\odot\text{up})$. The numbers are relative differences.
 
 # %%
 from anatomy.experiments import recorded
@@ -616,7 +616,7 @@ llama = recorded("named_models")["models"]["llama-2-7b"]["probe"]
 # %% [markdown]
 # ## 8. Where 11008 comes from
 #
-# A gated layer has three matrices where the plain one has two. At the same width it has 50 % more parameters, so any gain could be due to size. Count for $d_{model} = 6$, first with width 24 for both, then with width 16 for the gated layer.
+# At the same width a gated layer has 50 % more parameters than a plain one, so any gain could be due to size. Count for $d_{model} = 6$, first with width 24 for both, then with width 16 for the gated layer.
 
 # %%
 count = lambda layer: sum(p.numel() for p in layer.parameters())
@@ -671,7 +671,7 @@ for d, multiple in ((8192, 4096), (4096, 1024)):
 # %% [markdown]
 # ## 9. Extension: dead units and stuck gates
 #
-# How many units stop learning? A ReLU unit does when it is dead. A sigmoid gate near 0 or 1 is *stuck*, because its slope is almost 0 there. For example, take the gates 0.01, 0.5, 0.99 and 0.2 with a margin of 0.05. Two of the four are stuck, a share of 0.5.
+# How many units stop learning? A ReLU unit does when it is dead (0 for every token). A sigmoid gate near 0 or 1 is *stuck*, because its slope is almost 0 there. For example, take the gates 0.01, 0.5, 0.99 and 0.2 with a margin of 0.05. Two of the four are stuck, a share of 0.5.
 
 # %% [markdown] statement="ffn.unit_health"
 # - `dead_units(hidden)`: True for each unit that is exactly 0 for every token. `hidden` has shape $(\ldots, d_{ff})$, the result $(d_{ff},)$.
@@ -699,7 +699,7 @@ def gate_saturation(gate, margin=0.05):
 # OPT uses ReLU, and in some early layers of its 66B model more than 70 % of the units never fired on a large and diverse collection of text ([Voita et al. 2023](https://arxiv.org/abs/2309.04827)).
 
 # %% [markdown]
-# Now count dead units in the character model, whose two layers have {{unit_health.units}} units each. It is trained twice, with a high learning rate (0.03) and with a fifth of it. Every 50 steps your `dead_units` looks at 4,000 *windows* (rows of eight characters).
+# Now count dead units in the character model, whose two layers have {{unit_health.units}} units each. It is trained twice, with a high learning rate (0.03) and with a fifth of it. Every 50 steps your `dead_units` is called for 4,000 *windows* (rows of eight characters).
 
 # %%
 from anatomy.experiments.unit_health import HIGH, collect, deaths, gates
@@ -725,7 +725,7 @@ with described("Dead units of 384 over training: layer 1 {last} at the high rate
 #
 # > *"When the input of a ReLU is negative, the gradient is 0. The gradient of this neuron, and of those after it, is 0 for ever; it responds to no data any more, and its parameters are never updated."*
 #
-# (A *neuron* is a hidden unit.) How often is even a *living* unit 0? And how many of the units that were dead at some time are alive at the end?
+# In your plot, however, the number of dead units (the claim's *neurons*) falls again. How often is even a *living* unit 0, and how many of the dead ones are alive at the end?
 
 # %%
 alive = collect(model, "down_proj")[1][:, ~dead[-1, 1]]
@@ -759,7 +759,7 @@ show_large("unit_health")
 # **Verdict: with fixed inputs, however, the claim is right.** How can a unit come back without a gradient? What it reads changes, because everything below it keeps learning. If that is frozen at step {{unit_health.step}}, {{unit_health.frozen.back}} of {{unit_health.frozen.dead}} dead units return.
 
 # %% [markdown]
-# Do units die with a smooth activation, too? Try SiLU in the same model.
+# Do units die with a smooth activation such as SiLU, too?
 
 # %%
 quiet, _, none = deaths(lambda d: FeedForward(d, 4 * d, swish), dead_units, setting=replace(HIGH, steps=100))
@@ -772,20 +772,22 @@ print("dead units with SiLU:", none[-1].sum(-1).tolist())
 [f"layer {i}: {gate_saturation(g):.0%} of the gates stuck" for i, g in enumerate(gates(glu))]
 
 # %% [markdown]
-# Stuck does not mean broken, since a gate that is certain about a token *should* be near 0 or 1. It is a problem only where the gate is certain and wrong.
+# Stuck does not mean broken, since a gate that is certain about a token *should* be near 0 or 1. Only a gate that is certain and wrong is a problem.
 
 # %% [markdown]
 # ## 10. Which one is best?
 #
-# Each of your lines came from one short run, which cannot tell a better layer from a lucky one. A fair comparison needs equal parameters (your `matched_width`), equal data, and more than one seed. Two models trained from the same seed see the same batches in the same order and share part of their luck, which is why we compare them *pairwise*, seed by seed.
+# One short run cannot tell a better layer from a lucky one. A fair comparison needs equal parameters (your `matched_width`), equal data, and more than one seed. Two models with the same seed see the same batches and share part of their luck, so we compare them *pairwise*, seed by seed.
 
 # %% [markdown]
 # For example, take the losses 3, 5, 4 against 1, 2, 3. The differences are 2, 3 and 1, with mean 2 and standard deviation 1. The *standard error* of this mean, $1/\sqrt 3 = 0.58$, says how far the mean would typically move with other seeds.
 
 # %% [markdown] statement="ffn.paired_difference"
-# Given losses `a` and `b` of shape $(n,)$, in which the same index is the same seed, return two floats (float64 losses lose no digits): the mean of `a − b`, and its standard error
+# Given losses `a` and `b` of shape $(n,)$, in which the same index is the same seed, return two floats: the mean of `a − b`, and its standard error
 #
 # $$\text{error} = \frac{s}{\sqrt n}, \qquad s = \text{standard deviation of the differences, dividing by } n - 1$$
+#
+# Do not round float64 losses to float32.
 
 # %% exercise="ffn.paired_difference"
 def paired_difference(a, b):
@@ -817,7 +819,7 @@ predict("ffn.p3", "At equal parameters, which layer reads characters best?",
 # %% [markdown]
 # ### The plan
 #
-# Before we look at the recorded runs, we write down what we are going to compare. If we searched all pairs of {{ffn_variants.variants:word}} layers for large differences, luck alone would provide some. So there are three questions, and no more. (The course chose them when the runs had been recorded. You have not seen the runs yet, so for you it is a plan.)
+# Before we look at the recorded runs, we write down what we are going to compare. If we searched all pairs of {{ffn_variants.variants:word}} layers for large differences, luck alone would provide some. So there are three questions, and no more. (The course chose them after the recording. You have not seen it yet, so for you it is a plan.)
 #
 # | comparison | question |
 # |---|---|
@@ -838,7 +840,7 @@ f"one comparison: {limit(1, 8 - 1):.2f} errors, three: {needed:.2f}"
 # %% [markdown]
 # Beyond {{ffn_variants.limit:.2f}} standard errors we speak of **a difference**. Below that the question is **not settled**, because a small difference may still exist.
 #
-# Your own runs come first, with two of the layers, one seed and 400 steps each. The cell prints their parameters and losses.
+# Your own runs come first, with two of the layers, one seed and 400 steps each. The cell prints parameters and losses.
 
 # %%
 from anatomy.experiments import show_large, where
@@ -867,7 +869,7 @@ print(where(record))
 show_large("ffn_variants")
 
 # %% [markdown]
-# This plot is for choosing each layer's rate. The lowest losses must not be compared, because luck helps a rate to be picked. So each layer was trained again at its best rate, with {{ffn_variants.fresh:word}} fresh seeds, and these runs decide.
+# This plot is for choosing each layer's rate. Its lowest losses must not be compared, because we picked them for being low, and luck helps with that. So each layer was trained again at its best rate, with {{ffn_variants.fresh:word}} fresh seeds, and these runs decide.
 
 # %%
 best = {r["variant"]: torch.tensor(r["losses"], dtype=torch.float64) for r in record["compared"]}
@@ -897,7 +899,7 @@ reveal("ffn.p3",
 # The other layers point the same way, although they were not in the plan. With the fresh seeds, the gated layer has the lower mean in {{ffn_variants.gate.lower}} of {{ffn_variants.gate.pairs}} pairs of a gated and a plain layer.
 
 # %% [markdown] evidence="recorded: ffn_variants, control: learning rate"
-# **Verdict: the learning rate can turn the order of two layers around.** At {{ffn_variants.slow.rate}}, the lowest rate ({{ffn_variants.choosing:word}} seeds), the mean loss is lower than GLU's in {{ffn_variants.slow.better_than_glu}} of the {{ffn_variants.slow.others}} other layers. When each layer has its best rate (the fresh seeds), it is lower in {{ffn_variants.slow.better_than_glu_at_best}}. A comparison at a single rate, such as yours, may therefore measure the rate and not the layer.
+# **Verdict: the learning rate can turn the order of two layers around.** At {{ffn_variants.slow.rate}}, the lowest rate ({{ffn_variants.choosing:word}} seeds), the mean loss is lower than GLU's in {{ffn_variants.slow.better_than_glu}} of the {{ffn_variants.slow.others}} other layers. When each layer has its best rate (the fresh seeds), it is lower in {{ffn_variants.slow.better_than_glu_at_best}} of them. A comparison at a single rate, such as yours, may therefore measure the rate and not the layer.
 
 # %% [markdown]
 # However, this is a small experiment, with {{ffn_variants.parameters:,}} parameters in the feed-forward layers, 400 steps and one text. For {{ffn_variants.at_edge:word}} of the layers, the best rate is at the edge of those tried. [Shazeer 2020](https://arxiv.org/abs/2002.05202) compared such layers in T5, where GeGLU and SwiGLU had the lowest perplexities. (Perplexity is $e^L$ for a loss of $L$ nats.)
@@ -929,7 +931,7 @@ for seed in (0, 1):
     print(f"seed {seed}: {plain.loss:.3f} against {gated.loss:.3f} nats per character")
 
 # %% [markdown]
-# What would you change, and what do you expect? Write it down, run at least two seeds, and then write your answer in one sentence, with how sure you are. (`gated.parameters` tells you whether the comparison is fair, and `gated.say("It was", 80)` lets the model write.)
+# What would you change, and what do you expect? Write it down, run at least two seeds, and then write your answer in one sentence, with how sure you are. (In a fair comparison `gated.parameters` is close to `plain.parameters`, and `gated.say("It was", 80)` lets the model write.)
 
 # %% [markdown] written="question"
 # A report says: *SwiGLU beats GELU, loss 3.21 against 3.23, same $d_{model}$, same width $4\,d_{model}$, same learning rate, one seed.* What keeps this from being a fair comparison? Describe the experiment that you would run instead. When would you call its result a difference?
@@ -940,7 +942,7 @@ for seed in (0, 1):
 # - a rule for the decision, set before the runs
 
 # %% [markdown] written="answer" points=4
-# At the same width the gated layer has three matrices instead of two, so it has 50 % more parameters, and its width should be two thirds as large. One seed has no error bar, and one rate may suit one layer only. In the unit, {{ffn_variants.slow.better_than_glu}} of the {{ffn_variants.slow.others}} other layers have a lower mean loss than GLU at {{ffn_variants.slow.rate}}, but {{ffn_variants.slow.better_than_glu_at_best}} when each has its best rate. I would choose each layer's rate with some seeds, then train both with eight fresh seeds, and take the mean of the paired differences with its standard error. With one planned comparison and eight seeds, I would call it a difference beyond 2.4 standard errors (Student's t), with three beyond {{ffn_variants.limit:.1f}}.
+# At the same width the gated layer has three matrices instead of two, so it has 50 % more parameters, and its width should be two thirds as large. One seed has no error bar, and one rate may suit one layer. In the unit, {{ffn_variants.slow.better_than_glu}} of the {{ffn_variants.slow.others}} other layers have a lower mean loss than GLU at {{ffn_variants.slow.rate}}, but {{ffn_variants.slow.better_than_glu_at_best}} when each has its best rate. I would choose each layer's rate with some seeds, train both with eight fresh seeds, and take the mean of the paired differences with its standard error. With one planned comparison and eight seeds, I would call it a difference beyond 2.4 standard errors (Student's t), with three beyond {{ffn_variants.limit:.1f}}.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: unequal numbers of parameters, and the matched width ($\tfrac23$ of it, so $\tfrac83\,d_{model}$).
@@ -952,6 +954,8 @@ for seed in (0, 1):
 
 # %% [markdown]
 # ## Recap
+#
+# In this unit's model a gate helped at equal parameters, and paired seeds with a limit showed that this was more than luck.
 
 # %%
 quiz("Swish with β = 0 is…", {

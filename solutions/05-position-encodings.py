@@ -1271,7 +1271,7 @@ PositionExplorer(shaw_index=shaw_index, transformer_xl_scores=transformer_xl_sco
 #
 # > *"PaLM uses absolute embeddings and ALiBi."*
 #
-# The notes behind this course say so, but in another table they say RoPE. Part of this can be counted, because a learned table stores numbers, whereas ALiBi, RoPE and sinusoids store nothing. The [paper](https://arxiv.org/abs/2204.02311) tells the sizes of its three models and how many parameters each has (table 1). Is there room for a table? The next cell adds up the matrices of all layers (unit 04 explains SwiGLU, the feed-forward part) and an embedding of 256,000 tokens.
+# The notes behind this course say so, but in another table they say RoPE. Part of this can be counted, because a learned table stores numbers, whereas ALiBi, RoPE and sinusoids store nothing. The [paper](https://arxiv.org/abs/2204.02311) tells the sizes of its three models and how many parameters each has (table 1). Is there room for a table? The next cell adds up the matrices of all layers (SwiGLU is the feed-forward part) and an embedding of 256,000 tokens.
 
 # %%
 models = {"8B": (32, 4096, 16, 8.63), "62B": (64, 8192, 32, 62.50), "540B": (118, 18432, 48, 540.35)}
@@ -1311,7 +1311,7 @@ for name, parts in schemes.items():
 # - propose a change that follows from the reason you gave
 
 # %% [markdown] written="answer" points=4
-# Sinusoids lose most of the exact position and part of the far content, because at far positions the hands form combinations that did not occur in training. In the unit *three back* falls from {{trained_length.sinusoidal.on64.back_inside:.2f}} to {{trained_length.sinusoidal.on64.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on64.back_beyond_highest:.2f}}. With two heads ALiBi keeps far content, but does not learn the exact position even within 64 positions ({{trained_length.alibi.on64.back_inside:.2f}}), because the bias of one head alone favors the nearest token; with eight heads it mostly does ({{trained_length.alibi8.on64.back_end:.2f}} at 256). T5 keeps the content and loses the exact position slowly, to {{trained_length.t5.on64.back_end:.2f}}, because buckets of far distances never had a gradient and stay at their first value. I would train T5 on rows that meet every bucket ({{trained_length.t5.on128.back_end:.2f}}), or copy its last trained bucket.
+# Sinusoids lose most of the exact position and part of the far content, because far positions have combinations of hands never trained. In the unit *three back* falls from {{trained_length.sinusoidal.on64.back_inside:.2f}} to {{trained_length.sinusoidal.on64.back_beyond_lowest:.2f}}–{{trained_length.sinusoidal.on64.back_beyond_highest:.2f}}. With two heads ALiBi keeps far content, but misses the exact position even within 64 ({{trained_length.alibi.on64.back_inside:.2f}}), because one head's bias favors the nearest token; with eight heads it mostly finds it ({{trained_length.alibi8.on64.back_end:.2f}} at 256). T5 keeps the content and loses the exact position slowly, to {{trained_length.t5.on64.back_end:.2f}}, because buckets of far distances never had a gradient and stay at their first value. I would train T5 on rows that meet every bucket ({{trained_length.t5.on128.back_end:.2f}}), or copy its last trained bucket.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: sinusoids are defined everywhere, but positions come that training never met; both questions suffer.

@@ -9,7 +9,7 @@
 # - let your own model speak, then break, stretch and time it;
 # - in the extension: the head that copies.
 #
-# **Prerequisites:** units 01, 06, 07, 08 and 11 (if unit 11 has to wait, the course's decoder stands in for yours). **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 06, 07, 08 and 11. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else

@@ -8,7 +8,7 @@
 # - adapt a frozen model by a low-rank difference (LoRA);
 # - predict and measure the time of a decoding step.
 #
-# **Prerequisites:** units 01, 07 and 08. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 07, 08 and 12. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -503,7 +503,7 @@ austen = Decoder(configuration)
 austen.load_state_dict(checkpoint)
 austen = austen.eval()
 before = voices.bits(austen)
-hear = lambda model: voices.say(model, "He looked at the", seed=2)
+hear = lambda model: voices.say(model, "The captain was", seed=2)
 print(hear(austen))
 
 # %% [markdown]

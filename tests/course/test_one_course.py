@@ -13,7 +13,6 @@ UNITS = facts.names()
 # Units named only for comparison, which learners need not know, with words from the cell that names the unit.
 ONLY_MENTIONED = {
     ("11-assembly", "10-stability"): "a method each",  # the soft cap's code is given
-    ("13-scale-and-cost", "04-ffn-and-gating"): "as in unit 04, two",  # their size is given
 }
 MINUTES = {1: (2, 6), 2: (4, 12), 3: (8, 25), 4: (14, 25), 5: (25, 60)}  # difficulty of an exercise → (least, most)
 

@@ -50,8 +50,8 @@ CLAIMS = {
 # right form).
 MISPRINTS = {
     11: ("04", "makes the constant 0.798"),
-    12: ("04", "the 1 is outside of"),
-    13: ("04", "The root belongs to it"),
+    12: ("04", "is $1 - \\sigma(x)$ and not"),
+    13: ("04", "The factor in front makes the area under it 1"),
     15: ("04", '"Gated twice" multiplies SwiGLU\'s product by a third branch'),
     28: ("05", "8 to 11 share bucket 8"),
     34: ("05", "counts *pairs* of features"),

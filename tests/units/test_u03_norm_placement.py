@@ -244,7 +244,7 @@ def test_the_first_step_at_the_rates_of_the_verdicts_table():
     most, scaled, low, pre, soft = spans.values()
     assert sum(most) > sum(low) > sum(pre) > sum(soft) and scaled == pytest.approx(most, rel=0.02)
     assert 1 < min(most) < max(low) and max(pre) < min(most) and "ranges overlap" in PROSE
-    assert record.facts(warmup_data())["no_need"]["stalled"] == 0 and says("| 0.80 to 0.98 | none |")
+    assert record.facts(warmup_data())["no_need"]["stalled"] == 0 and says("| 0.81 to 0.98 | none |")
 
 
 def test_recorded_depth_says_what_the_verdict_says():
