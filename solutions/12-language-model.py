@@ -569,7 +569,9 @@ with described("Bits per byte on a part of the pages kept back, over training: t
 show_large("language_model")
 
 # %% [markdown]
-# The checkpoint was trained for you. Would you like to have weights of your own as well? `Apprentice` trains the same model from random weights, for half as many steps. It needs some ten minutes of one core, which may come in pieces, because `young-model.pt` beside this notebook keeps the weights. Set `minutes` to 3, for example, and read on when it is done.
+# ### Weights of your own
+#
+# The checkpoint was trained for you. Would you like to have weights of your own as well? `Apprentice` trains the same model from random weights, for half as many steps. It needs five to ten minutes of one core, which may come in pieces, because `young-model.pt` beside this notebook keeps the weights. Set `minutes` to 3, for example, and read on when it is done.
 
 # %%
 from anatomy.language.apprentice import Apprentice
