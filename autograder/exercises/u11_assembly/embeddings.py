@@ -131,8 +131,10 @@ def _rotary(g: Source) -> Program:
 
 
 def _head(g: Source) -> Program:
+    """Vectors go out, then ids go in: ``logits`` is given, so by itself it would be passed by the stub."""
     c = llama(d_embedding=7)
-    return _new(g, c).call(g.randn(2, 3, 7), method="logits").call(g.randn(1, 7), method="logits").double()
+    new = _new(g, c).call(g.randn(2, 3, 7), method="logits").call(g.randn(1, 7), method="logits")
+    return new.call(_ids(g, c, 1, 2), None).double()
 
 
 def _gradients(g: Source) -> Program:
@@ -143,7 +145,9 @@ def _gradients(g: Source) -> Program:
 
 
 def _head_gradients(g: Source) -> Program:
-    return _new(g, llama()).call(g.randn(2, 3, 12), method="logits", grad=[0], params=True)
+    c = llama()
+    new = _new(g, c).call(g.randn(2, 3, 12), method="logits", grad=[0], params=True)
+    return new.call(_ids(g, c, 1, 2), None)
 
 
 def _too_far(row: int, behind: int) -> Callable[[Source], Program]:
