@@ -73,7 +73,9 @@ def living_seconds() -> float:
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # the process has just ended
+        except OSError:
+            fields = []
+        if len(fields) < 15:  # the process has just ended: its file is gone, or empty
             continue
         pid = int(stat.parent.name)
         parent[pid], seconds[pid] = int(fields[1]), sum(map(int, fields[11:15])) / TICKS
