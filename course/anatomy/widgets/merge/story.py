@@ -29,7 +29,7 @@ STORY = (
     Step(
         N_("Each tile is one byte, and “·” is the space. The list gives the number of the merge that joins each pair."),
         N_("Which pair is joined first?"),
-        (N_("e + t, whose merge has the smallest number"), N_("· + E, because it stands leftmost")),
+        (N_("e + t, whose merge has the smallest number"), N_("· + E, because it comes first")),
         0,
         N_("Merges are applied in the order in which they were learned, wherever in the word their pairs stand."),
         N_("Find the shortest bar in the list, and the blue tiles in the word."),
