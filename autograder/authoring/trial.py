@@ -1,6 +1,7 @@
 """Judges a new exercise before anything is recorded: its answers, its mistakes and its solution."""
 
 import builtins
+import re
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,6 +23,8 @@ from autograder.notebooks.source import source_path
 from . import by_heart
 from .review import line_of_spec
 from .templates import MARK
+
+_SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?### END SOLUTION", re.M | re.S)
 
 
 def problems(exercise: Exercise) -> list[Problem]:
@@ -98,7 +101,7 @@ def _of_cases(exercise: Exercise, public: ExerciseRecord) -> Iterator[Problem]:
 
 
 def _of_solution(exercise: Exercise, record: ExerciseRecord) -> Iterator[Problem]:
-    """Problems of the solution in the text; runs the setup cells and earlier exercises first, as in grading."""
+    """Problems of solution and stub in the text; runs the setup cells and earlier exercises first, as in grading."""
     path = source_path(exercise.unit)
     try:
         cells, _ = read_cells(path)
@@ -120,6 +123,16 @@ def _of_solution(exercise: Exercise, record: ExerciseRecord) -> Iterator[Problem
     verdict = judged(exercise, record, tuple(space[t] for t in exercise.targets))
     if not verdict.passed:
         yield Problem(path, cells[at].line, f"{exercise.id}: the solution does not pass: {_first(verdict)}")
+        return
+    stub = replace(cells[at], source=_SOLUTION.sub(r"\1raise NotImplementedError", cells[at].source))
+    try:
+        _execute(stub, path, space)
+    except NotImplementedError:
+        return  # a stub that cannot even be run passes nothing
+    for case in judged(exercise, record, tuple(space[t] for t in exercise.targets)).cases:
+        if case.points:
+            says = f"case {case.name!r} gives points to the stub: let it need what the learner writes"
+            yield Problem(exercises.place_of(exercise)[0], line_of_spec(exercise, case.name), says)
 
 
 def _execute(cell: Cell, path: Path, space: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder import ROOT, exercises
-from autograder.authoring import scaffold
+from autograder.authoring import scaffold, trial
 from autograder.authoring.templates import MARK
 from tests.once import made_once
 
@@ -104,6 +104,20 @@ def test_everything_that_is_wrong_is_said_in_one_run(begun):
     ):
         assert sentence in said, said
     assert state(clone) == before
+
+
+def test_a_stub_that_gives_the_answer_is_named_with_its_cases(tmp_path, monkeypatch):
+    """Here the region that is cut out begins below the answer, so that learners would find the answer given."""
+    exercise = exercises.get("start.weighted_average")
+    text = (ROOT / "solutions/00-start-here.py").read_text()
+    path = tmp_path / "text.py"
+    path.write_text(re.sub(r"(    ### BEGIN SOLUTION\n)(    return weights @ .*\n)", r"\2\1", text))
+    monkeypatch.setattr(trial, "source_path", lambda unit: path)
+    assert [p.says for p in trial.problems(exercise)] == [
+        f"case {c.name!r} gives points to the stub: let it need what the learner writes"
+        for c in exercise.cases
+        if c.weight
+    ]
 
 
 def test_an_id_of_two_specs_and_a_spec_that_python_cannot_read(begun):
