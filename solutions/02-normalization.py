@@ -374,7 +374,7 @@ other[1] *= 5
 over = lambda axis: lambda x: ((x - x.mean(axis, keepdim=True)) / (x.var(axis, correction=0, keepdim=True) + 1e-5).sqrt())[0]
 for name, norm in {"layer norm": over(1), "batch norm": over(0)}.items():
     before, after = (jacobian(norm, x)[:, 0] for x in (words, other))
-    print(f"{name}: the Jacobian of word 0 moves by {(before - after).abs().max():.2g}")
+    print(f"{name}: the Jacobian of token 0 moves by {(before - after).abs().max():.2g}")
 
 # %% [markdown] evidence="exact"
 # **Verdict: no, that is true of batch norm.** LayerNorm's statistics come from one token alone. If another token changes, nothing moves at all.
@@ -653,7 +653,7 @@ for name, norm in {"batch": batch_norm, "layer": lambda x: normalize_over(x, (1,
 text = torch.randn(3, 7, 8)
 per_feature = lambda norm: lambda x: norm(x.transpose(1, 2)).transpose(1, 2)
 for name, norm in {"batch": per_feature(batch_norm), "instance": per_feature(instance_norm),
-                   "layer, per word": lambda x: normalize_over(x, (2,))}.items():
+                   "layer, per token": lambda x: normalize_over(x, (2,))}.items():
     print(f"{name:16}", spread(norm, text, "BTd"))
 
 # %% [markdown]
@@ -790,13 +790,13 @@ quiz("x = (2, 2, 2, 2), weight ones, bias zeros. LayerNorm gives…", {
     "ones": (False, "That is what RMSNorm gives.")})
 
 # %%
-quiz("You add 5 to every entry of every word. Which model's norms notice?", {
+quiz("You add 5 to every entry of every token. Which model's norms notice?", {
     "LLaMA's": (True, "RMSNorm does not subtract the mean."),
     "GPT-2's": (False, "LayerNorm takes the shift out."),
     "both": (False, "LayerNorm takes the shift out.")})
 
 # %%
-quiz("The gradient that leaves LayerNorm's backward pass, towards x, sums over each word to…", {
+quiz("The gradient that leaves LayerNorm's backward pass, towards x, sums over each token to…", {
     "0": (True, "A shift doesn't change the output, so the gradient has no component along it."),
     "1": (False, "The mean of g is subtracted."),
     "the sum of grad": (False, "The mean of g is subtracted.")})

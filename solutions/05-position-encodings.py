@@ -880,7 +880,7 @@ for name, s in scores.items():
 
 # %% exercise="position.looking_back"
 def looking_back(back, d_model, base=10000.0):
-    """W_Q of a head that looks `back` words back when W_K is the identity.
+    """W_Q of a head that looks `back` tokens back when W_K is the identity.
 
     Args:
         back: int; a negative one looks ahead. d_model: int, even. base: float.
@@ -1066,7 +1066,7 @@ def relative_shift(x):
     if S < 1:
         raise ValueError(f"{T} rows need at least {T} columns, got {R}")
     padded = torch.cat([x.new_zeros(*lead, T, 1), x], dim=-1)  # (..., T, R+1)
-    # Read as rows of T: each old row now starts one place further to the left than the one above it.
+    # Read as rows of T: each old row now starts one column further to the left than the one above it.
     return padded.reshape(*lead, R + 1, T)[..., 1:, :].reshape(*lead, T, R)[..., :S]
     ### END SOLUTION
 
@@ -1197,7 +1197,7 @@ def deberta_scores(qc, kc, kr, qr):
 # %%
 torch.manual_seed(0)
 h = torch.randn(1, 5, 8)
-h[:, 4] = h[:, 1]  # two masked words with the same relative context
+h[:, 4] = h[:, 1]  # two masked tokens with the same relative context
 p = sinusoid(torch.arange(5), 8)
 rows = lambda queries: nn.functional.scaled_dot_product_attention(queries, h, h)[0]
 for name, queries in (("without positions", h), ("EMD: h + p as queries", h + p)):
@@ -1227,7 +1227,7 @@ def tupe_scores(q, k, pos_q, pos_k):
     """Untied scores (arXiv:2006.15595).
 
     Args:
-        q, k: (B, H, T, D) from words. pos_q, pos_k: (H, T, D) from positions.
+        q, k: (B, H, T, D) from tokens. pos_q, pos_k: (H, T, D) from positions.
 
     Returns:
         (B, H, T, T) tensor of the dtype of q. Gradients flow to all four.
@@ -1277,7 +1277,7 @@ PositionExplorer(shaw_index=shaw_index, transformer_xl_scores=transformer_xl_sco
 models = {"8B": (32, 4096, 16, 8.63), "62B": (64, 8192, 32, 62.50), "540B": (118, 18432, 48, 540.35)}
 for name, (layers, d, heads, told) in models.items():
     attention = 2 * d * heads * 256 + 2 * d * 256  # queries and output; a single head of keys and values
-    total = layers * (attention + 3 * d * 4 * d) + 256_000 * d  # SwiGLU; words, shared with the output; no biases
+    total = layers * (attention + 3 * d * 4 * d) + 256_000 * d  # SwiGLU; tokens, shared with the output; no biases
     print(f"{name}: the paper {told:.2f} billion; rebuilt {total / 1e9:.3f}, "
           f"with a table of 2,048 positions {(total + 2048 * d) / 1e9:.3f}")
 

@@ -360,7 +360,7 @@ def relative_gap(A):
     """How far A[m]ᵀA[n] is from being a function of n − m.
 
     Args:
-        A: (N, D, D) float64 tensor, one matrix per place, N at least 2.
+        A: (N, D, D) float64 tensor, one matrix per position, N at least 2.
 
     Returns:
         float, the largest |A[m+1]ᵀA[n+1] − A[m]ᵀA[n]| over m, n in 0 … N−2 and all entries.
@@ -477,7 +477,7 @@ def rope_frequencies(D, base=10000.0):
         base: float.
 
     Returns:
-        (D/2,) float32, radians per place, decreasing from 1.
+        (D/2,) float32, radians per position, decreasing from 1.
 
     Raises:
         ValueError: D is odd.
@@ -490,7 +490,7 @@ def rope_frequencies(D, base=10000.0):
 
 
 def wavelengths(D, base=10000.0):
-    """(D/2,) float32: places per full turn of each pair."""
+    """(D/2,) float32: positions per full turn of each pair."""
     ### BEGIN SOLUTION
     return 2 * math.pi / rope_frequencies(D, base)
     ### END SOLUTION
@@ -530,7 +530,7 @@ WavelengthExplorer(rope_frequencies)
 far = torch.arange(200)
 many = (far[:, None] * rope_frequencies(64)).cos().mean(1)  # the mean over 32 pairs
 single = far.cos()  # the same angle in every pair
-with described("One angle: the score comes back to almost 1 every 6.3 words. Many angles: it falls "
+with described("One angle: the score comes back to almost 1 every 6.3 positions. Many angles: it falls "
                "and never returns to 1."):
     plt.plot(far, single, linewidth=0.8, label="one angle")
     plt.plot(far, many, label="64 features, base 10,000")
@@ -552,7 +552,7 @@ with described("One angle: the score comes back to almost 1 every 6.3 words. Man
 
 # %% exercise="rope.rope_matrix"
 def rope_matrix(position, D, base=10000.0):
-    """The (D, D) matrix that RoPE applies at one place, interleaved pairs.
+    """The (D, D) matrix that RoPE applies at one position, interleaved pairs.
 
     Args:
         position: int, may be negative.
@@ -1058,7 +1058,7 @@ def ntk_base(base, s, D):
 
 
 def dynamic_ntk_base(base, D, seq_len, max_position):
-    """ntk_base for a text of seq_len places in a model trained on max_position: a float."""
+    """ntk_base for a text of seq_len tokens in a model trained on max_position: a float."""
     ### BEGIN SOLUTION
     return ntk_base(base, max(seq_len, max_position) / max_position, D)
     ### END SOLUTION
@@ -1291,7 +1291,7 @@ def accuracy_by_position(logits, targets, width):
     Args:
         logits: (B, T, C) floating tensor of any precision.
         targets: (B, T) int64, -1 where nothing is asked; every stretch has at least one question.
-        width: places per stretch, divides T.
+        width: positions per stretch, divides T.
 
     Returns:
         (T/width,) float32 tensor.
@@ -1447,7 +1447,7 @@ for seed in (0, 1):
 # ## Recap
 
 # %%
-quiz("Query at place 7, key at place 12. Which turn is left between q and k in the score?",
+quiz("Query at position 7, key at position 12. Which turn is left between q and k in the score?",
      {"by 12θ": (False, "That is the key's own turn."),
       "by 5θ": (True, "R(7)ᵀR(12) = R(12 − 7)."),
       "by −5θ": (False, "The transpose turns back by 7, then on by 12."),
@@ -1460,7 +1460,7 @@ quiz("You load weights made for the half-split layout into interleaved code. Wha
       "nothing changes": (False, "Only a permuted model gives the same scores.")})
 
 # %%
-quiz("Why is the slowest pair so slow, 54,410 places for a turn at D = 128?",
+quiz("Why is the slowest pair so slow, 54,410 positions for a turn at D = 128?",
      {"to save computation": (False, "Every pair costs the same."),
       "so that far distances stay distinct": (True, "A pair that has come round shows the same angle for two distances."),
       "by accident": (False, "The base 10,000 sets it, and longer contexts use larger bases.")})
@@ -1468,11 +1468,11 @@ quiz("Why is the slowest pair so slow, 54,410 places for a turn at D = 128?",
 # %%
 quiz("Without more training, what does position interpolation spoil most?",
      {"content far away": (False, "That is what it rescues."),
-      "exact places close by": (True, "One position becomes 1/s of a step, which the fast pairs never saw."),
+      "exact positions close by": (True, "One position becomes 1/s of a step, which the fast pairs never saw."),
       "the lengths of vectors": (False, "It is still a rotation.")})
 
 # %%
-quiz("What does RoPE change when a whole text is shifted by 1,000 places?",
+quiz("What does RoPE change when a whole text is shifted by 1,000 positions?",
      {"all scores": (False, "Scores depend on distances alone."),
       "nothing that comes out": (True, "Values are not turned, and scores depend on distances."),
       "only far scores": (False, "Every score, near or far, depends on n − m alone.")})

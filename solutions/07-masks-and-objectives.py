@@ -120,9 +120,9 @@ with described("Three 6 by 6 pictures. Yours is a filled lower triangle. With th
     figure, panels = plt.subplots(1, 3, figsize=(9, 3))
     for panel, table, title in zip(panels, tables, titles):
         panel.imshow(table.clamp(min=1e-4).log10(), cmap="Blues", vmin=-4, vmax=0.5)
-        panel.set(title=f"{title}\nabove the diagonal: {table.triu(1).max():.2f}", xlabel="input word")
+        panel.set(title=f"{title}\nabove the diagonal: {table.triu(1).max():.2f}", xlabel="input token")
         panel.grid(False)
-    panels[0].set(ylabel="output word")
+    panels[0].set(ylabel="output token")
 
 # %% [markdown]
 # The middle picture shows a famous leak. Its weights above the diagonal are erased, but they have already been counted in the sum below the fraction. Since this sum divides every weight, the model can read the future from how large its own weights are.
@@ -160,7 +160,7 @@ square[-2:].int()
 
 # %% exercise="mask.rectangular"
 def causal_mask(T, S=None):
-    """Causal mask for the newest T of S words.
+    """Causal mask for the newest T of S tokens.
 
     Args:
         T: int, queries. S: int, keys; None means T.
@@ -338,7 +338,7 @@ with described("Loss against steps, yours and {seeds} recorded runs of {steps} s
     for panel, title in zip(panels, ("yours", f"recorded: {steps} steps, {seeds} seeds\n{where(record)}")):
         panel.axhline(leak.ENTROPY, color="gray", lw=1, ls=":")
         panel.set(xlabel="step", ylim=(0, 3.2)), panel.set_title(title, fontsize=10)
-    panels[0].set(ylabel="loss per word (nats)"), panels[0].legend()
+    panels[0].set(ylabel="loss per token (nats)"), panels[0].legend()
 show_large("leak")
 
 # %% [markdown]
@@ -600,7 +600,7 @@ def causal_padding_mask(real, T=None):
 
 
 def position_ids(real):
-    """real (B, S) boolean → (B, S) int64 positions that count real words only."""
+    """real (B, S) boolean → (B, S) int64 positions that count real tokens only."""
     ### BEGIN SOLUTION
     return (real.long().cumsum(-1) - 1).clamp(min=0)
     ### END SOLUTION
@@ -635,7 +635,7 @@ def outputs(x, real, ids):
     return F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], causal_padding_mask(real))[0, 0, -3:]
 
 plain = outputs(words, real[:, 2:], torch.arange(3)[None])
-for name, ids in (("real words counted", position_ids(real)), ("all columns counted", torch.arange(5)[None])):
+for name, ids in (("real tokens counted", position_ids(real)), ("all columns counted", torch.arange(5)[None])):
     print(f"{name:20} outputs differ by {(outputs(padded, real, ids) - plain).abs().max():.3f}")
 
 # %% [markdown]
@@ -676,7 +676,7 @@ def prefix_lm_mask(T, prefix):
     """(T, T) boolean mask of a prefix language model (arXiv:1910.10683, section 3.2.1), True = may look."""
     ### BEGIN SOLUTION
     if not 0 <= prefix <= T:
-        raise ValueError(f"a prefix of {prefix} does not fit {T} words")
+        raise ValueError(f"a prefix of {prefix} does not fit {T} tokens")
     return causal_mask(T) | (torch.arange(T) < prefix)
     ### END SOLUTION
 
@@ -753,7 +753,7 @@ names = ["bidirectional", "left-to-right", "right-to-left", "sequence-to-sequenc
 masks = {name: unilm_mask(name, 3, 2) for name in names}
 print(len({tuple(m.flatten().tolist()) for m in masks.values()}), "different masks")
 for name, m in masks.items():
-    print(f"{name:21} {int(m.sum()):2} pairs, word 0 sees {int(m[0].sum())}, the last word {int(m[-1].sum())}")
+    print(f"{name:21} {int(m.sum()):2} pairs, token 0 sees {int(m[0].sum())}, the last token {int(m[-1].sum())}")
 
 # %% [markdown] evidence="exact + cited: 1905.03197"
 # **Verdict: UniLM is trained with four masks, not three.** The claim leaves out right-to-left, which for a given text is a different mask from left-to-right and predicts a token from what follows it.
@@ -1052,7 +1052,7 @@ def blank_infilling(ids, spans, order, mask_id, start_id, end_id):
 
 # %% [markdown] hints="objective.blank_infilling"
 # 1. Look at the column of *cats* in the table: token, position, within, label. Where does each come from?
-# 2. Check first. Then for each `k` of `order`: `span = text[start:stop]`; tokens get `start_id` and the span, positions the place of the blank len(span) + 1 times, within counts 1, 2, …, labels get the span and `end_id`.
+# 2. Check first. Then for each `k` of `order`: `span = text[start:stop]`; tokens get `start_id` and the span, `positions` get `places[k]` len(span) + 1 times, within counts 1, 2, …, labels get the span and `end_id`.
 # 3. `tokens += [start_id] + span`, `positions += [places[k]] * (…)`, `within += range(1, …)`, `labels += span + […]`. Spans touch when `b[0] <= a[1]` for neighbors a, b.
 
 # %% [markdown] worth="objective.blank_infilling"
@@ -1231,12 +1231,12 @@ quiz("A layer's Jacobian is zero above the diagonal. Is it a working causal laye
       "only if its rows sum to 1": (False, "That is about weights, and not about what depends on what.")})
 
 # %%
-quiz("A cache holds 10 words and 2 new ones arrive: causal_mask(2, 12). How many keys may the first new word see?",
+quiz("A cache holds 10 tokens and 2 new ones arrive: causal_mask(2, 12). How many keys may the first new token see?",
      {"1": (False, "That would be a mask without the offset."), "11": (True, "It is at position 10, so it sees positions 0 to 10."),
-      "12": (False, "That would include the second new word.")})
+      "12": (False, "That would include the second new token.")})
 
 # %%
-quiz("A model's next-word loss lies below the entropy of the data. What do you do first?",
+quiz("A model's next-token loss lies below the entropy of the data. What do you do first?",
      {"celebrate": (False, "No honest model can do that."), "look for a leak": (True, "The answer is somewhere in the input."),
       "train longer": (False, "The loss would only fall further.")})
 

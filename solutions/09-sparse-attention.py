@@ -35,7 +35,7 @@ def attention(q, k, v, mask):
     return scores.masked_fill(~mask, -math.inf).softmax(-1) @ v
 
 def stack(x, layers):
-    """x (T, d) through layers with these masks: the mean of each word and of what it reads, itself included."""
+    """x (T, d) through layers with these masks: the mean of each token and of what it reads, itself included."""
     for mask in layers:
         x = (x + attention(x, x, x, mask | torch.eye(len(x), dtype=torch.bool))) / 2
     return x
@@ -169,7 +169,7 @@ def layers_needed(w, distance):
     """Layers, as an int."""
     ### BEGIN SOLUTION
     if w == 1 and distance > 0:
-        raise ValueError("a window of one key never reaches another word")
+        raise ValueError("a window of one key never reaches another token")
     return -(-distance // (w - 1)) if distance else 0
     ### END SOLUTION
 
@@ -214,12 +214,12 @@ for w in (2, 3, 8):
 # %%
 torch.manual_seed(0)
 x = torch.randn(160, 16, dtype=torch.float64)
-with described("Gradient of the last word by distance, logarithmic, for 2, 4 and 8 layers of windows of 16 keys: it falls "
-               "with distance, steeply at the end, and stops exactly at 30, 60 and 120 words back."):
+with described("Gradient of the last token by distance, logarithmic, for 2, 4 and 8 layers of windows of 16 keys: it falls "
+               "with distance, steeply at the end, and stops exactly at 30, 60 and 120 tokens back."):
     for n in (2, 4, 8):
         felt = sparse.influence(stack, [local_causal_mask(160, 16)] * n, x).flip(0)
         plt.semilogy(felt.masked_fill(felt == 0, math.nan), label=f"{n} layers: to {int(felt.nonzero().max())} back")
-    plt.xlabel("words back"), plt.ylabel("size of the gradient"), plt.legend(fontsize=8)
+    plt.xlabel("tokens back"), plt.ylabel("size of the gradient"), plt.legend(fontsize=8)
 
 # %% [markdown]
 # The edge is sharp, but long before it the signal has faded by orders of magnitude, because few paths lead that far and each passes through many averages. This stack is untrained; a trained one may carry more, but never across the edge.
@@ -357,7 +357,7 @@ predict("sparse.p4", "4,096 tokens, a window of 128. How much faster than dense 
 rows = sparse.window_times(attention, local_causal_mask, local_attention, [256, 512, 1024, 2048, 4096], 128)
 faster = rows[-1]["dense"] / rows[-1]["gathered"]
 for r in rows:
-    print(f"{r['T']:5} words: dense {r['dense']:7.1f} ms, yours {r['gathered']:6.1f} ms, difference {r['gap']:.0e}")
+    print(f"{r['T']:5} tokens: dense {r['dense']:7.1f} ms, yours {r['gathered']:6.1f} ms, difference {r['gap']:.0e}")
 
 # %%
 reveal("sparse.p4",
@@ -372,7 +372,7 @@ reveal("sparse.p4",
 record = recorded("sparse_attention")
 ways = {way: [r for r in record["rows"] if r["way"] == way] for way in dict.fromkeys(r["way"] for r in record["rows"])}
 def words_axis(lengths):
-    plt.minorticks_off(), plt.xticks(lengths, lengths), plt.xlabel("words"), plt.legend(fontsize=7)
+    plt.minorticks_off(), plt.xticks(lengths, lengths), plt.xlabel("tokens"), plt.legend(fontsize=7)
 
 # %%
 with described("Left: your milliseconds against length; at {T} words dense takes {dense:.0f}, yours {yours:.0f}. "
@@ -392,7 +392,7 @@ show_large("sparse_attention")
 # %%
 pairs = zip(ways["SDPA, full causal"], ways["window, gathered"])
 print(f"recorded on {record['made']['device']}: the built-in kernel, full causal, is faster than the gathered window at",
-      [full["T"] for full, window in pairs if min(full["seconds"]) < min(window["seconds"])], "words")
+      [full["T"] for full, window in pairs if min(full["seconds"]) < min(window["seconds"])], "tokens")
 
 # %% [markdown] evidence="measured: sparse_attention"
 # **On short texts an efficient dense kernel wins, although it scores more pairs. On long texts the quadratic number of pairs decides.**
@@ -495,7 +495,7 @@ T, w = 131_072, 4096
 for name, every in (("all local", 1000), ("3 local, 1 full", 4), ("all full", 1)):
     stored = cached_tokens(T, 32, w, every)
     far = f"{causal_reach(w, 32):,}" if every > 32 else f"all {T:,}, from layer {every} on"
-    print(f"{name:16} stores {stored:9,} tokens ({stored / (32 * T):4.0%}); the last word reaches {far}")
+    print(f"{name:16} stores {stored:9,} tokens ({stored / (32 * T):4.0%}); the last token reaches {far}")
 
 # %% [markdown]
 # The mix costs about a quarter of the cache and one quarter of the long rows of scores. In the picture, watch its fourth layer, which comes from **your** plan. (The list also has your windows, while the other patterns are the reference's until you write them in the extensions.)
@@ -523,7 +523,7 @@ torch.manual_seed(0)
 x = torch.randn(20, 2)
 shuffled = torch.cat([x[:18][torch.randperm(18)], x[18:]])
 print(f"positions from 1,000 on: {(hybrid(x, 1000) - hybrid(x)).abs().max():.0e}")
-print(f"earlier words shuffled:  {(hybrid(shuffled)[-1] - hybrid(x)[-1]).abs().max():.2f}")
+print(f"earlier tokens shuffled: {(hybrid(shuffled)[-1] - hybrid(x)[-1]).abs().max():.2f}")
 alone = [attention(y, y, y, local_causal_mask(20, 20))[-1] for y in (x, shuffled)]
 print(f"the full layer by itself: {(alone[0] - alone[1]).abs().max():.0e}")
 
@@ -551,7 +551,7 @@ def block_mask(T, block):
     """(T, T) boolean: squares on the diagonal."""
     ### BEGIN SOLUTION
     if block < 1:
-        raise ValueError(f"a block holds at least one word, got {block}")
+        raise ValueError(f"a block holds at least one token, got {block}")
     number = torch.arange(T) // block
     return number[:, None] == number
     ### END SOLUTION
@@ -963,21 +963,21 @@ for w in (4, 64):
 
 # %%
 quiz("A causal window of 5 keys. Word 9 looks at…",
-     {"words 4 to 9": (False, "That is six keys; the own one counts."), "words 5 to 9": (True, "Its own key and four before it."),
-      "words 4 to 8": (False, "A token sees itself.")})
+     {"tokens 4 to 9": (False, "That is six keys; the own one counts."), "tokens 5 to 9": (True, "Its own key and four before it."),
+      "tokens 4 to 8": (False, "A token sees itself.")})
 
 # %%
-quiz("Extension, section 6. Ten layers of block attention with blocks of 64. The field of word 100 is…",
-     {"words 64 to 127": (True, "Its block. Blocks that do not overlap never mix."),
-      "640 words": (False, "Nothing crosses the border of a block."), "all words": (False, "For that another pattern is needed.")})
+quiz("Extension, section 6. Ten layers of block attention with blocks of 64. The field of token 100 is…",
+     {"tokens 64 to 127": (True, "Its block. Blocks that do not overlap never mix."),
+      "640 tokens": (False, "Nothing crosses the border of a block."), "all tokens": (False, "For that another pattern is needed.")})
 
 # %%
-quiz("Dense attention with the mask of a window of 128, 4,096 words. Compared with no mask it computes…",
+quiz("Dense attention with the mask of a window of 128, 4,096 tokens. Compared with no mask it computes…",
      {"32 times fewer scores": (False, "The mask hides scores that have been computed."),
       "as many scores": (True, "All T². Only gathering or blocks save."), "half of them": (False, "Not even the causal half is saved.")})
 
 # %%
-quiz("FlashAttention on a causal text of T words. Which is true?",
+quiz("FlashAttention on a causal text of T tokens. Which is true?",
      {"it scores about T²/2 pairs": (True, "Blocks above the diagonal are skipped; all other pairs are scored."),
       "it scores about T pairs": (False, "That would be another function, with other results."),
       "it stores T² scores": (False, "It never stores them: that is why it is fast.")})

@@ -1165,7 +1165,7 @@ reveal("assembly.p6",
 
 # %%
 class Bert(nn.Module):
-    """The encoder and what BERT's training reads off it: a word for each mask, and whether two texts belong together."""
+    """The encoder and what BERT's training reads off it: a token for each mask, and whether two texts belong together."""
 
     def __init__(self, c):
         super().__init__()
