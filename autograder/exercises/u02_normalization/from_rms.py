@@ -36,7 +36,7 @@ median: x.mean(-1, keepdim=True) → x.median(-1, keepdim=True).values
 keepdim_lost: x.mean(-1, keepdim=True) → x.mean(-1)
     Without keepdim=True the means are subtracted along the wrong axis, or the shapes do not fit.
 eps_as_weight: ref.rms_norm → eps * ref.rms_norm ; , None, eps →
-    eps is handed on in the place of the weight. rms_norm wants a weight of ones first: rms_norm(…, torch.ones(d),
+    eps is handed on in place of the weight. rms_norm wants a weight of ones first: rms_norm(…, torch.ones(d),
     eps).
 difference_of_norms: x - x.mean(-1, keepdim=True) → x, None, eps) - ref.rms_norm(x.mean(-1, keepdim=True).expand_as(x)
     x and its mean are normalized apart. A norm of a difference is no difference of norms: subtract first, then call

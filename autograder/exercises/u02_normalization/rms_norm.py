@@ -86,10 +86,10 @@ divides_by_tokens: mean(dim=-1, keepdim=True) → sum(dim=-1, keepdim=True) / le
 axis_one: dim=-1 → dim=1
     The mean runs over axis 1, which is the last one only for shape (T, d). Use axis −1: the shape is (..., d).
 two_axes_only: (dim=-1, keepdim=True) → (dim=-1)[:, None]
-    The lost axis comes back at place 1, which is right for shape (T, d) alone. Use keepdim=True: the shape is (...,
+    The lost axis comes back as axis 1, which is right for shape (T, d) alone. Use keepdim=True: the shape is (...,
     d).
 axis_back_at_one: (dim=-1, keepdim=True) → (dim=-1).unsqueeze(1)
-    unsqueeze(1) puts the lost axis back at place 1, which fits shape (T, d) alone. Use keepdim=True.
+    unsqueeze(1) puts the lost axis back as axis 1, which fits shape (T, d) alone. Use keepdim=True.
 """,
 )
 

@@ -145,13 +145,13 @@ EXERCISE = Exercise(
         ),
         Case(
             "random",
-            "2 sentences of 3 words, norms with weights and biases of their own",
+            "2 sentences of 3 tokens, norms with weights and biases of their own",
             lambda g: _block(g, 5)("sin", "tanh").call(g.randn(2, 3, 5, scale=2.0)),
             weight=2,
         ),
         Case(
             "other sublayers",
-            "sublayers exchanged, one sentence of one word, in float64",
+            "sublayers exchanged, one sentence of one token, in float64",
             lambda g: _block(g, 6)("square", "sin").call(g.randn(1, 1, 6, scale=2.0)).double(),
         ),
         Case(

@@ -239,7 +239,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "float64",
-            "a stream in float64, one sentence of one word: so is the result",
+            "a stream in float64, one sentence of one token: so is the result",
             lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), Fn("tanh"), Fn("layer_norm"), g.number(1.5, 3.0)),
             weight=0.5,
         ),

@@ -56,12 +56,12 @@ full_names: "q_proj" in n or "k_proj" in n → n in ("attention.q_proj.weight", 
     Whole names are compared, and a model puts more in front of them. Look for q_proj and k_proj anywhere in the
     name.
 letters_alone: "q_proj" in n or "k_proj" in n → "q_" in n or "k_" in n
-    A name that holds q_ or k_ anywhere counts as one of queries or keys, such as seq_ or block_. Look for the words
-    q_proj and k_proj.
+    A name that holds q_ or k_ anywhere counts as one of queries or keys, such as seq_ or block_. Look for q_proj and
+    k_proj in full.
 other_letters_alone: 1.0 if → beta if ; else beta → else 1.0
 ; "q_proj" in n or "k_proj" in n → any(w in n for w in ("v_", "o_", "up_", "gate_", "down_"))
-    A name that holds v_ or o_ anywhere counts as one of values or outputs, such as conv_ or to_. Look for the words
-    q_proj and k_proj.
+    A name that holds v_ or o_ anywhere counts as one of values or outputs, such as conv_ or to_. Look for q_proj and
+    k_proj in full.
 ones_left_out: 1.0 if "q_proj" in n or "k_proj" in n else beta → beta
 ; n.endswith("_proj.weight") → n.endswith("_proj.weight") and not ("q_proj" in n or "k_proj" in n)
     Queries and keys are left out. They belong into the result, with gain 1.
@@ -74,7 +74,7 @@ ffn_left_out: n.endswith("_proj.weight") → n.endswith("_proj.weight") and "att
 short_names: {n: → {n.split(".")[-2]:
     The keys are parts of the names, such as q_proj. Use the whole name as it came in.
 nothing_small: "q_proj" in n or → "q_proj" or
-    All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each word, `"q_proj" in name
+    All gains are 1. In Python `"q_proj" or "k_proj" in name` is always true: ask for each by itself, `"q_proj" in name
     or "k_proj" in name`.
 keys_too: "q_proj" in n or "k_proj" in n → "q_proj" in n
     k_proj gets β. Keys, like queries, only decide where attention looks: they keep gain 1.

@@ -93,7 +93,7 @@ plain_list: nn.ModuleList( → list(
 wrong_size: nn.LayerNorm(d_model) → nn.LayerNorm(2 * d_model)
     final_norm has another size. It normalizes vectors of the stream: nn.LayerNorm(d_model).
 one_block: ref.PreLN(d_model, a, f) for a, f in sublayers → [ref.PreLN(d_model, *sublayers[0])] * len(sublayers)
-    All places hold the same block. Make a block of its own for each pair.
+    Every entry of self.blocks is the same block. Make a block of its own for each pair.
 not_chained: block(stream) → block(x)
     Every block gets the first x, so only the last one counts. Feed each block with what the one before gave: x =
     block(x).
@@ -153,7 +153,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "one word",
-            "two blocks, one sentence of one word, in float64",
+            "two blocks, one sentence of one token, in float64",
             lambda g: _stack(g, 6, PAIRS[:2]).call(g.randn(1, 1, 6, scale=2.0)).double(),
         ),
         Case(

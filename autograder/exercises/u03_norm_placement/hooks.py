@@ -43,11 +43,11 @@ MISTAKES = changes(
     ref.watch,
     """
 appended: norms.append(None) → ; norms[i] = gradient.norm().item() → norms.append(gradient.norm().item())
-    The list is in the order in which the hooks ran, which is backwards: the last layer's gradient exists first.
-    Write each norm to its layer's place.
+    The list is in the order in which the hooks ran, which is backwards: the last layer's gradient exists first. Write
+    each norm to its layer's entry.
 late_binding: , i: int = i →
-    All hooks write to one place. They look at i when they run, and by then the loop has ended; bind it when the
-    hook is made, e.g. def hook(g, i=i).
+    All hooks write to one entry. They look at i when they run, and by then the loop has ended; bind it when the hook is
+    made, e.g. def hook(g, i=i).
 at_inputs: x = layer(x) → ; x.register_hook(hook) → x.register_hook(hook); x = layer(x)
     These are gradients of what enters each layer. Register the hook on what the layer gives, after the call.
 not_chained: = [] → = []; total = 0 ; x = layer(x) → y = layer(x)
@@ -92,10 +92,9 @@ sum: gradient.norm() → gradient.sum()
 spread: gradient.norm() → gradient.std()
     This is the standard deviation of the entries. The L2 norm, gradient.norm(), is the root of the sum of squares.
 appended_to_nones: norms[i] = gradient.norm().item() → norms.append(gradient.norm().item())
-    The list grows behind its len(layers) Nones, last layer first. Write each norm to its layer's place: norms[i] =
-    ….
+    The list grows behind its len(layers) Nones, last layer first. Write each norm to its layer's entry: norms[i] = ….
 inserted_into_nones: norms[i] = gradient.norm().item() → norms.insert(0, gradient.norm().item())
-    The list grows in front of its len(layers) Nones. Write each norm to its layer's place: norms[i] = ….
+    The list grows in front of its len(layers) Nones. Write each norm to its layer's entry: norms[i] = ….
 """,
 )
 

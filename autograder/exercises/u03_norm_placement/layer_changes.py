@@ -72,10 +72,10 @@ sizes_of_entries: (after - before).norm(dim=-1) → (after - before).abs().sum(-
 entry_by_entry: steps / lengths → ((after - before) / before).abs() ; if len(streams) < 2: → if False:
     Entries are compared one by one. Compare vectors: the length of the step over the length of the token.
 per_token: torch.stack([r.mean() for r in ratios]) → ratios ; if len(streams) < 2: → if False:
-    These are the ratios of all tokens. Take the mean over sentences and words, mean(dim=(1, 2)).
+    These are the ratios of all tokens. Take the mean over sentences and tokens, mean(dim=(1, 2)).
 along_the_tokens: (after - before).norm(dim=-1) → (after - before).norm(dim=-2)
 ; before.norm(dim=-1) → before.norm(dim=-2) ; if len(streams) < 2: → if False:
-    The lengths run along the words. A token's vector lies along the last axis: norm(dim=-1).
+    The lengths run along the tokens. A token's vector lies along the last axis: norm(dim=-1).
 cosine: steps / lengths → torch.cosine_similarity(before, after, dim=-1) ; if len(streams) < 2: → if False:
     This is the cosine between before and after. The length of the difference is asked for, over the length before.
 ratio_of_all: (after - before).norm(dim=-1) → (after - before).flatten(1).norm(dim=1)
@@ -98,13 +98,13 @@ unchecked: if len(streams) < 2: → if False: ; torch.stack([r.mean() for r in r
     The numbers are right. Raise a ValueError where there is no layer: an empty answer would hide the mistake.
 one_length_per_sentence: (after - before).norm(dim=-1) → (after - before).norm(dim=(-2, -1))
 ; before.norm(dim=-1) → before.norm(dim=(-2, -1)) ; if len(streams) < 2: → if False:
-    One length is taken per sentence, over words and features together. Each word has its own: norm(dim=-1).
+    One length is taken per sentence, over tokens and features together. Each token has its own: norm(dim=-1).
 over_sentences_only: torch.stack([r.mean() for r in ratios]) → ratios.mean(1) ; if len(streams) < 2: → if False:
-    The mean runs over the sentences only, so the words remain. Take it over both: mean(dim=(1, 2)).
+    The mean runs over the sentences only, so the tokens remain. Take it over both: mean(dim=(1, 2)).
 over_words_only: torch.stack([r.mean() for r in ratios]) → ratios.mean(-1) ; if len(streams) < 2: → if False:
-    The mean runs over the words only, so the sentences remain. Take it over both: mean(dim=(1, 2)).
+    The mean runs over the tokens only, so the sentences remain. Take it over both: mean(dim=(1, 2)).
 over_layers: torch.stack([r.mean() for r in ratios]) → ratios.mean(0) ; if len(streams) < 2: → if False:
-    The mean runs over the layers. Keep these apart, and average over sentences and words: mean(dim=(1, 2)).
+    The mean runs over the layers. Keep these apart, and average over sentences and tokens: mean(dim=(1, 2)).
 growth_signed: steps / lengths → (after.norm(dim=-1) - lengths) / lengths ; if len(streams) < 2: → if False:
     The lengths are subtracted, not the vectors. Take the norm of the difference: a vector can turn as well.
 cosine_distance: steps / lengths → torch.cosine_similarity(before, after, dim=-1) ; r.mean() → 1 - r.mean()
@@ -150,11 +150,11 @@ EXERCISE = Exercise(
             "two tokens, moved by half and by twice their lengths: 1.25 on average",
             lambda g: call(torch.tensor([[[[2.0, 0.0], [0.0, 1.0]]], [[[3.0, 0.0], [0.0, 3.0]]]])),
         ),
-        Case("layers", "four layers, 2 sentences of 3 words", _random(5, 2, 3, 7)),
+        Case("layers", "four layers, 2 sentences of 3 tokens", _random(5, 2, 3, 7)),
         Case("one sentence", "two layers, B = 1", _random(3, 1, 6, 4)),
         Case(
             "float64",
-            "three layers in float64, 5 sentences of one word",
+            "three layers in float64, 5 sentences of one token",
             lambda g: call(_tokens(g, 4, 5, 1, 3).double()),
             weight=0.5,
         ),

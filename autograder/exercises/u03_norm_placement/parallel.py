@@ -136,7 +136,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "parallel random",
-            "2 sentences of 3 words, two different branches",
+            "2 sentences of 3 tokens, two different branches",
             lambda g: call(g.randn(2, 3, 5, scale=2.0), SIN, TANH, LAYER),
         ),
         Case(
@@ -147,7 +147,7 @@ EXERCISE = Exercise(
         Case("fuse square", "d_ff = d = 3, where a wrong axis raises no error", _fuse(3, 3)),
         Case(
             "parallel float64",
-            "a stream in float64, one sentence of one word: so is what parallel makes of it",
+            "a stream in float64, one sentence of one token: so is what parallel makes of it",
             lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), SIN, TANH, RMS),
             weight=0.5,
         ),

@@ -97,12 +97,12 @@ EXERCISE = Exercise(
         ),
         Case(
             "post random",
-            "2 sentences of 3 words, tanh as the sublayer, RMSNorm as the norm",
+            "2 sentences of 3 tokens, tanh as the sublayer, RMSNorm as the norm",
             lambda g: call(g.randn(2, 3, 5, scale=2.0), TANH, RMS),
         ),
         Case(
             "pre random",
-            "2 sentences of 3 words, sin as the sublayer",
+            "2 sentences of 3 tokens, sin as the sublayer",
             lambda g: call(g.randn(2, 3, 5, scale=2.0), SIN, LAYER, fn="pre_ln"),
         ),
         Case(
@@ -118,13 +118,13 @@ EXERCISE = Exercise(
         ),
         Case(
             "post float64",
-            "a stream in float64, one sentence of one word: so is what Post-LN makes of it",
+            "a stream in float64, one sentence of one token: so is what Post-LN makes of it",
             lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), SIN, LAYER),
             weight=0.5,
         ),
         Case(
             "pre float64",
-            "a stream in float64, one sentence of one word: so is what Pre-LN makes of it",
+            "a stream in float64, one sentence of one token: so is what Pre-LN makes of it",
             lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), TANH, RMS, fn="pre_ln"),
             weight=0.5,
         ),

@@ -99,7 +99,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "sandwich random",
-            "LayerNorm before and RMSNorm after a sublayer, 2 sentences of 3 words",
+            "LayerNorm before and RMSNorm after a sublayer, 2 sentences of 3 tokens",
             lambda g: call(g.randn(2, 3, 5, scale=3.0), SIN, LAYER, RMS),
         ),
         Case(
@@ -120,13 +120,13 @@ EXERCISE = Exercise(
         ),
         Case(
             "sandwich float64",
-            "a stream in float64, one sentence of one word: so is what sandwich makes of it",
+            "a stream in float64, one sentence of one token: so is what sandwich makes of it",
             lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), SIN, RMS, LAYER),
             weight=0.5,
         ),
         Case(
             "inside float64",
-            "a stream in float64, one sentence of one word: so is what norm_inside makes of it",
+            "a stream in float64, one sentence of one token: so is what norm_inside makes of it",
             lambda g: call(g.randn(1, 1, 6, dtype=torch.float64), TANH, LAYER, fn="norm_inside"),
             weight=0.5,
         ),

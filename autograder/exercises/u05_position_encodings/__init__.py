@@ -1,1 +1,1 @@
-"""Specs of unit 05: positions added to words, positions inside the scores, positions as a bias."""
+"""Specs of unit 05: positions added to tokens, positions inside the scores, positions as a bias."""

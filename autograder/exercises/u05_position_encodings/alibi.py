@@ -115,7 +115,7 @@ future_hidden: -slopes[:, None, None] * → (-slopes[:, None, None] *
     Keys in the future are hidden with -inf. That is a mask's work: here they cost −slope · |i − j| like those of
     the past.
 one_too_far: .abs() → .abs() + 1
-    Every distance is one too large. The word itself has distance 0 and costs nothing.
+    Every distance is one too large. A token has distance 0 to itself, which costs nothing.
 offset_at_end: offset, slopes.device → S - T, slopes.device
     The queries are put at the end of the keys. Query i stands at position i + offset.
 """,
@@ -149,7 +149,7 @@ EXERCISE = Exercise(
         Case("no heads", "0 heads raise ValueError", lambda g: call(0), weight=0.5),
         Case(
             "bias by hand",
-            "slope 1/2, three places: 0 here, −1/2 one place away, −1 two places away",
+            "slope 1/2, three positions: 0 here, −1/2 one position away, −1 two positions away",
             lambda g: call(torch.tensor([0.5]), 3, 3, fn="alibi_bias"),
         ),
         Case(

@@ -45,8 +45,8 @@ MISTAKES = changes(
 scaled_by_d: (3 * qc.shape[-1]) → qc.shape[-1]
     The sum is divided by √D. Three terms are added, so DeBERTa divides by √(3D).
 words_scaled_apart: (c2c + c2p + p2c) * → c2c * qc.shape[-1] ** -0.5 + (c2p + p2c) *
-    The word product is divided by √D and only the others by √(3D). Add all three terms first, then divide the sum
-    by √(3D).
+    The first term is divided by √D and only the others by √(3D). Add all three terms first, then divide the sum by
+    √(3D).
 released_index: qr[:, d.T] → qr[:, d]
     The third term uses δ(i, j). The released code does that too, but this exercise follows the paper's δ(j, i):
     from the key's side.
@@ -56,7 +56,7 @@ query_twice: "bhjd,hijd->bhij", kc → "bhid,hijd->bhij", qc
 key_table_twice: qr[:, d.T] → kr[:, d.T]
     The third term uses kr. It is position to content: the key's content kc meets qr.
 third_term_by_query: bhjd,hijd → bhid,hijd
-    In the third term kc stands at the query's place i. It belongs to the key: kc[j] meets qr[δ(j, i)], so the
+    In the third term kc is taken at the query's position i. It belongs to the key: kc[j] meets qr[δ(j, i)], so the
     letters are bhjd, and queries stay the rows of the result.
 no_third_term: c2p + p2c → c2p
     The third term is missing: the key's content against qr, position to content.
@@ -67,7 +67,7 @@ position_to_position: + p2c) * (3 → + p2c + torch.einsum("hijd,hijd->hij", qr[
 fourth_term: + p2c → + p2c + torch.einsum("hijd,hijd->hij", qr[:, d.T], kr[:, d])
     A fourth term, position to position, is added. DeBERTa leaves it out: three terms, divided by √(3D).
 scaled_by_length: 3 * qc.shape[-1] → 3 * qc.shape[-2]
-    The number of words T stands under the root. D is the size of the vectors, the last axis: √(3D).
+    The number of tokens T stands under the root. D is the size of the vectors, the last axis: √(3D).
 no_root: ** -0.5 → ** -1
     The sum is divided by 3D. Divide by its root, √(3D).
 root_of_d_alone: (3 * qc.shape[-1]) ** -0.5 → qc.shape[-1] ** -0.5 / 3
@@ -93,7 +93,7 @@ no_third_counted: c2p + p2c) * (3 → c2p) * (2
     The third term, position to content, is missing, and √(2D) counts only two. Add kc against qr and divide by
     √(3D).
 no_content: c2c + c2p → c2p
-    The first term is missing: the query's word against the key's word.
+    The first term is missing: the query's content against the key's content.
 third_twice: + p2c → + 2 * p2c
     The third term is added twice. Each of the three terms counts once.
 third_subtracted: + p2c → - p2c
@@ -101,7 +101,7 @@ third_subtracted: + p2c → - p2c
 softmax: (c2c + → ((c2c + ; ** -0.5 → ** -0.5).softmax(-1)
     These are weights, after a softmax. Return the scores themselves.
 key_position_by_query_position: "bhjd,hijd->bhij", kc, → "hijd,hijd->hij", qr[:, d],
-    The third term has no word in it. It is position to content: the key's content kc meets the position query qr.
+    The third term has no content in it. It is position to content: the key's content kc meets the position query qr.
 """,
 )
 
@@ -137,13 +137,13 @@ EXERCISE = Exercise(
         ),
         Case(
             "random",
-            "two sentences, three heads, five places, k = 3",
+            "two sentences, three heads, five positions, k = 3",
             lambda g: call(*_deb(g, 2, 3, 5, 4, 3)),
             weight=2,
         ),
         Case(
             "clipped",
-            "seven places, k = 2: most distances share the outer rows",
+            "seven positions, k = 2: most distances share the outer rows",
             lambda g: call(*_deb(g, 1, 2, 7, 3, 2)),
         ),
         Case(

@@ -106,10 +106,10 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "by hand",
-            "[[1, 2], [7, 5]]: key before query 7; same place 1 and 5, mean 3, spread 4; key after query 2",
+            "[[1, 2], [7, 5]]: 7 for a key before; 1 and 5 at one position, mean 3, spread 4; 2 for a key after",
             lambda g: call(torch.tensor([[1.0, 2.0], [7.0, 5.0]])),
         ),
-        Case("random", "five places, nine distances", lambda g: call(g.randn(5, 5)), weight=2),
+        Case("random", "five positions, nine distances", lambda g: call(g.randn(5, 5)), weight=2),
         Case(
             "distance only",
             "scores that depend on the distance alone: every spread is 0",

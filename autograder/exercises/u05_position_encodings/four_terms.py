@@ -42,17 +42,17 @@ not_shifted: position = relative_shift( → position = ( ; r.transpose(-2, -1)) 
 reversed_distances: r.transpose → r.flip(-2).transpose
     The distances are read in reverse. Row 0 of r is the farthest past, and relative_shift expects that order.
 no_u: (q + u[:, None]) → q
-    The term u · k is missing: what every query thinks of a word.
+    The term u · k is missing: what every query thinks of a token.
 no_v: (q + v[:, None]) → q
     The term v · r is missing: what every query thinks of a distance.
 no_query_in_position: q + v[:, None] → 0 * q + v[:, None]
-    The term q · r is missing: the query's own word asks for distances too.
+    The term q · r is missing: the query's own token asks for distances too.
 position_not_scaled: (content + position) / → position + content /
     The position terms are not divided by √D. All four terms are added first and then scaled.
 divided_by_d: math.sqrt(q.shape[-1]) → q.shape[-1]
     The sum is divided by D. Scores are divided by its root, √D.
 no_query_in_content: q + u[:, None] → 0 * q + u[:, None]
-    The term q · k is missing: the query's own word meets the keys too.
+    The term q · k is missing: the query's own token meets the keys too.
 position_with_u: q + v[:, None] → q + u[:, None] + v[:, None]
     The position part holds u as well: q has been changed on the way. It is (q + u) · k and (q + v) · r, each from
     the same q.
@@ -66,8 +66,8 @@ u_without_axis: u[:, None] → u
     u is added without an axis for the queries, so heads line up with positions. Write u[:, None], which is (H, 1,
     D).
 no_axes: u[:, None] → u ; v[:, None] → v
-    A vector per head is added without an axis for the queries, so heads line up with places. Write u[:, None] and
-    v[:, None], which are (H, 1, D).
+    A vector per head is added without an axis for the queries, so heads line up with positions. Write u[:, None]
+    and v[:, None], which are (H, 1, D).
 content_not_scaled: (content + position) / → content + position /
     The terms with the keys are not divided by √D: brackets are missing. Add all four terms first, then divide.
 root_of_2d: math.sqrt(q.shape[-1]) → math.sqrt(2 * q.shape[-1])
@@ -121,7 +121,7 @@ EXERCISE = Exercise(
                 torch.full((1, 1), 3.0),
             ),
         ),
-        Case("square", "two sentences, three heads, four places", lambda g: call(*_xl(g, 2, 3, 4, 4, 5)), weight=2),
+        Case("square", "two sentences, three heads, four positions", lambda g: call(*_xl(g, 2, 3, 4, 4, 5)), weight=2),
         Case(
             "with memory", "three queries and three keys of memory before them", lambda g: call(*_xl(g, 1, 2, 3, 6, 4))
         ),

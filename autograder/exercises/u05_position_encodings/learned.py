@@ -52,7 +52,7 @@ not_loadable: self.weight = nn.Parameter( → self.embedding = nn.Embedding(max_
 ; self.weight.shape[0] → self.embedding.num_embeddings ; self.weight[position_ids] → self.embedding(position_ids)
     The weights do not load. The only parameter is weight: nn.Parameter, (max_positions, d_model).
 negative_wraps: 0 <= int(position_ids.min()) <= →
-    Negative positions read from the end of the table without a word. Raise a ValueError for them too.
+    Negative positions silently read from the end of the table. Raise a ValueError for them too.
 off_by_one: < size: → <= size:
     The check lets position max_positions through. A table of n rows ends at position n − 1.
 all_outside: position_ids.numel() and not 0 <= int(position_ids.min()) <= → all(p < 0 or p >=
@@ -72,7 +72,7 @@ clamped: position_ids.numel() → False ; self.weight[position_ids] → self.wei
     Positions beyond the end get the last row, so the model no longer knows where they are. Raise a ValueError
     instead.
 modulo: position_ids.numel() → False ; self.weight[position_ids] → self.weight[position_ids % size]
-    Positions beyond the end start again at row 0, so two places look the same. Raise a ValueError instead.
+    Positions beyond the end start again at row 0, so two positions look the same. Raise a ValueError instead.
 ids_ignored: self.weight[position_ids] → self.weight[: position_ids.shape[-1]].expand(*position_ids.shape, -1)
     This reads rows 0, 1, 2, … whatever the ids say. Index the table with position_ids.
 end_unchecked: <= int(position_ids.max()) < size: → :

@@ -33,30 +33,30 @@ looks_ahead: shift_matrix(back → shift_matrix(-back
     This head looks ahead. The matrix for columns is that of −back, and for rows, x @ W, it is transposed: one of
     the two, the minus or the transpose, is missing.
 stands_still: shift_matrix(back, d_model, base) → torch.eye(d_model)
-    The identity scores the query's own place highest. W_Q must turn PE[p] into PE[p − back].
+    The identity scores the query's own position highest. W_Q must turn PE[p] into PE[p − back].
 first_pair_only: shift_matrix(back, d_model → torch.block_diag(shift_matrix(back, 2
 ; , base) → , base), torch.eye(d_model - 2))
     Only the first pair of features is turned. Every pair turns by its own angle.
 looks_away: return → return -
-    The sign is wrong: the wanted place gets the lowest score instead of the highest.
+    The sign is wrong: the wanted position gets the lowest score instead of the highest.
 one_too_far: shift_matrix(back → shift_matrix(back + 1
-    This head looks one word too far back. W_Q must turn PE[p] into PE[p − back], for every p.
+    This head looks one position too far back. W_Q must turn PE[p] into PE[p − back], for every p.
 one_too_near: shift_matrix(back → shift_matrix(back - 1
-    This head stops one word too early. W_Q must turn PE[p] into PE[p − back], for every p.
+    This head stops one position too early. W_Q must turn PE[p] into PE[p − back], for every p.
 scaled: shift_matrix(back, d_model, base) → shift_matrix(back, d_model, base) / d_model**0.5
     The matrix is divided by √d_model, so PE[p] @ W_Q is too short. It must be PE[p − back] exactly: scaling belongs
     to the scores.
 back_ignored: shift_matrix(back → shift_matrix(1
-    This head always looks one word back. Pass the distance on: the shift is that of back words.
+    This head always looks one position back. Pass the distance on: the shift is by back positions.
 no_sign: shift_matrix(back → shift_matrix(abs(back)
-    A negative distance is treated like a positive one. With back = −2 the head looks two words ahead.
+    A negative distance is treated like a positive one. With back = −2 the head looks two positions ahead.
 base_fixed: d_model, base) → d_model)
     The base is always 10000 here. Pass the argument base on.
 rolled: shift_matrix(back, d_model, base) → torch.eye(d_model).roll(back, 0)
     The features of PE are rolled, which is no shift of the position. Each pair must be turned by its own angle:
     that is what shift_matrix does.
 rolled_back: shift_matrix(back, d_model, base) → torch.eye(d_model).roll(-back, 0)
-    The features of PE are moved by back places, which is no shift of the position. Each pair must be turned by its
+    The features of PE are moved by back columns, which is no shift of the position. Each pair must be turned by its
     own angle, as shift_matrix does.
 minus_outside: shift_matrix(back → -shift_matrix(-back
     The minus belongs to the shift and not to the matrix: PE[p] @ W_Q points the other way. Take the matrix of −back

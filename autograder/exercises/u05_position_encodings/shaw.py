@@ -74,7 +74,7 @@ offset_turned: torch.arange(offset, offset + T) → torch.arange(-offset, T - of
 clipped_at_zero: torch.tensor(0) → torch.tensor(k) ; raise ValueError("no negative distance") → pass
     All keys in the past share the row of distance 0. Clip from both sides, −k to k, and then add k.
 words_unscaled: rel_k[index]) → rel_k[index]) * q.shape[-1] ** -0.5 ; scores * q.shape[-1] ** -0.5 → scores
-    The word part is not divided by √D: a bracket is missing. Divide the sum of both parts.
+    The product q · k is not divided by √D: a bracket is missing. Divide the sum of both parts.
 unscaled: scores * q.shape[-1] ** -0.5 → scores
     The scores are not divided by √D. Add both products first, then divide.
 scaled_after_softmax: scores * q.shape[-1] ** -0.5, mask) → scores, mask) * q.shape[-1] ** -0.5
@@ -128,8 +128,8 @@ no_words: q @ k.mT + →
 no_values: weights @ v + →
     The values themselves are missing. The result is weights @ v plus the weighted rows of rel_v.
 by_query_place: "bhtd,tsd->bhts" → "bhsd,tsd->bhts" if q.shape == k.shape else "bhtd,tsd->bhts"
-    The relative vectors meet the query of the key's place. The letters of q are bhtd: query t meets the vector of
-    the pair (t, s).
+    The relative vectors meet the query at the key's position. The letters of q are bhtd: query t meets the vector
+    of the pair (t, s).
 wide_clip: torch.tensor(0) → torch.tensor(-2 * k) ; raise ValueError("no negative distance") → pass
     The distance is clipped at 2k. Clip from −k to k and add k afterwards: rows 0 … 2k.
 position_after_softmax: + torch.einsum("bhtd,tsd->bhts", q, rel_k[index]) →
@@ -154,7 +154,7 @@ EXERCISE = Exercise(
     reference=(shaw.shaw_index, shaw.shaw_attention),
     alternatives=[(index_by_loop, shaw_by_pairs), (index_by_minimum, shaw_by_einsum)],
     cases=[
-        Case("index by hand", "three places, k = 1: rows [1, 2, 2], [0, 1, 2], [0, 0, 1]", lambda g: call(3, 3, 1)),
+        Case("index by hand", "three positions, k = 1: rows [1, 2, 2], [0, 1, 2], [0, 0, 1]", lambda g: call(3, 3, 1)),
         Case(
             "index with memory",
             "two queries at positions 3 and 4 against five keys, k = 2",
@@ -171,7 +171,7 @@ EXERCISE = Exercise(
         Case("negative k", "k = −1 raises ValueError", lambda g: call(3, 3, -1), weight=0.5),
         Case(
             "keys by hand",
-            "zero keys and D = 1, so the tables alone decide: the next place scores ln 3, the others 0",
+            "zero keys and D = 1, so the tables alone decide: the next position scores ln 3, the others 0",
             lambda g: call(
                 torch.ones(1, 1, 2, 1),
                 torch.zeros(1, 1, 2, 1),
@@ -195,7 +195,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "random",
-            "two sentences, three heads, seven places, k = 2, values of another size",
+            "two sentences, three heads, seven positions, k = 2, values of another size",
             lambda g: call(*_qkv(g, 2, 3, 7, 7, 8, 5, 2), fn="shaw_attention"),
             weight=2,
         ),

@@ -114,8 +114,8 @@ mask_ignored: scores.masked_fill(~mask, -math.inf) → scores
 mask_upside_down: ~mask → mask
     The mask is upside down. True means may look, so fill where it is False: ~mask.
 reshaped_heads: .permute(2, 0, 1)[None] → .reshape(1, -1, T, S)
-    The numbers are regrouped by view or reshape, which mixes heads and places. Move the axis of the heads instead:
-    permute(2, 0, 1).
+    The numbers are regrouped by view or reshape, which mixes heads and positions. Move the axis of the heads
+    instead: permute(2, 0, 1).
 no_softmax: ~mask, -math.inf → ~mask, 0.0 ; e @ v / e.sum(-1, keepdim=True) → scores @ v
     The softmax is missing: scores are no weights. Take softmax over the keys, the last axis.
 softmax_before_bias: e @ v / e.sum(-1, keepdim=True) → (e / e.sum(-1, keepdim=True)).softmax(-1) @ v
@@ -160,7 +160,7 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "bias by hand",
-            "one head, weight[b] = b, three places: 0 here, 1 and 2 in the past, 17 and 18 in the future",
+            "one head, weight[b] = b, three positions: 0 here, 1 and 2 in the past, 17 and 18 in the future",
             lambda g: call(torch.arange(32.0)[:, None], 3, 3),
         ),
         Case(
@@ -170,7 +170,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "causal bias",
-            "causal buckets, two heads, 20 places",
+            "causal buckets, two heads, 20 positions",
             lambda g: call(g.randn(32, 2), 20, 20, bidirectional=False),
         ),
         Case(

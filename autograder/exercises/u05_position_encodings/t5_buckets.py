@@ -64,7 +64,7 @@ rounded_up: torch.floor → torch.ceil
 size_fixed: num_buckets // 2 if bidirectional else num_buckets → 16 if bidirectional else 32
     The number of buckets is always 32 here. Use the argument num_buckets: N and E follow from it.
 zero_in_future: position > 0 → position >= 0
-    Distance 0 is counted as future. A word itself belongs to bucket 0: the upper half is for distances above 0.
+    Distance 0 is counted as future. The token itself belongs to bucket 0: the upper half is for distances above 0.
 not_halved: num_buckets // 2 if bidirectional else num_buckets → num_buckets
 ; + N * (relative_position > 0) if bidirectional else bucket →
     Both directions share all buckets, so a key before and a key after look alike. Bidirectional: half of the

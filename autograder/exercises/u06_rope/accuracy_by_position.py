@@ -86,7 +86,7 @@ class_zero_left_out: targets >= 0 → targets > 0
     Questions whose right answer is class 0 are left out: targets > 0. Only −1 means that nothing is asked: targets
     >= 0.
 width_as_count: (-1, width) → (width, -1)
-    The row is cut into width stretches. width is the number of places in each: unflatten(1, (-1, width)).
+    The row is cut into width stretches. width is the number of positions in each: unflatten(1, (-1, width)).
 texts_apart: .sum((0, 2)) → .sum(2)
     The texts are kept apart: the shape is (B, T/width). Add up over the batch as well, both right answers and
     questions, before dividing.
@@ -96,7 +96,7 @@ whole_division_as_float: .sum((0, 2)).float() → .sum((0, 2))
 ; fold(right) / fold(asked) → (fold(right) // fold(asked)).float()
     Every share below 1 has become 0: it was rounded down. Divide with /, or convert to float before.
 places_apart: (-1, width) → (-1, 1)
-    There is a share for each single place. Add up over stretches of width places before dividing.
+    There is a share for each single position. Add up over stretches of width positions before dividing.
 one_number: fold(right) / fold(asked) → right.sum() / asked.sum()
     This is one share for all. One for each stretch is asked for, shape (T/width,).
 of_all_questions: / fold(asked) → / asked.sum()
@@ -145,7 +145,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "one place each",
-            "stretches of a single place, in a batch of 2",
+            "stretches of a single position, in a batch of 2",
             _single,
         ),
         Case(

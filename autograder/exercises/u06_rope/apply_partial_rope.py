@@ -38,7 +38,7 @@ tail_lost: _check_rotary_dim(x, rotary_dim) →
 ; torch.cat([apply_rope(head, position_ids, base), tail], dim=-1) → apply_rope(head, position_ids, base)
     Only the turned part comes back. Put the untouched tail behind it.
 tail_zero: _check_rotary_dim(x, rotary_dim) → ; base), tail] → base), torch.zeros_like(tail)]
-    The tail is set to zero. It carries what does not depend on the place: leave it as it is.
+    The tail is set to zero. It carries what does not depend on the position: leave it as it is.
 all_turned: _check_rotary_dim(x, rotary_dim) →
 ; torch.cat([apply_rope(head, position_ids, base), tail], dim=-1) → apply_rope(x, position_ids, base)
     Every feature turns: rotary_dim is ignored. Turn x[..., :rotary_dim], and put the rest behind it.
@@ -70,7 +70,7 @@ turned_added: _check_rotary_dim(x, rotary_dim) → ; base), tail] → base), x]
     The turned part stands in front of the whole head, so its features come twice. Behind it belongs only x[...,
     rotary_dim:].
 ids_ignored: position_ids, base) → torch.arange(x.shape[-2]), base)
-    position_ids is ignored: the angles belong to places 0, 1, 2, …. Hand it on to apply_rope.
+    position_ids is ignored: the angles belong to positions 0, 1, 2, …. Hand it on to apply_rope.
 clockwise: head, position_ids → head, -position_ids
     The pairs turn backwards: the sine has the wrong sign. Call apply_rope on x[..., :rotary_dim].
 lower_end_unchecked: (x, rotary_dim) → (x, max(rotary_dim, 1)) ; base), tail → base) if head.numel() else head, tail

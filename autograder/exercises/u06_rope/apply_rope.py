@@ -66,14 +66,14 @@ both_plus: even * cos - odd → even * cos + odd
     Both entries add their terms, so pairs are stretched and not turned. A rotation has one minus: even·cos −
     odd·sin and even·sin + odd·cos.
 exchanged: cos, sin = → sin, cos =
-    Sine and cosine are exchanged: at place 0 nothing should turn. The first entry is even·cos − odd·sin.
+    Sine and cosine are exchanged: at position 0 nothing should turn. The first entry is even·cos − odd·sin.
 second_minus: even * sin + odd → even * sin - odd
     The second entry has a minus as well, which makes a mirror image of each pair. It is even·sin + odd·cos.
 own_scale_only: even * cos - odd * sin → even * cos ; even * sin + odd * cos → odd * sin
     Each entry is only scaled. A turn mixes the two of a pair: even·cos − odd·sin and even·sin + odd·cos.
 one_ahead: position_ids[..., None] → (position_ids[..., None] + 1)
-    Every pair turns one step too far, as if places counted from 1. The angle is position_ids times θ: place 0 does
-    not turn.
+    Every pair turns one step too far, as if positions counted from 1. The angle is position_ids times θ: position 0
+    does not turn.
 half_exponent: base, dtype → base**0.5, dtype
     The exponent is −i/D for pair i. It is −2i/D: your rope_frequencies has it right.
 halves_paired: x[..., ::2], x[..., 1::2] → x.chunk(2, -1)
@@ -95,7 +95,7 @@ without_head_axis: .unsqueeze(1) if position_ids.dim() == 2 else angle → ; , d
     Angles of shape (B, T, D/2) meet features of shape (B, H, T, D/2), so B lines up with H. Add an axis for the
     heads: angles.unsqueeze(1).
 ids_ignored: frequencies = → position_ids = torch.arange(x.shape[-2]); frequencies =
-    position_ids is ignored: the places are counted 0, 1, 2, …. Multiply the frequencies by position_ids.
+    position_ids is ignored: the positions are counted 0, 1, 2, …. Multiply the frequencies by position_ids.
 first_row_only: .unsqueeze(1) → [:1].unsqueeze(1)
     Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: give its
     angles the shape (B, 1, T, D/2).
@@ -124,9 +124,10 @@ woven_halves: x[..., ::2], x[..., 1::2] → x.chunk(2, -1)
 pairs_left: .flatten(-2) →
     The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).
 gaps_ignored: position_ids[..., None] → (position_ids[..., :1] + torch.arange(x.shape[-2]))[..., None]
-    The places are counted on from the first one, so gaps are lost. Multiply the frequencies by position_ids itself.
+    The positions are counted on from the first one, so gaps are lost. Multiply the frequencies by position_ids
+    itself.
 head_axis_always: if position_ids.dim() == 2 else angle →
-    position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where
+    position_ids of shape (T,) get a head axis too, so positions stand where heads should. Add it only where
     position_ids has two axes; (T, D/2) fits as it is.
 wavelengths: * frequencies → * (2 * torch.pi / frequencies)
     The wavelengths 2π/θ are used as frequencies. The angle is position_ids times θ, from rope_frequencies.

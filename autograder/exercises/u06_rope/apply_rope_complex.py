@@ -45,16 +45,16 @@ two_rows: (-1, 2)) → (2, -1)).mT
 pairs_left: .flatten(-2) →
     The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).
 real_twice: torch.view_as_real(z) → torch.stack([z.real, z.real], -1)
-    The real part stands in both places of a pair. The second one is the imaginary part: view_as_real gives both.
+    Both numbers of a pair are the real part. The second one is the imaginary part: view_as_real gives both.
 base_ignored: base, dtype → dtype
     The base is fixed at 10,000. Hand the argument on to the frequencies.
 still_complex: torch.view_as_real(z).flatten(-2).to(x.dtype) → z
     The result is complex. Use view_as_real and flatten(-2).
 ids_ignored: rope_angles(position_ids → rope_angles(torch.arange(x.shape[-2])
-    position_ids is ignored: the angles belong to places 0, 1, 2.
+    position_ids is ignored: the angles belong to positions 0, 1, 2.
 one_ahead: rope_angles(position_ids → rope_angles(position_ids + 1
-    Every pair turns one step too far, as if places counted from 1. The angle is position_ids times θ: place 0 does
-    not turn.
+    Every pair turns one step too far, as if positions counted from 1. The angle is position_ids times θ: position 0
+    does not turn.
 polar_exchanged: torch.exp(1j * angle) → torch.polar(angle, torch.ones_like(angle))
     torch.polar takes the length first and the angle second: polar(ones, angles).
 sine_first: torch.exp(1j * angle) → torch.complex(angle.sin(), angle.cos())
@@ -69,12 +69,13 @@ first_row_only: rope_angles(position_ids → rope_angles(position_ids[0] if posi
     Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: give its
     angles the shape (B, 1, T, D/2).
 gaps_ignored: rope_angles(position_ids → rope_angles(position_ids[..., :1] + torch.arange(x.shape[-2])
-    The places are counted on from the first one, so gaps are lost. Multiply the frequencies by position_ids itself.
+    The positions are counted on from the first one, so gaps are lost. Multiply the frequencies by position_ids
+    itself.
 without_head_axis: R.rope_angles(position_ids, → (position_ids[..., None] *
     Angles of shape (B, T, D/2) meet pairs of shape (B, H, T, D/2), so B lines up with H. Add an axis for the heads:
     angles.unsqueeze(1).
 head_axis_always: R.rope_angles(position_ids, → (position_ids[:, None, ..., None] *
-    position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where
+    position_ids of shape (T,) get a head axis too, so positions stand where heads should. Add it only where
     position_ids has two axes; (T, D/2) fits as it is.
 wavelengths: R.rope_frequencies → 2 * torch.pi / R.rope_frequencies
     The wavelengths 2π/θ are used as frequencies. The angle is position_ids times θ, from rope_frequencies.

@@ -48,8 +48,8 @@ halves_exchanged_without_sign: - x2 * sin → + x2 * sin
 sine_on_x: + x1 * sin → + x2 * sin ; - x2 * sin → + x1 * sin
     The sine multiplies x itself, so nothing turns. It belongs to rotate_half(x).
 one_ahead: position_ids[..., None] → (position_ids[..., None] + 1)
-    Every pair turns one step too far, as if places counted from 1. The angle is position_ids times θ: place 0 does
-    not turn.
+    Every pair turns one step too far, as if positions counted from 1. The angle is position_ids times θ: position 0
+    does not turn.
 angles_in_input_dtype: * frequencies → * frequencies.to(x.dtype)
 ; cos, sin = → angle = angle.to(R.angle_dtype(x)); cos, sin =
     The angles are computed in the input's dtype. bfloat16 keeps 8 bits, so 1,027 is rounded to a neighbor and the
@@ -65,14 +65,14 @@ without_head_axis: .unsqueeze(1) if position_ids.dim() == 2 else angle → ; , d
     Angles of shape (B, T, D) meet features of shape (B, H, T, D), so B lines up with H. Add an axis for the heads:
     angles.unsqueeze(1).
 ids_ignored: frequencies = → position_ids = torch.arange(x.shape[-2]); frequencies =
-    position_ids is ignored: the places are counted 0, 1, 2, …. Multiply the frequencies by position_ids.
+    position_ids is ignored: the positions are counted 0, 1, 2, …. Multiply the frequencies by position_ids.
 promoted: .to(x.dtype) →
     float16 went in and float32 came out. Cast the result back to x.dtype.
 base_ignored: base, dtype → dtype
     The base is fixed at 10,000. Hand the argument on to the frequencies.
 exchanged: cos, sin = → sin, cos =
-    Cosine and sine are exchanged: at place 0 nothing should turn. x goes with the cosine, rotate_half(x) with the
-    sine.
+    Cosine and sine are exchanged: at position 0 nothing should turn. x goes with the cosine, rotate_half(x) with
+    the sine.
 first_half_scaled: - x2 * sin →
     The first half lacks its sine term: it is x₁·cos − x₂·sin.
 only_cosine: - x2 * sin → ; + x1 * sin →
@@ -90,9 +90,10 @@ first_row_only: .unsqueeze(1) → [:1].unsqueeze(1)
     Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: give its
     angles the shape (B, 1, T, D).
 gaps_ignored: position_ids[..., None] → (position_ids[..., :1] + torch.arange(x.shape[-2]))[..., None]
-    The places are counted on from the first one, so gaps are lost. Multiply the frequencies by position_ids itself.
+    The positions are counted on from the first one, so gaps are lost. Multiply the frequencies by position_ids
+    itself.
 head_axis_always: if position_ids.dim() == 2 else angle →
-    position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where
+    position_ids of shape (T,) get a head axis too, so positions stand where heads should. Add it only where
     position_ids has two axes; (T, D) fits as it is.
 wavelengths: * frequencies → * (2 * torch.pi / frequencies)
     The wavelengths 2π/θ are used as frequencies. The angle is position_ids times θ, from rope_frequencies.

@@ -33,7 +33,7 @@ def scaled_by_complex(x, position_ids, frequencies, temperature=1.0):
 
 
 def _far(g: Source) -> Program:
-    """The steps are so small that the places in bfloat16 fall together."""
+    """The steps are so small that the positions in bfloat16 fall together."""
     ids = torch.tensor([[1, 301, 777, 1027]])
     return call(g.randn(1, 2, 4, 4, dtype=torch.bfloat16), ids, g.uniform(2, low=0.1, high=0.9), g.number(1.1, 1.4))
 
@@ -91,15 +91,15 @@ places_in_input_dtype: position_ids[..., None] → position_ids[..., None].to(x.
     position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: multiply them
     by frequencies in float32.
 frequencies_in_input_dtype: frequencies.to( → frequencies.to(x.dtype).to(
-    The frequencies are rounded to the input's dtype, and far out the error is multiplied by the place. Keep them in
-    float32, or wider.
+    The frequencies are rounded to the input's dtype, and far out the error is multiplied by the position. Keep them
+    in float32, or wider.
 both_plus: even * cos - odd → even * cos + odd
     Both entries add their terms, so pairs are stretched and not turned. A rotation has one minus: even·cos −
     odd·sin and even·sin + odd·cos.
 second_minus: even * sin + odd → even * sin - odd
     The second entry has a minus as well, which makes a mirror image of each pair. It is even·sin + odd·cos.
 exchanged: cos, sin = → sin, cos =
-    Sine and cosine are exchanged: at place 0 nothing should turn. The first entry is even·cos − odd·sin.
+    Sine and cosine are exchanged: at position 0 nothing should turn. The first entry is even·cos − odd·sin.
 entries_exchanged: [first, second] → [second, first]
     The two entries of each pair are exchanged. even·cos − odd·sin comes first, even·sin + odd·cos second.
 halves_left_apart: torch.stack([first, second], -1).flatten(-2) → torch.cat([first, second], -1)
@@ -111,7 +111,7 @@ woven_halves: x[..., ::2], x[..., 1::2] → x.chunk(2, -1)
 pairs_left: .flatten(-2) →
     The axis of the pairs is left over: (B, H, T, D/2, 2). Put the pairs back in a row: flatten(-2).
 ids_ignored: angle = position_ids → position_ids = torch.arange(x.shape[-2]); angle = position_ids
-    position_ids is ignored: the angles belong to places 0, 1, 2, …. Multiply the frequencies by position_ids.
+    position_ids is ignored: the angles belong to positions 0, 1, 2, …. Multiply the frequencies by position_ids.
 first_row_only: .unsqueeze(1) → [:1].unsqueeze(1)
     Every text gets the positions of the first one. position_ids of shape (B, T) has a row for each text: give its
     angles the shape (B, 1, T, D/2).
@@ -119,7 +119,7 @@ without_head_axis: .unsqueeze(1) if position_ids.dim() == 2 else angle →
     Angles of shape (B, T, D/2) meet features of shape (B, H, T, D/2), so B lines up with H. Add an axis for the
     heads: angles.unsqueeze(1).
 head_axis_always: if position_ids.dim() == 2 else angle →
-    position_ids of shape (T,) get a head axis too, so places stand where heads should. Add it only where
+    position_ids of shape (T,) get a head axis too, so positions stand where heads should. Add it only where
     position_ids has two axes; (T, D/2) fits as it is.
 temperature_added: angle.cos() * temperature, angle.sin() * temperature → angle.cos(), angle.sin()
 ; .to(x.dtype) → .to(x.dtype) + temperature
@@ -174,7 +174,7 @@ EXERCISE = Exercise(
         Case("float64", "float64 goes in and comes out, with angles in float64", _float64),
         Case(
             "gradients",
-            "gradients flow back to an x that is transposed in memory, at places that are fractions",
+            "gradients flow back to an x that is transposed in memory, at positions that are fractions",
             _gradients,
         ),
     ],

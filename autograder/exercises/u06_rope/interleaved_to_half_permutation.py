@@ -23,8 +23,8 @@ MISTAKES = changes(
     R.interleaved_to_half_permutation,
     """
 inverse: D % 2 → False ; 1, D, 2)]) → 1, D, 2)]).argsort()
-    This leads from half-split to interleaved, the other way. Entry j says which interleaved feature comes to place
-    j.
+    This leads from half-split to interleaved, the other way. Entry j says which interleaved feature becomes
+    feature j.
 odds_first: D % 2 → False ; torch.arange(0, D, 2), torch.arange(1, D, 2) → torch.arange(1, D, 2), torch.arange(0, D, 2)
     The second members of the pairs come first. Half-split holds all first members, then all second ones.
 int32: D % 2 → False ; 1, D, 2)]) → 1, D, 2)]).int()
@@ -32,7 +32,7 @@ int32: D % 2 → False ; 1, D, 2)]) → 1, D, 2)]).int()
 halves_swapped: D % 2 → False ; torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)]) → torch.arange(D).roll(D // 2)
     This exchanges the two halves. The members of a pair, 2i and 2i + 1, must come to i and i + D/2.
 unchanged: D % 2 → False ; torch.cat([torch.arange(0, D, 2), torch.arange(1, D, 2)]) → torch.arange(D)
-    Nothing is moved. The pairs 2i, 2i + 1 must come to the places i, i + D/2.
+    Nothing is moved. The pairs 2i, 2i + 1 must come to i and i + D/2.
 odd_accepted: D % 2 → False
     An odd D was accepted. Raise ValueError: its last feature has no partner.
 plain_list: D % 2 → False ; 1, D, 2)]) → 1, D, 2)]).tolist()

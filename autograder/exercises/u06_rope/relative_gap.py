@@ -63,7 +63,7 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "doubling",
-            "1×1 matrices 1, 2, 4: the products grow with the place, 4·4 − 2·2 = 12",
+            "1×1 matrices 1, 2, 4: the products grow with the position, 4·4 − 2·2 = 12",
             lambda g: call(torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)[:, None, None]),
         ),
         Case(
@@ -73,13 +73,13 @@ EXERCISE = Exercise(
         ),
         Case(
             "two axes",
-            "3-D turns about two axes: every length is kept, and still the place matters",
+            "3-D turns about two axes: every length is kept, and still the position matters",
             lambda g: call(_about_two_axes(g)),
         ),
         Case("random", "five random 2×2 matrices", lambda g: call(g.randn(5, 2, 2, dtype=torch.float64)), weight=2),
         Case(
             "two places",
-            "only two places: the next one exists for place 0 alone",
+            "only two positions: the next one exists for position 0 alone",
             lambda g: call(g.randn(2, 3, 3, dtype=torch.float64)),
         ),
         Case(
@@ -100,19 +100,19 @@ second_transposed: A[m + 1].T @ A[n + 1] - A[m].T @ A[n] → A[m + 1] @ A[n + 1]
     The second factor is transposed. It is the first one: a score is (A[m]q)ᵀ(A[n]k) = qᵀA[m]ᵀA[n]k.
 last_left_out: for m in range(len(A) - 1) → for m in range(len(A) - 2)
 ; for n in range(len(A) - 1) → for n in range(len(A) - 2)
-    The last place is left out. Places 0 … N − 2 have a next one, so m and n run over range(N − 1).
+    The last position is left out. Positions 0 … N − 2 have a next one, so m and n run over range(N − 1).
 """,
         ),
         *changes(
             relative_gap,
             """
 wraps_round: S[1:, 1:] - S[:-1, :-1] → S.roll((-1, -1), (0, 1)) - S
-    The last place is compared with the first one, which is not its next place: torch.roll wraps round. Cut with
+    The last position is compared with the first one, which does not follow it: torch.roll wraps round. Cut with
     S[1:, 1:] and S[:-1, :-1].
 largest_norm: (S[1:, 1:] - S[:-1, :-1]).abs().max() → torch.linalg.matrix_norm(S[1:, 1:] - S[:-1, :-1]).max()
     This is the largest norm of a difference of matrices. The largest single entry is asked for.
 one_place_moves: S[1:, 1:] - S[:-1, :-1] → S[:, 1:] - S[:, :-1]
-    Only one of the two places moves on, so the distance changes. Both do, by one: A[m+1]ᵀA[n+1].
+    Only one of the two positions moves on, so the distance changes. Both do, by one: A[m+1]ᵀA[n+1].
 mean: .max() → .mean()
     This is the mean deviation. The largest one is asked for: one bad pair is enough.
 signed: .abs() →
@@ -151,8 +151,8 @@ squared: .abs() → .square()
             gap_by_loop,
             """
 last_pair_only: max(worst, → (
-    Only the last pair of places counts: each turn of the loop overwrites the one before. Keep the largest: worst =
-    max(worst, …).
+    Only the last pair of positions counts: each turn of the loop overwrites the one before. Keep the largest: worst
+    = max(worst, …).
 first_pair_only: worst = max → return max
     Only m = n = 0 is compared. Go through all m and n in range(N − 1) before you return.
 later_only: for n in range(len(A) - 1) → for n in range(m + 1, len(A) - 1)
@@ -162,7 +162,7 @@ one_distance_only: for n in range(len(A) - 1) → for n in range(m + 1, len(A) -
 first_entry_only: .abs().max() → [0, 0].abs()
     Only the entry at the top left is compared. The maximum is over all entries of the matrices.
 matrices_compared: A[m + 1].T @ A[n + 1] - A[m].T @ A[n] → A[m + 1] - A[m]
-    The matrices of neighboring places are compared. Compare the products A[m+1]ᵀA[n+1] and A[m]ᵀA[n].
+    The matrices of neighboring positions are compared. Compare the products A[m+1]ᵀA[n+1] and A[m]ᵀA[n].
 """,
         ),
     ],
@@ -173,7 +173,7 @@ The docstring asks for float64 matrices: a good family's gap is rounding alone.
     equivalent="""
 swapping i and k, or m and n, transposes every product: the largest entry stays
     8cec9b9467 solution, einsum: output of 'mji,njk->mnik' transposed
-the order in which the pairs of places are compared does not change the largest
+the order in which the pairs of positions are compared does not change the largest
     2ed7b6252d alternative gap_by_loop, reversed: range(len(A) - 1) reversed
     6f686c93ed alternative gap_by_loop, reversed: range(len(A) - 1) reversed
 the axes are only named in another order: all pairs and entries are still compared

@@ -115,7 +115,7 @@ base_lost: frequencies_by_ratio(D, base) → frequencies_by_ratio(D)
 float64: range(D // 2)]) → range(D // 2)]).double()
     The numbers are right, but they are float64. Both results should be float32: end with .float().
 turns_per_place: 2 * math.pi / frequencies_by_ratio(D, base) → frequencies_by_ratio(D, base) / (2 * math.pi)
-    This is θ/2π, the turns per place. The wavelength is its inverse, the places per turn: 2π/θ.
+    This is θ/2π, the turns per position. The wavelength is its inverse, the positions per turn: 2π/θ.
 starts_at_one: _even(D) → ; ratio**i → ratio ** (i + 1)
     The pairs are counted from 1, so the fastest pair is missing. i runs over 0 … D/2 − 1, and θ₀ is 1.
 no_full_turn: 2 * math.pi / → 1 /
@@ -154,11 +154,11 @@ odd_rounded_down: _even(D) →
     An odd D was accepted, with D // 2 pairs. Raise ValueError when D is not even: a feature would be left without a
     partner.
 times_theta: 2 * math.pi / → 2 * math.pi *
-    The wavelength is 2π·θ here, which shrinks where a pair turns slower. Divide: a full turn is 2π/θ places.
+    The wavelength is 2π·θ here, which shrinks where a pair turns slower. Divide: a full turn is 2π/θ positions.
 half_a_turn: 2 * math.pi → math.pi
     The wavelength is π/θ, half a turn. A full turn has 2π radians.
 frequencies_again: 2 * math.pi / →
-    wavelengths gives the frequencies θ. The places for a full turn are 2π/θ.
+    wavelengths gives the frequencies θ. A full turn takes 2π/θ positions.
 degrees: 2 * math.pi → 360
     A full turn was taken as 360. The angles are radians, so the wavelength is 2π/θ.
 """,

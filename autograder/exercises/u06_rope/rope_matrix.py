@@ -82,8 +82,8 @@ same_angle: R.rope_frequencies(D, base) → torch.ones(D // 2)
 base_ignored: (D, base) → (D)
     The base is fixed at 10,000. Hand the argument on: rope_frequencies(D, base).
 one_ahead: position * → (position + 1) *
-    Every block turns one step too far, as if places counted from 1. The angle is position·θᵢ: place 0 does not
-    turn.
+    Every block turns one step too far, as if positions counted from 1. The angle is position·θᵢ: position 0 does
+    not turn.
 direction_lost: position * → abs(position) *
     A negative position turns forward as well. Keep its sign: position −3 turns back by 3 steps.
 float64: (D, base) → (D, base, dtype=torch.float64)
@@ -104,7 +104,7 @@ divided: position * R.rope_frequencies(D, base) → position / frequencies(D, ba
 wavelengths: position * R.rope_frequencies(D, base) → position * (2 * torch.pi / frequencies(D, base))
     The wavelengths 2π/θᵢ are used as frequencies. The angle is position·θᵢ: call rope_frequencies.
 position_ignored: position * R.rope_frequencies(D, base) → frequencies(D, base)
-    The blocks turn by θᵢ at every place. Multiply by the position: position·θᵢ.
+    The blocks turn by θᵢ at every position. Multiply by the position: position·θᵢ.
 full_turns: position * R.rope_frequencies(D, base) → 2 * torch.pi * position * frequencies(D, base)
     The angle has a factor 2π. θᵢ is in radians already: the angle is position·θᵢ.
 slowest_first: position * R.rope_frequencies(D, base) → position * frequencies(D, base).flip(0)

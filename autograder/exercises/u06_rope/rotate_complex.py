@@ -153,7 +153,7 @@ only_cosine: x.shape[-1] != 2 → False ; torch.polar(torch.ones_like(angle), an
 imaginary_minus: x.shape[-1] != 2 → False ; a * s + b * c → a * s - b * c
     The imaginary part has a minus. It is x₀·sin φ + x₁·cos φ.
 real_twice: x.shape[-1] != 2 → False ; a * s + b * c → a * c - b * s
-    The real part stands in both places. The second number is the imaginary part, x₀·sin φ + x₁·cos φ.
+    Both numbers are the real part. The second one is the imaginary part, x₀·sin φ + x₁·cos φ.
 """,
         ),
         *changes(

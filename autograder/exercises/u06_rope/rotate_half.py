@@ -63,9 +63,9 @@ stacked: x.shape[-1] % 2 → False ; torch.cat → torch.stack
     The halves are stacked along a new axis. Join them along the last one, so that the shape stays: torch.cat(…,
     dim=-1).
 second_repeated: x.shape[-1] % 2 → False ; [-x2, x1] → [-x2, x2]
-    The second half stands in both places. The result is [−x₂, x₁]: the first half comes last.
+    The second half appears twice. The result is [−x₂, x₁]: the first half comes last.
 first_repeated: x.shape[-1] % 2 → False ; [-x2, x1] → [-x1, x1]
-    The first half stands in both places. The result is [−x₂, x₁]: the second half comes first, negated.
+    The first half appears twice. The result is [−x₂, x₁]: the second half comes first, negated.
 odd_chunked: x.shape[-1] % 2 → False
     An odd size was accepted: chunk gives the first half one feature more. Raise ValueError before it.
 """,

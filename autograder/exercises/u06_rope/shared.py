@@ -34,7 +34,7 @@ def rope_by_tables(x: Tensor, position_ids: Tensor, base: float = 10000.0) -> Te
 
 
 def in_a_batch(g: Source) -> Program:
-    """Offsets and gaps: rows start at different places and skip some."""
+    """Offsets and gaps: rows start at different positions and skip some."""
     start, steps = g.integers(3, 30, 2, 1), g.integers(1, 4, 2, 5)
     return call(g.randn(2, 3, 5, 6), start + steps.cumsum(1))
 
@@ -45,14 +45,14 @@ def far_in_bfloat16(g: Source) -> Program:
 
 
 def scores_of_a_shift(g: Source) -> Program:
-    """The same vectors at two places that differ by a shift, in one program."""
+    """The same vectors at two positions that differ by a shift, in one program."""
     x, shift = g.randn(1, 1, 4, 8), g.integer(11, 400)
     ids = torch.arange(4)
     return Program().call(x, ids).call(x, ids + shift)
 
 
 def trained_through(g: Source) -> Program:
-    """Gradients at places that each text counts for itself, with some base."""
+    """Gradients at positions that each text counts for itself, with some base."""
     ids = g.integers(0, 9, 2, 1) + g.integers(1, 20, 2, 4).cumsum(1)
     return call(g.randn(2, 4, 3, 6).transpose(1, 2), ids, base=g.number(20, 900), grad=[0])
 
@@ -65,7 +65,7 @@ OTHER_BASE = Case(
 # One pair: its frequency is 1, so that no rounding of frequencies hides in which precision the angles are.
 FLOAT64 = Case(
     "float64",
-    "float64 goes in and comes out, with all its digits, 30,000 places on",
+    "float64 goes in and comes out, with all its digits, 30,000 positions on",
     lambda g: call(g.randn(2, 1, 3, 2, dtype=torch.float64), g.integers(20_000, 30_000, 2, 3)),
 )
 GRADIENTS = Case(

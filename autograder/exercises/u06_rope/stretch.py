@@ -44,7 +44,7 @@ def _several_ntk(g: Source) -> Program:
 
 
 def _several_dynamic(g: Source) -> Program:
-    """Far beyond the trained length, one place beyond it, and below it; with three bases and sizes."""
+    """Far beyond the trained length, one token beyond it, and below it; with three bases and sizes."""
     program = Program()
     for grown in (lambda L: L + g.integer(L // 2, 3 * L), lambda L: L + 1, lambda L: g.integer(1, L)):
         L = g.integer(40, 3000)
@@ -58,12 +58,12 @@ MISTAKES = changes(
 stretched: position_ids / s → position_ids * s
     The positions are multiplied by s. Interpolation squeezes them: divide.
 whole_positions: position_ids / s → position_ids // s
-    The positions were rounded down to whole numbers, so that neighbors share a place. Fractions are fine: a turn by
-    0.25·θ exists.
+    The positions were rounded down to whole numbers, so that neighbors share a position. Fractions are fine: a turn
+    by 0.25·θ exists.
 rounded_positions: position_ids / s → (position_ids / s).round()
     The positions were rounded. A turn by a quarter of a step exists: leave the fractions.
 float64_places: position_ids / s → position_ids.double() / s
-    The places are right, but they are float64. The text asks for float32: position_ids.float() / s.
+    The positions are right, but they are float64. The text asks for float32: position_ids.float() / s.
 dynamic_whole: / max_position → // max_position
     In dynamic_ntk_base the ratio is rounded down to a whole number. Divide with /, not with //.
 dynamic_inverted: max(seq_len, max_position) / max_position → max_position / max(seq_len, max_position)
@@ -161,7 +161,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "other dynamic",
-            "other bases, sizes and trained lengths: much longer, one place longer, and shorter",
+            "other bases, sizes and trained lengths: much longer, one token longer, and shorter",
             _several_dynamic,
             weight=2,
         ),
@@ -173,7 +173,7 @@ EXERCISE = Exercise(
     ],
     mutants=MISTAKES,
     equivalent="""
-places are whole numbers: dividing int64 by a float gives float32
+positions are whole numbers: dividing int64 by a float gives float32
     f22229aa77 solution, call: position_ids.float() → position_ids
     9295e71ab6 alternative 1, call: position_ids.float() → position_ids
 at the trained length s is 1, and a power of 1 leaves the base as it is

@@ -12,7 +12,7 @@ from .shared import LONG
 
 
 def by_places(ids, spans, order, mask_id, start_id, end_id):
-    """The place of each [MASK] from how much shorter the text has become before it."""
+    """The position of each [MASK] from how much shorter the text has become before it."""
     check_spans(spans, order)
     keep = torch.ones(len(ids), dtype=torch.bool)
     part_a = ids.clone()
@@ -83,7 +83,7 @@ def _blanks(g: Source, T: int, spans: list[tuple[int, int]], order: list[int]) -
 
 
 def _permuted(g: Source) -> Program:
-    """Five blanks at random places, in a random order."""
+    """Five blanks at random positions, in a random order."""
     spans, stop = [], 0
     for _ in range(5):
         start = stop + g.integer(1, 3)
@@ -111,13 +111,12 @@ mask_per_token: tokens.append(mask_id) → tokens += [mask_id] * (stop - start)
 order_ignored: for k in order → for k in sorted(order)
     Part B writes the blanks in the order of the text. order[0] is the blank that it writes first.
 places_go_on: [places[k]] * (n + 1) → range(len(positions), len(positions) + n + 1)
-    The first position counts on through part B. There it is the place of the blank's [MASK] in part A, for all
+    The first position counts on through part B. There it is the position of the blank's [MASK] in part A, for all
     tokens of the blank.
 places_in_text: [places[k]] * → [start] *
-    Part B uses the blank's place in the original text. Part A is shorter: use the place where the [MASK] stands in
-    it.
+    Part B uses the blank's position in the original text. Part A is shorter: use the position of the [MASK] in it.
 places_spread: [places[k]] * (n + 1) → range(places[k], places[k] + n + 1)
-    The first position goes up within a blank. It stays at the [MASK]'s place; the second one counts.
+    The first position goes up within a blank. It stays at the [MASK]'s position; the second one counts.
 inner_from_zero: range(1, n + 2) → range(n + 1)
     The second position starts at 0 in a blank. 0 belongs to part A; a blank counts 1, 2, 3 and so on.
 not_shifted: [*span, end_id] → [start_id, *span]
@@ -139,7 +138,7 @@ no_start: [start_id, *span] → span ; * (n + 1) → * n ; range(1, n + 2) → r
 labels_with_start: [*span, end_id] → [-100, *span]
     start_id has no label here, and end_id is never predicted. Each token predicts the next: the span, then end_id.
 places_of_turns: [places[k]] * (n + 1) → [places[k]] + [0] * n
-    Only start_id has the place of its [MASK]. All tokens of the blank have it.
+    Only start_id has the position of its [MASK]. All tokens of the blank have it.
 touching_allowed: start <= stop → start < stop
     Blanks that touch are accepted. They would leave two [MASK] side by side: raise a ValueError when the next
     starts where the last one stops (<=).
@@ -157,12 +156,13 @@ no_blank_refused: sorted(order) != → not spans or sorted(order) !=
 part_a_labels: [-100] * A → tokens[:]
     Part A has labels. It is given, not predicted: -100 there.
 places_from_one: list(range(A)) → list(range(1, A + 1)) ; [places[k]] → [places[k] + 1]
-    The first position counts from 1. In this course places count from 0.
+    The first position counts from 1. In this course positions count from 0.
 unchecked: any(start <= stop for (_, stop), (start, _) in pairwise(spans)) → False
 ; sorted(order) != list(range(len(spans))) → False
     The examples are right. Raise a ValueError for blanks that touch and for an order that is no permutation.
 places_by_turn: for k in order → for turn, k in enumerate(order) ; places[k] → places[turn]
-    The place is taken by the turn in part B and not by the blank that is written. Use places[k], with k from order.
+    The position is taken by the turn in part B and not by the blank that is written. Use places[k], with k from
+    order.
 within_goes_on: range(1, n + 2) → range(len(inner) - A + 1, len(inner) - A + n + 2)
     The second position goes on from blank to blank. It starts at 1 again in each.
 stop_included: text[start:stop] → text[start : stop + 1]
@@ -176,7 +176,7 @@ ends_with_start: [*span, end_id] → [*span, start_id]
 inner_constant: range(1, n + 2) → [1] * (n + 1)
     The second position is 1 for all tokens of a blank. It counts within the blank: 1, 2, 3 and so on.
 place_one_too_far: [places[k]] → [places[k] + 1]
-    Part B has the place after the [MASK]. It is the place of the [MASK] itself: places[k].
+    Part B has the position after the [MASK]. It is the position of the [MASK] itself: places[k].
 inner_backward: range(1, n + 2) → range(n + 1, 0, -1)
     The second position counts backward. It goes up within a blank: 1, 2, 3 and so on.
 inner_of_part_a: range(1, n + 2) → [0] * (n + 1)

@@ -54,18 +54,18 @@ MISTAKES = changes(
     by_filling,
     """
 no_mask: scores.masked_fill(~may, -INF) → scores
-    Every word sees every word. Fill the scores of later keys with -inf before the softmax.
+    Every token sees every token. Fill the scores of later keys with -inf before the softmax.
 sees_next: .tril() → .tril(1)
-    Each word also sees the next one, which is the word it will have to predict. The last allowed key is the word
-    itself: tril with offset 0.
+    Each token also sees the next one, which it will have to predict. The last allowed key is the token itself: tril
+    with offset 0.
 not_itself: .tril() → .tril(-1)
-    A word does not see itself, so word 0 sees nothing and its softmax is 0/0. The diagonal belongs to the allowed
+    A token does not see itself, so token 0 sees nothing and its softmax is 0/0. The diagonal belongs to the allowed
     half.
 future_only: .tril() → .triu()
-    This is the other triangle: each word sees itself and what comes after it. Rows are queries, so allow the lower
+    This is the other triangle: each token sees itself and what comes after it. Rows are queries, so allow the lower
     triangle.
 itself_only: torch.ones(T, T, dtype=torch.bool).tril() → torch.eye(T, dtype=torch.bool)
-    Nothing leaks, but nothing is read either: each word sees itself alone. Allow the whole lower triangle, not the
+    Nothing leaks, but nothing is read either: each token sees itself alone. Allow the whole lower triangle, not the
     diagonal.
 after_softmax: torch.softmax(scores.masked_fill(~may, -INF), -1) → torch.softmax(scores, -1) * may
     The mask comes after the softmax. The sum below the fraction has counted the future already, so its gradient
@@ -87,18 +87,19 @@ divided_by_d: / math.sqrt(D) → / D
 scaled_after: / math.sqrt(D) → ; weights @ v → weights / math.sqrt(D) @ v
     √D divides the weights, so that they no longer sum to 1. Divide the scores by it, before the softmax.
 key_reshaped: k.mT → k.reshape(*k.shape[:-2], D, T)
-    reshape to (D, T) cuts the keys into pieces of other words. Swap the last two axes: transpose(-2, -1).
+    reshape to (D, T) cuts the keys into pieces of other tokens. Swap the last two axes: transpose(-2, -1).
 mean_of_the_past: weights @ v → v.cumsum(-2) / torch.arange(1, T + 1, dtype=v.dtype)[:, None]
-    Every word gets the plain mean of the values so far: q and k play no part. Weigh by the softmax of their scores.
+    Every token gets the plain mean of the values so far: q and k play no part. Weigh by the softmax of their
+    scores.
 detached_weights: weights @ v → weights.detach() @ v
     The numbers are right, but no gradient reaches q and k: the weights are cut off (no_grad or detach), so nothing
     can learn where to look.
 scaled_by_length: / math.sqrt(D) → / math.sqrt(T)
-    The number of words T stands under the root. D is the size of the vectors, the last axis: divide by √D.
+    The number of tokens T stands under the root. D is the size of the vectors, the last axis: divide by √D.
 times_root: / math.sqrt(D) → * math.sqrt(D)
     The scores are multiplied by √D. Divide by it.
 zeros_hidden: q @ k.mT / math.sqrt(D) → (q @ k.mT / math.sqrt(D)).tril() ; ~may → scores == 0
-    Every score that is exactly 0 counts as hidden. A real score can be 0: hide by place, with a mask, and not by
+    Every score that is exactly 0 counts as hidden. A real score can be 0: hide by position, with a mask, and not by
     value.
 zero_times_infinity: scores.masked_fill(~may, -INF) → scores + (~may).to(q.dtype) * -INF
     0 times -inf is NaN, so allowed scores are lost. Fill with masked_fill or torch.where; don't multiply by -inf.
@@ -131,12 +132,12 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "by hand",
-            "three equal scores: word 0 gets 2, word 1 the mean of 2 and 4, word 2 the mean of all three",
+            "three equal scores: token 0 gets 2, token 1 the mean of 2 and 4, token 2 the mean of all three",
             lambda g: call(torch.zeros(3, 2), torch.ones(3, 2), torch.tensor([[2.0], [4.0], [9.0]])),
         ),
         Case(
             "batch",
-            "two sentences, three heads, five words, values of another size",
+            "two sentences, three heads, five tokens, values of another size",
             lambda g: call(g.randn(2, 3, 5, 4), g.randn(2, 3, 5, 4), g.randn(2, 3, 5, 7)),
         ),
         Case(
@@ -148,23 +149,23 @@ EXERCISE = Exercise(
         ),
         Case(
             "no leak",
-            "the gradient of word 1's output is 0 at words 2 and 3: the upper triangle of the Jacobian",
+            "the gradient of token 1's output is 0 at tokens 2 and 3: the upper triangle of the Jacobian",
             lambda g: call(g.randn(4, 2), g.randn(4, 2), g.randn(4, 3), grad=[0, 1, 2], cotangent=_row(g, 1, 4, 3)),
             weight=2,
         ),
         Case(
             "sees the past",
-            "the gradient of the last word's output reaches all four words: the lower triangle",
+            "the gradient of the last token's output reaches all four tokens: the lower triangle",
             lambda g: call(g.randn(4, 2), g.randn(4, 2), g.randn(4, 3), grad=[1, 2], cotangent=_row(g, 3, 4, 3)),
         ),
         Case(
             "float64",
-            "six words in float64, two sentences of two heads: float64 comes back",
+            "six tokens in float64, two sentences of two heads: float64 comes back",
             lambda g: call(*(g.randn(2, 2, 6, d, dtype=torch.float64) for d in (3, 3, 2))),
         ),
         Case(
             "bfloat16",
-            "seven words in bfloat16, which comes back as bfloat16",
+            "seven tokens in bfloat16, which comes back as bfloat16",
             lambda g: call(*(g.randn(7, d, dtype=torch.bfloat16) for d in (4, 4, 6))),
             weight=0.5,
         ),

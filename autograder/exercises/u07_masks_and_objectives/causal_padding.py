@@ -18,7 +18,7 @@ def mask_by_loop(real, T=None):
 
 
 def mask_by_places(real, T=None):
-    """Padding is moved behind every query, then places are compared."""
+    """Padding is moved behind every query, then columns are compared."""
     place = torch.arange(real.shape[1])
     queries = place if T is None else place[-T:]
     return (torch.where(real, place, len(place))[:, None] <= queries[:, None]).unsqueeze(1)
@@ -37,14 +37,14 @@ def ids_by_loop(real):
 
 
 def ids_by_matrix(real):
-    """Each place counts the real words up to itself by a triangular product."""
+    """Each column counts the real tokens up to itself by a triangular product."""
     S = real.shape[1]
     counts = real.long() @ torch.ones(S, S, dtype=torch.long).triu()
     return torch.relu(counts - 1)
 
 
 def _lengths(g: Source, B: int, S: int) -> Tensor:
-    """Between 2 and S − 2, so that every sentence has padding and more than one word."""
+    """Between 2 and S − 2, so that every sentence has padding and more than one real token."""
     return g.integers(2, S - 1, B)
 
 
@@ -60,7 +60,7 @@ MISTAKES = changes(
     (ref.causal_padding_mask, ref.position_ids),
     """
 padding_only: & causal_mask(S → .expand(-1, -1, S ; , real.device →
-    Only the padding is hidden: every word still sees the future. Both conditions must hold, joined by &.
+    Only the padding is hidden: every token still sees the future. Both conditions must hold, joined by &.
 causal_only: key_padding_mask(real) & → ; real.device) → real.device).expand(len(real), 1, -1, -1)
     Only the future is hidden: padding can be seen. Both conditions must hold, joined by &.
 either: key_padding_mask(real) & → key_padding_mask(real) |
@@ -84,44 +84,44 @@ as_numbers: key_padding_mask(real) & → key_padding_mask(real).long() *
 padding_looks_at_itself: real.device) → real.device) | torch.eye(S, dtype=torch.bool)[-(T or S) :]
     Padding sees itself here. A key must be real, also for its own query: such rows stay empty.
 counts_from_first: real.long().cumsum(-1) - 1 → torch.arange(real.shape[1]) - real.long().argmax(-1, keepdim=True)
-    The mask is right, but places go on counting in the padding after the last word. It repeats the last word's
-    place: count real words (cumsum).
+    The mask is right, but positions go on counting in the padding after the last real token. Padding repeats that
+    token's position: count real tokens (cumsum).
 float_places: real.long() → real.float()
-    The places are right, but they are floats, which cannot index a table. Count in int64: real.long().
+    The positions are right, but they are floats, which cannot index a table. Count in int64: real.long().
 plain_places: (real.long().cumsum(-1) - 1).clamp(min=0) → torch.arange(real.shape[1]).expand(real.shape)
-    The mask is right, but padding is counted as words: the same sentence gets other places when it is padded on the
-    left. Count real words only (cumsum).
+    The mask is right, but padding is counted like real tokens: the same sentence gets other positions when it is
+    padded on the left. Count real tokens only (cumsum).
 places_from_one: cumsum(-1) - 1 → cumsum(-1)
-    The mask is right, but the first word stands at place 1. Places count from 0.
+    The mask is right, but the first real token is at position 1. Positions count from 0.
 padding_at_zero: .clamp(min=0) → * real
-    The words' places are right. Padding after the last word repeats that word's place here, it does not go back to
-    0: cumsum gives this by itself.
+    The positions of real tokens are right. Padding after the last real token repeats that token's position here,
+    and does not go back to 0: cumsum gives this by itself.
 negative_places: .clamp(min=0) →
-    The mask is right, but padding on the left gets place -1, which indexes a table from its end. Clamp at 0.
+    The mask is right, but padding on the left gets position -1, which indexes a table from its end. Clamp at 0.
 padding_taken_off: real.long().cumsum(-1) - 1 → torch.arange(real.shape[1]) - (~real).sum(-1, keepdim=True)
-    The number of padded places is taken off the column. That fits padding on the left only: count the real words up
-    to each place (cumsum).
+    The amount of padding is taken off the column. That fits padding on the left only: count the real tokens up to
+    each column (cumsum).
 over_sentences: cumsum(-1) → cumsum(0)
-    The count runs down the batch. Count the real words of each sentence: cumsum(-1).
+    The count runs down the batch. Count the real tokens of each sentence: cumsum(-1).
 padding_at_one: .clamp(min=0) → .masked_fill(~real, 1)
-    Padding gets place 1. Here padding before the first word gets 0, and padding after the last repeats that word's
-    place: clamp(min=0) is enough.
+    Padding gets position 1. Here padding before the first real token gets 0, and padding after the last repeats
+    that token's position: clamp(min=0) is enough.
 padding_at_minus_one: .clamp(min=0) → .masked_fill(~real, -1)
-    Padding gets place -1, which indexes a table from its end. Padding before the first word gets 0, after the last
-    it repeats that word's place.
+    Padding gets position -1, which indexes a table from its end. Padding before the first real token gets 0, and
+    padding after the last repeats that token's position.
 words_before: cumsum(-1) - 1 → cumsum(-1) - real.long()
-    The words before each place are counted, so padding after the last word goes one further. It repeats the last
-    word's place: cumsum - 1, at least 0.
+    The real tokens before each column are counted, so padding after the last of them goes one further. It repeats
+    the last real token's position: cumsum - 1, at least 0.
 one_row: & causal_mask(S if T is None else T, S, real.device) →
     Only the padding is hidden, in one row for all queries. Join it with the causal mask by &, which gives T rows.
 keys_cut: key_padding_mask(real) → key_padding_mask(real)[..., -(T or S) :] ; T, S, real.device → T, T, real.device
-    With T given the keys are cut off as well. All S keys stay: only the queries are the last T words.
+    With T given the keys are cut off as well. All S keys stay: only the queries are the last T tokens.
 head_axis_last: key_padding_mask(real) → real[:, None, :, None] ; real.device) → real.device)[..., None]
     The axis of size 1 stands last. Scores are (B, H, T, S): it comes second, in the place of the heads.
 head_axis_first: key_padding_mask(real) → real[None, :, None]
     The axis of size 1 stands first. Scores are (B, H, T, S): it comes second, in the place of the heads.
 padding_inverted: return key → return ~key
-    Padding is allowed and words are hidden. real is True for words: use it as it is.
+    Padding is allowed and real tokens are hidden. real is True for real tokens: use it as it is.
 future_only: & causal → & ~causal
     Only the future is allowed. causal_mask is True where a query may look: use it as it is.
 """,
@@ -139,17 +139,17 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "right by hand",
-            "two words and one padding on the right: nobody sees the last column",
+            "two real tokens and one padding on the right: nobody sees the last column",
             lambda g: call(torch.tensor([[True, True, False]])),
         ),
         Case(
             "left by hand",
-            "padding first: its own row is empty, and the words after it see each other only",
+            "padding first: its own row is empty, and the tokens after it see each other only",
             lambda g: call(torch.tensor([[False, True, True]])),
         ),
         Case(
             "places by hand",
-            "one padding, then three words: places 0, 0, 1, 2, so the first word stands at 0",
+            "one padding, then three real tokens: positions 0, 0, 1, 2, so the first real token is at 0",
             lambda g: call(torch.tensor([[False, True, True, True]]), fn="position_ids"),
         ),
         Case(
@@ -158,19 +158,19 @@ EXERCISE = Exercise(
         Case("left", "eight sentences padded on the left to 9", lambda g: call(ref.left_padded(_lengths(g, 8, 9), 9))),
         Case(
             "cached",
-            "two newest words of eight sentences against nine keys, padded on the left",
+            "two newest tokens of eight sentences against nine keys, padded on the left",
             lambda g: call(ref.left_padded(_lengths(g, 8, 9), 9), 2),
         ),
         Case(
             "one new word",
-            "the newest word of six sentences, padded on the left to 8, then all 8 with T = 8 given",
+            "the newest token of six sentences, padded on the left to 8, then all 8 with T = 8 given",
             lambda g: call(ref.left_padded(_lengths(g, 6, 8), 8), 1).call(
                 ref.left_padded(_lengths(g, 6, 8), 8), T=8, fn="causal_padding_mask"
             ),
         ),
         Case(
             "full and empty",
-            "a sentence without padding and one of nothing else among six, on either side: the mask and the places",
+            "a sentence without padding and one of nothing else among six, on either side: the mask and the positions",
             _full_and_empty,
         ),
         Case(
@@ -180,7 +180,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "places, right",
-            "padding after the last word repeats the last word's place",
+            "padding after the last real token repeats that token's position",
             lambda g: call(ref.right_padded(_lengths(g, 8, 10), 10), fn="position_ids"),
         ),
     ],

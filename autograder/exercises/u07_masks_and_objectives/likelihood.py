@@ -85,9 +85,10 @@ naive_log: log_softmax(-1) → softmax(-1).log()
 shifted: logits.log_softmax → logits[:, :-1].log_softmax ; targets[..., None] → targets[:, 1:, None]
     Logits and targets are shifted by one here. logits[:, t] already belong to targets[:, t]: use all steps.
 over_vocabulary: steps.sum(-1) → log_p.sum((-2, -1))
-    All words of the vocabulary are added up. Pick the target's entry of each step first: gather.
+    All tokens of the vocabulary are added up. Pick the target's entry of each step first: gather.
 over_time: log_softmax(-1) → log_softmax(1)
-    The softmax runs over the steps of the text. At each step the words compete: use the last axis.
+    The softmax runs over the steps of the text. At each step the tokens of the vocabulary compete: use the last
+    axis.
 squeezed: [..., 0] → .squeeze()
     squeeze() without an axis also drops a batch or a text of size 1, and the sum then runs over the wrong axis.
     Write squeeze(-1).
@@ -122,7 +123,7 @@ empty_only: tokens == 0 → not counts ; math.exp(total / tokens) → math.exp(t
 divides_by_zero: tokens == 0 → False
     Without tokens this divides by 0. Look at the sum of counts first, and raise a ValueError.
 over_texts: steps.sum(-1) → steps.sum(0)
-    The sum runs over the texts, so there is one number per place. Sum over the steps of each text, the last axis.
+    The sum runs over the texts, so there is one number per step. Sum over the steps of each text, the last axis.
 mean_of_all: steps.sum(-1) → steps.mean()
     This is one mean over all texts and tokens. Return one number per text, the sum over its steps.
 not_summed: steps.sum(-1) → steps
@@ -134,7 +135,7 @@ log_of_mean: steps.sum(-1) → steps.exp().mean(-1).log()
 bits: steps.sum(-1) → steps.sum(-1) / math.log(2)
     This is in bits (base 2). Use natural logarithms: nats.
 best_word: log_p.gather(-1, targets[..., None])[..., 0] → log_p.amax(-1)
-    The most probable word of each step is taken. Pick the entry of the target: gather with targets.
+    The most probable token of each step is taken. Pick the entry of the target: gather with targets.
 last_step: steps.sum(-1) → steps[:, -1]
     Only the last step counts here. The log-probability of a text is the sum over all its steps.
 last_missing: steps.sum(-1) → steps[:, :-1].sum(-1)
@@ -142,7 +143,8 @@ last_missing: steps.sum(-1) → steps[:, :-1].sum(-1)
 first_missing: steps.sum(-1) → steps[:, 1:].sum(-1)
     The first step is left out. logits[:, t] already belong to targets[:, t]: sum over all steps.
 over_texts_softmax: log_softmax(-1) → log_softmax(0)
-    The softmax runs over the texts of the batch. At each step the words compete: use the last axis.
+    The softmax runs over the texts of the batch. At each step the tokens of the vocabulary compete: use the last
+    axis.
 empty_batch_refused: tokens == 0 → not counts or 0 in counts
     A single batch without tokens is refused. It weighs nothing: raise only where no batch has a token, so where the
     sum of counts is 0.
@@ -224,7 +226,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "sharp",
-            "logits in the hundreds: the right word's probability rounds to 0, its logarithm does not",
+            "logits in the hundreds: the right token's probability rounds to 0, its logarithm does not",
             lambda g: call(g.randn(2, 3, 4, scale=300), g.integers(0, 4, 2, 3)),
         ),
         Case(

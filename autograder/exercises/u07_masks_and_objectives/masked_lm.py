@@ -177,11 +177,11 @@ labels_of_masked: selected, ids, IGNORE → selected & (u_action < 0.8), ids, IG
     Only [MASK] tokens have a label. All selected tokens are predicted, random and kept ones as well.
 labels_of_changed: selected, ids, IGNORE → inputs != ids, ids, IGNORE
     The kept tokens have no label. All selected tokens are predicted: otherwise the model learns that an ordinary
-    word needs no thought.
+    token needs no thought.
 labels_everywhere: torch.where(selected, ids, IGNORE) → ids
     Every token has a label. Tokens that were not selected get -100, which the loss leaves out.
 labels_zero: selected, ids, IGNORE → selected, ids, 0
-    Tokens without a label get 0, which is a word of the vocabulary. The sign for no label is -100.
+    Tokens without a label get 0, which is the id of a token. The sign for no label is -100.
 second_from_ids: random_ids, inputs) → random_ids, ids)
     No [MASK] is in the inputs. A draw below 0.8 gives mask_id, and the second replacement starts from the inputs
     that the first one made, not from ids.

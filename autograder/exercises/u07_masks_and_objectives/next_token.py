@@ -82,7 +82,7 @@ def _short(g: Source) -> Program:
 
 
 def _lone_words(g: Source) -> Program:
-    """The loss without padding, then with it and texts of one word among longer ones."""
+    """The loss without padding, then with it and texts of one token among longer ones."""
     program = Program()
     for real in (None, right_padded(torch.tensor([1, 4, 1, 3]), 5)):
         logits = g.randn(4, 5, 6, dtype=torch.float64)
@@ -95,16 +95,16 @@ MISTAKES = changes(
     (next_token_pairs, next_token_loss),
     """
 no_shift: logits[:, :-1] → logits ; ids[:, 1:, None] → ids[..., None] ; real[:, 1:] & real[:, :-1] → real
-    Place t is asked for token t, which it has just read. Logits of place t predict token t + 1: drop the last
-    logits and the first id.
+    Position t is asked for token t, which it has just read. The logits at position t predict token t + 1: drop the
+    last logits and the first id.
 backward: logits[:, :-1] → logits[:, 1:] ; ids[:, 1:, None] → ids[:, :-1, None]
-    Place t is asked for token t - 1. Drop the last logits and the first id, not the other way round.
+    Position t is asked for token t - 1. Drop the last logits and the first id, not the other way round.
 both_cut_in_front: logits[:, :-1] → logits[:, 1:]
-    The first place is cut from logits and ids, so place t is asked for token t, which it has just read. Cut the
-    logits at the end: logits[:, :-1].
+    The first position is cut from logits and ids, so position t is asked for token t, which it has just read. Cut
+    the logits at the end: logits[:, :-1].
 wrapped: logits[:, :-1] → logits ; ids[:, 1:, None] → ids.roll(-1, -1)[..., None]
 ; real[:, 1:] & real[:, :-1] → real & real.roll(-1, -1)
-    The last place is asked for the first token (roll wraps around). It has no target: leave it out.
+    The last position is asked for the first token (roll wraps around). It has no target: leave it out.
 summed: .mean() → .sum()
     This is the sum over the pairs. Divide by how many pairs count.
 padding_counts: nll[counts] → nll
@@ -112,15 +112,15 @@ padding_counts: nll[counts] → nll
 divided_by_all: nll[counts] → (nll * counts)
     Padding adds nothing to the sum, but is still counted in the division. Divide by the number of pairs that count.
 targets_only: & real[:, :-1] →
-    With padding on the left, the first word is predicted from padding. The input must be real as well: real[:, 1:]
-    & real[:, :-1].
+    With padding on the left, the first real token is predicted from padding. The input must be real as well:
+    real[:, 1:] & real[:, :-1].
 inputs_only: real[:, 1:] & →
-    With padding on the right, padding is predicted after the last word. The target must be real as well: real[:,
-    1:] & real[:, :-1].
+    With padding on the right, padding is predicted after the last real token. The target must be real as well:
+    real[:, 1:] & real[:, :-1].
 per_sentence: nll[counts].mean() → ((nll * counts).sum(-1) / counts.sum(-1)).mean()
-    Each text is averaged on its own, so words of short texts weigh more. Sum over all pairs, then divide once.
+    Each text is averaged on its own, so tokens of short texts weigh more. Sum over all pairs, then divide once.
 per_sentence_with_pairs: nll[counts] → ((nll * counts).sum(-1) / counts.sum(-1))[counts.any(-1)]
-    Each text is averaged on its own, so words of short texts weigh more. Put all pairs together, then take one
+    Each text is averaged on its own, so tokens of short texts weigh more. Put all pairs together, then take one
     mean.
 per_sentence_clamped: nll[counts].mean() → ((nll * counts).sum(-1) / counts.sum(-1).clamp(min=1)).mean()
     Each text is averaged on its own, and texts without a pair count as 0. Sum over all pairs, then divide once by
@@ -168,8 +168,8 @@ texts_joined: logits[:, :-1] → logits.flatten(0, 1)[:-1] ; ids[:, 1:, None] �
 raw_logits: .log_softmax(-1) →
     Logits are averaged as if they were log-probabilities. Take log_softmax over the vocabulary first.
 over_places: log_softmax(-1) → log_softmax(1)
-    The softmax runs over the places of the text. At each place the words of the vocabulary compete: use the last
-    axis.
+    The softmax runs over the positions of the text. At each position the tokens of the vocabulary compete: use the
+    last axis.
 not_averaged: nll[counts].mean() → nll
     There is one loss per pair here. Return the mean over the pairs that count.
 logits_zeroed: logits[:, :-1] → (logits if real is None else logits * real[..., None])[:, :-1] ; nll[counts] → nll
@@ -177,10 +177,10 @@ logits_zeroed: logits[:, :-1] → (logits if real is None else logits * real[...
     count, then take the mean.
 two_ahead: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
 ; real[:, 1:] & real[:, :-1] → real[:, 2:] & real[:, 1:-1]
-    The shift is taken twice: each place is asked for the token after the next. Logits of place t predict token t +
-    1.
+    The shift is taken twice: each position is asked for the token after the next. The logits at position t predict
+    token t + 1.
 ids_ignored: ids[:, 1:, None] → logits.argmax(-1)[:, 1:, None]
-    The loss does not look at ids but at the word with the largest logit. Pick the entry of the target, ids[:, 1:].
+    The loss does not look at ids but at the token with the largest logit. Pick the entry of the target, ids[:, 1:].
 uncut_targets: return ids[:, :-1], ids[:, 1:] → return ids[:, :-1], ids ; ids.shape[1] < 2 → False
     There is one target more than inputs. The first token is never predicted: cut it from the targets.
 texts_counted: ids.shape[1] < 2 → len(ids) < 2 ; log_p = → next_token_pairs(ids); log_p =
@@ -191,19 +191,19 @@ all_tokens_counted: ids.shape[1] < 2 → ids.numel() < 2
     ids.shape[1].
 two_ahead_of_ends: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
 ; real[:, 1:] & real[:, :-1] → real[:, 2:] & real[:, :-2]
-    Logits of place t are compared with token t + 2: inputs and targets are cut apart by two. Work a text of three
-    tokens by hand: which token comes right after the one that place t has read?
+    The logits at position t are compared with token t + 2: inputs and targets are cut two apart. Work through a
+    text of three tokens by hand: which token comes right after the one that position t has read?
 two_ahead_of_targets: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
 ; real[:, 1:] & real[:, :-1] → real[:, 2:]
-    Place t has to tell token t + 2, and only that one must be real. Shift once, then ask whether both tokens of a
-    pair are real.
+    Position t has to predict token t + 2, and only that one must be real. Shift once, then ask whether both tokens
+    of a pair are real.
 two_ahead_of_inputs: logits[:, :-1] → logits[:, :-2] ; ids[:, 1:, None] → ids[:, 2:, None]
 ; real[:, 1:] & real[:, :-1] → real[:, :-2] & real[:, 1:-1]
-    Place t has to tell token t + 2, and the pairs that count are those of one step. Logits and ids must be cut so
-    that they are one step apart, too.
+    Position t has to predict token t + 2, and the pairs that count are those of one step. Logits and ids must be
+    cut so that they are one step apart, too.
 no_shift_cut: ids[:, 1:, None] → ids[:, :-1, None]
-    The last place is cut from logits and ids, so place t is asked for token t, which it has just read. A target
-    stands one place after its input.
+    The last position is cut from logits and ids, so position t is asked for token t, which it has just read. A
+    target is one position after its input.
 count_plus_millionth: nll[counts].mean() → nll[counts].sum() / (counts.sum() + 1e-6)
     A millionth is added to the number of pairs, so the mean comes out a little too small. Divide by the number as
     it is.
@@ -232,7 +232,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "loss by hand",
-            "place 0 gives token 1 probability 1/4, place 1 gives token 0 1/2: ln 8 over 2",
+            "position 0 gives token 1 a probability of 1/4, position 1 gives token 0 one of 1/2: ln 8 over 2",
             lambda g: call(
                 torch.tensor([[[math.log(3), 0.0], [0.0, 0.0], [9.0, -9.0]]]),
                 torch.tensor([[0, 1, 0]]),
@@ -240,7 +240,7 @@ EXERCISE = Exercise(
             ),
         ),
         Case("pairs", "three texts of six tokens", lambda g: call(g.integers(0, 50, 3, 6))),
-        Case("loss", "two texts of seven tokens, five words to choose from", lambda g: _loss(g, 2, 7, 5)),
+        Case("loss", "two texts of seven tokens from a vocabulary of five", lambda g: _loss(g, 2, 7, 5)),
         Case(
             "large",
             "logits in the thousands stay finite",
@@ -253,7 +253,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "padded left",
-            "the same on the left: the last padding is no input for the first word",
+            "the same on the left: the last padding is no input for the first real token",
             lambda g: _loss(g, 3, 9, 6, left_padded),
         ),
         Case(
@@ -271,7 +271,7 @@ EXERCISE = Exercise(
         Case("two tokens", "three texts of two tokens make one pair each, the fewest that there are", _short),
         Case(
             "lone words",
-            "float64, without padding and with two texts of one word among four, which add no pair and do not count",
+            "float64, without padding and with two texts of one token among four, which add no pair and do not count",
             _lone_words,
         ),
         Case(

@@ -17,7 +17,7 @@ def by_block(T, prefix):
 
 
 def by_last_key(T, prefix):
-    """Every query has a last allowed key: its own place, or the end of the prefix."""
+    """Every query has a last allowed key: its own position, or the end of the prefix."""
     if prefix < 0 or prefix > T:
         raise ValueError("prefix outside 0..T")
     last = torch.tensor([max(t, prefix - 1) for t in range(T)])
@@ -25,7 +25,7 @@ def by_last_key(T, prefix):
 
 
 def prefix_lm_mask(T, prefix):
-    """Two comparisons of places, of which one has to hold."""
+    """Two comparisons of positions, of which one has to hold."""
     if not 0 <= prefix <= T:
         raise ValueError("prefix outside 0..T")
     query, key = torch.arange(T)[:, None], torch.arange(T)
@@ -39,33 +39,34 @@ MISTAKES = changes(
 causal_only: (key < prefix) | (key <= query) → key <= query ; not 0 <= prefix <= T → False
     The prefix changes nothing: this is the causal mask. A key inside the prefix is allowed for every query.
 prefix_only: (key < prefix) | (key <= query) → (key < prefix).expand(T, T) ; not 0 <= prefix <= T → False
-    The words after the prefix see the prefix but not each other, nor themselves. Allow a key when it is in the
+    The tokens after the prefix see the prefix but not each other, nor themselves. Allow a key when it is in the
     prefix or not later than the query.
 both_needed: ) | ( → ) & ( ; not 0 <= prefix <= T → False
     A key must be in the prefix and in the past here. One of the two is enough: use | in place of &.
 prefix_sees_all: key < prefix → query < prefix ; not 0 <= prefix <= T → False
-    The prefix's own words see everything, the text to be predicted included. It is the key that must lie in the
+    The prefix's own tokens see everything, the text to be predicted included. It is the key that must be in the
     prefix, not the query.
 one_too_many: key < prefix → key <= prefix ; not 0 <= prefix <= T → False
-    The prefix is one word too long. Places count from 0, so a prefix of p words has places 0 to p - 1.
+    The prefix is one token too long. Positions count from 0, so a prefix of p tokens has positions 0 to p - 1.
 upside_down: (key < prefix) | (key <= query) → ~((key < prefix) | (key <= query)) ; not 0 <= prefix <= T → False
     The mask is upside down: True means may look.
 one_too_few: key < prefix → key < prefix - 1 ; not 0 <= prefix <= T → False
-    The prefix is one word too short. Places count from 0, so a prefix of p words has places 0 to p - 1: k < prefix.
+    The prefix is one token too short. Positions count from 0, so a prefix of p tokens has positions 0 to p - 1: k <
+    prefix.
 last_words: key < prefix → key >= T - prefix ; not 0 <= prefix <= T → False
-    The last words are open to all, not the first. The prefix is where the text begins: k < prefix.
+    The last tokens are open to all, not the first. The prefix is where the text begins: k < prefix.
 wide_band: (key < prefix) | (key <= query) → key <= query + prefix ; not 0 <= prefix <= T → False
-    Every word sees `prefix` words ahead: tril with an offset moves the whole diagonal. Only the keys inside the
+    Every token sees `prefix` tokens ahead: tril with an offset moves the whole diagonal. Only the keys inside the
     prefix are open.
 prefix_apart: (key < prefix) → (key < prefix) & (query < prefix) ; (key <= query) → (key >= prefix) & (key <= query)
 ; not 0 <= prefix <= T → False
-    The words after the prefix do not see it. A key in the prefix is allowed for every query.
+    The tokens after the prefix do not see it. A key in the prefix is allowed for every query.
 numbers: (key < prefix) | (key <= query) → ((key < prefix) | (key <= query)).long()
     The pattern is right, but these are whole numbers. Return booleans (a comparison, or dtype=torch.bool).
 empty_refused: not 0 <= prefix <= T → not 0 < prefix <= T
     A prefix of 0 is refused. It is allowed, and gives the causal mask.
 full_refused: not 0 <= prefix <= T → not 0 <= prefix < T
-    A prefix of T is refused. It is allowed, and lets every word see every word.
+    A prefix of T is refused. It is allowed, and lets every token see every token.
 negative_allowed: not 0 <= prefix <= T → prefix > T
     One check is missing: a negative prefix. Raise a ValueError for it as well.
 too_long_allowed: not 0 <= prefix <= T → prefix < 0
@@ -73,21 +74,21 @@ too_long_allowed: not 0 <= prefix <= T → prefix < 0
 unchecked: not 0 <= prefix <= T → False
     The mask is right. Raise a ValueError when the prefix does not lie in 0 … T.
 block_only: | (key <= query) → & (query < prefix) ; not 0 <= prefix <= T → False
-    Only the prefix sees anything. The words after it see the prefix and everything up to themselves.
+    Only the prefix sees anything. The tokens after it see the prefix and everything up to themselves.
 transposed: query, key = → key, query = ; not 0 <= prefix <= T → False
     Queries and keys are exchanged. Rows are queries, and a key is allowed when it lies in the prefix or not after
     the query.
 not_itself: key <= query → key < query ; not 0 <= prefix <= T → False
-    A word after the prefix does not see itself. The key may be the query's own place: k <= q.
+    A token after the prefix does not see itself. The key may be at the query's own position: k <= q.
 exactly_one: ) | ( → ) ^ ( ; not 0 <= prefix <= T → False
     A key that fulfills both conditions is refused. At least one must hold: use |.
 sees_next: key <= query → key <= query + 1 ; not 0 <= prefix <= T → False
-    Each word also sees the next one, which it should predict. After the prefix the last allowed key is the word
+    Each token also sees the next one, which it should predict. After the prefix the last allowed key is the token
     itself.
 target_full: key <= query → query >= prefix ; not 0 <= prefix <= T → False
-    The words after the prefix see each other in both directions. After the prefix the mask is causal: k <= q.
+    The tokens after the prefix see each other in both directions. After the prefix the mask is causal: k <= q.
 all_open: (key < prefix) | (key <= query) → torch.ones(T, T, dtype=torch.bool) ; not 0 <= prefix <= T → False
-    Every word sees every word. A key after the prefix is allowed only when it is not later than the query.
+    Every token sees every token. A key after the prefix is allowed only when it is not later than the query.
 """,
 )
 
@@ -103,26 +104,26 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "two of four",
-            "a prefix of 2 in 4 words: words 0 and 1 see each other, words 2 and 3 are causal",
+            "a prefix of 2 in 4 tokens: tokens 0 and 1 see each other, tokens 2 and 3 are causal",
             lambda g: call(4, 2),
         ),
         Case("no prefix", "prefix 0 leaves the causal mask", lambda g: call(5, 0)),
-        Case("all prefix", "prefix T lets every word see every word", lambda g: call(5, 5)),
+        Case("all prefix", "prefix T lets every token see every token", lambda g: call(5, 5)),
         Case(
             "random",
-            "four times random sizes, with words before and after the end of the prefix",
+            "four times random sizes, with tokens before and after the end of the prefix",
             lambda g: several(4, lambda p: p.call(g.integer(8, 16), g.integer(2, 7))),
             weight=2,
         ),
-        Case("too long", "a prefix of 5 does not fit 4 words: ValueError", lambda g: call(4, 5), weight=0.5),
-        Case("negative", "a prefix of −1 words does not exist: ValueError", lambda g: call(4, -1), weight=0.5),
+        Case("too long", "a prefix of 5 does not fit 4 tokens: ValueError", lambda g: call(4, 5), weight=0.5),
+        Case("negative", "a prefix of −1 tokens does not exist: ValueError", lambda g: call(4, -1), weight=0.5),
         Case(
             "first word",
-            "four times a prefix of one word, which is the causal mask, and one that lacks the last word only",
+            "four times a prefix of one token, which is the causal mask, and one that lacks the last token only",
             lambda g: several(4, lambda p: p.call(g.integer(6, 16), 1).call(*(lambda T: (T, T - 1))(g.integer(6, 16)))),
             weight=0.5,
         ),
-        Case("single", "a text of one word: with a prefix of 0 and of 1", lambda g: call(1, 0).call(1, 1), weight=0.5),
+        Case("single", "a text of one token: with a prefix of 0 and of 1", lambda g: call(1, 0).call(1, 1), weight=0.5),
     ],
     mutants=MISTAKES,
     unasked="""

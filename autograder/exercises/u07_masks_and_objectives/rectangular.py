@@ -28,18 +28,18 @@ MISTAKES = changes(
     by_tril,
     """
 no_offset: diagonal=S - T → diagonal=0 ; not 1 <= T <= S → False
-    The queries are taken for the first T words, so the newest sees only the oldest keys. Query i stands at place i
+    The queries are taken for the first T tokens, so the newest sees only the oldest keys. Query i is at position i
     + S - T.
 wrong_way: diagonal=S - T → diagonal=T - S ; not 1 <= T <= S → False
-    The offset points the wrong way: T - S removes keys. Query i stands at place i + S - T.
+    The offset points the wrong way: T - S removes keys. Query i is at position i + S - T.
 one_too_few: diagonal=S - T → diagonal=S - T - 1 ; not 1 <= T <= S → False
-    Each query misses its own key. Its last allowed key is its own place, i + S - T, included.
+    Each query misses its own key. Its last allowed key is the one at its own position, i + S - T.
 one_too_many: diagonal=S - T → diagonal=S - T + 1 ; not 1 <= T <= S → False
-    Each query sees one key too many: the word after it. Its last allowed key is i + S - T.
+    Each query sees one key too many: the token after it. Its last allowed key is i + S - T.
 always_square: torch.ones(T, S → torch.ones(T, T ; diagonal=S - T → diagonal=0 ; not 1 <= T <= S → False
     S plays no part: the shape is (T, T). There is one column per key, S of them.
 upside_down: return torch → return ~torch ; not 1 <= T <= S → False
-    The mask is upside down. True means may look: True at and before the query's own place.
+    The mask is upside down. True means may look: True at and before the query's own position.
 as_floats: , dtype=torch.bool → ; not 1 <= T <= S → False
     The pattern is right, but these are numbers. Return booleans (a comparison, or dtype=torch.bool).
 unchecked: not 1 <= T <= S → False
@@ -56,13 +56,13 @@ square_refused: not 1 <= T <= S → not 1 <= T < S
 numbers: dtype=torch.bool → dtype=torch.long ; not 1 <= T <= S → False
     The pattern is right, but these are whole numbers. Return booleans (a comparison, or dtype=torch.bool).
 last_columns: torch.ones(T, S → torch.ones(S, S ; .tril(diagonal=S - T) → .tril()[:, -T:]
-    These are the last T columns of the square mask. The newest words are queries: take the last T rows, [-T:].
+    These are the last T columns of the square mask. The queries are the newest tokens: take the last T rows, [-T:].
 transposed: .tril(diagonal=S - T) → .tril(diagonal=S - T).T
     Queries and keys are exchanged: the shape is (S, T). Rows are queries, T of them.
 later_keys: .tril( → .triu(
-    Each query sees itself and what comes after it. Allow the keys up to its own place, i + S - T.
+    Each query sees itself and what comes after it. Allow the keys up to its own position, i + S - T.
 all_open: .tril(diagonal=S - T) →
-    Every query sees every key. Query i stands at place i + S - T, and sees the keys up to there.
+    Every query sees every key. Query i is at position i + S - T, and sees the keys up to there.
 zero_queries_allowed: not 1 <= T <= S → not 0 <= T <= S
     No query at all is accepted. Raise the ValueError for T < 1, so for 0 as well.
 only_zero_refused: not 1 <= T <= S → T == 0 or S < T
@@ -86,7 +86,7 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "two of four",
-            "the two newest of four words: word 2 sees three keys, word 3 sees four",
+            "the two newest of four tokens: token 2 sees three keys, token 3 sees four",
             lambda g: call(2, 4),
         ),
         Case(
@@ -94,7 +94,7 @@ EXERCISE = Exercise(
             "without S there are as many keys as queries, and the mask is the lower triangle",
             lambda g: call(3),
         ),
-        Case("one new word", "a single new word sees all six keys", lambda g: call(1, 6)),
+        Case("one new word", "a single new token sees all six keys", lambda g: call(1, 6)),
         Case(
             "random",
             "four times random sizes with T < S",
@@ -122,7 +122,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "smallest",
-            "one word, which sees itself: once with S left out, once with S = T given, and five with S = T",
+            "one token, which sees itself: once with S left out, once with S = T given, and five with S = T",
             lambda g: call(1).call(1, 1, fn="causal_mask").call(5, 5, fn="causal_mask"),
             weight=0.5,
         ),

@@ -102,7 +102,7 @@ order_unchecked: found != marks → len(found) != len(marks) ; token == first_se
     The sentinels are counted, but not compared. The k-th sentinel of the inputs must be first_sentinel - k: raise a
     ValueError for another one.
 spans_left_over: found != marks → found != marks[: len(found)]
-    Spans for which the inputs have no sentinel are lost without a word. After the loop, raise a ValueError when
+    Spans for which the inputs have no sentinel are lost without an error. After the loop, raise a ValueError when
     used < len(spans).
 counted_only: found != marks → len(found) > len(marks) ; token == first_sentinel - used → token in found
     Only too many sentinels are refused. Raise a ValueError as well for spans left over, and for a sentinel out of
@@ -158,7 +158,12 @@ EXERCISE = Exercise(
         ),
         Case("ends hidden", "spans at the very start and at the very end", lambda g: _back(g, "xx...x.xxx")),
         Case("one span", "a single span", lambda g: _back(g, "..xxx...")),
-        Case("many", "four spans, sentinels from another place", lambda g: _back(g, ".x..xx.x...xx.", 901), weight=2),
+        Case(
+            "many",
+            "four spans, sentinels from another part of the vocabulary",
+            lambda g: _back(g, ".x..xx.x...xx.", 901),
+            weight=2,
+        ),
         Case("mismatch", "three gaps in the inputs, two spans in the targets: ValueError", _mismatch, weight=0.5),
         Case(
             "spans left over",

@@ -8,7 +8,7 @@ from autograder.reference import objectives as ref
 
 
 def nsp_by_index(documents, document, sentence, replacement):
-    """The place of the second sentence first, then both sentences."""
+    """Where the second sentence is, then both sentences."""
     text = documents[document]
     if sentence + 1 >= len(text):
         raise ValueError("no successor")

@@ -26,7 +26,7 @@ def corrupt_by_loop(ids, noise, first_sentinel):
 
 
 def corrupt_by_runs(ids, noise, first_sentinel):
-    """Runs from the places where the noise changes."""
+    """Runs from the positions at which the noise changes."""
     inputs, targets, sentinel = [], [], first_sentinel
     lengths = noise.unique_consecutive(return_counts=True)[1].tolist()
     for i, run in enumerate(ids.split(lengths)):
@@ -195,7 +195,7 @@ EXERCISE = Exercise(
         Case("one span", "a single span of three tokens", lambda g: _corrupted(g, "..xxx...")),
         Case(
             "many",
-            "four spans in fourteen tokens, with sentinels from another place of the vocabulary",
+            "four spans in fourteen tokens, with sentinels from another part of the vocabulary",
             lambda g: _corrupted(g, ".x..xx.x...xx.", 900 + g.integer(10, 90)),
         ),
         Case(

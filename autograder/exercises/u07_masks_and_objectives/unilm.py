@@ -63,44 +63,44 @@ MISTAKES = changes(
     """
 no_right_to_left: k >= q → k <= q
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    Right-to-left gives the left-to-right mask. It is the other triangle: a word sees itself and what follows it.
+    Right-to-left gives the left-to-right mask. It is the other triangle: a token sees itself and what follows it.
 right_to_left_blind: k >= q → k > q
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    Right-to-left leaves the diagonal out, so the last word sees nothing. A word sees itself, too.
+    Right-to-left leaves the diagonal out, so the last token sees nothing. A token sees itself, too.
 mirrored: k >= q → k <= q.flip(0)
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    Right-to-left is the causal mask with its rows reversed, in which word 0 sees everything and no diagonal is
+    Right-to-left is the causal mask with its rows reversed, in which token 0 sees everything and no diagonal is
     left. Use the transpose of the causal mask.
 source_sees_target: k < source → q < source
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    The source words see the target, which they must not: a key is allowed when it lies in the source, or not after
+    The source tokens see the target, which they must not: a key is allowed when it is in the source, or not after
     the query.
 source_causal: | (k < source) →
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    In sequence-to-sequence the source is read causally here. Source words see the whole source.
+    In sequence-to-sequence the source is read causally here. Source tokens see the whole source.
 target_blind: (k <= q) | (k < source) → torch.where(q < source, k < source, (k >= source) & (k <= q))
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    The target words do not see the source. They see all of it, and the target up to themselves.
+    The target tokens do not see the source. They see all of it, and the target up to themselves.
 target_full: (k <= q) → (q >= source)
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    The target words see each other in both directions, so each sees the word it should predict. Within the target
+    The target tokens see each other in both directions, so each sees the token it should predict. Within the target
     the mask is causal.
 lengths_swapped: k < source → k < target
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
     The open block is as long as the target. It is the source, which comes first, that everyone sees.
 source_only: (k <= q) | → ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    The target words see the source but not each other, nor themselves. They also see the target up to themselves.
+    The target tokens see the source but not each other, nor themselves. They also see the target up to themselves.
 source_too_long: k < source → k <= source
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    The open block is one word too long: the first target word is open to all. The source has places 0 to source -
-    1.
+    The open block is one token too long: the first target token is open to all. The source has positions 0 to
+    source - 1.
 directions_swapped: "left-to-right": k <= q → "left-to-right": k >= q
 ; "right-to-left": k >= q → "right-to-left": k <= q
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
     Left-to-right and right-to-left are exchanged. Rows are queries: left-to-right is the lower triangle.
 diagonal_shared: k == k → k != q
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    In the bidirectional mask a word does not see itself. Everything is allowed there.
+    In the bidirectional mask a token does not see itself. Everything is allowed there.
 no_else: raise ValueError(f"unknown objective {objective}") → return None
     All four masks are right. Any other name falls through and gives None: end with a ValueError.
 unchecked: raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
@@ -108,27 +108,27 @@ unchecked: raise ValueError(f"unknown objective {objective}") → objective = "s
     wrong mask.
 segments_apart: k == k → (q < source) == (k < source)
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    In the bidirectional mask each segment sees only itself. Every word sees every word there, over both segments.
+    In the bidirectional mask each segment sees only itself. Every token sees every token there, over both segments.
 bidirectional_empty: k == k → k != k
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
     The bidirectional mask hides everything. True means may look: it is all True.
 bidirectional_causal: k == k → k <= q
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    Bidirectional gives the causal mask. Every word sees every word there: all True.
+    Bidirectional gives the causal mask. Every token sees every token there: all True.
 sequence_open: (k <= q) | (k < source) → k == k
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    In sequence-to-sequence every word sees every word. The target is causal, and hidden from the source: a prefix
+    In sequence-to-sequence every token sees every token. The target is causal, and hidden from the source: a prefix
     mask with the source as prefix.
 source_too_short: k < source → k < source - 1
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    The open block is one word too short. The source has places 0 to source - 1: k < source.
+    The open block is one token too short. The source has positions 0 to source - 1: k < source.
 segments_causal: | (k < source) → & ((q < source) == (k < source))
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    In sequence-to-sequence both segments are read causally, each for itself. The source is open to all words, the
+    In sequence-to-sequence both segments are read causally, each for itself. The source is open to all tokens, the
     target causal.
 two_blocks: (k <= q) | (k < source) → (q < source) == (k < source)
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    In sequence-to-sequence each segment sees only itself, in both directions. The source is open to all words, the
+    In sequence-to-sequence each segment sees only itself, in both directions. The source is open to all tokens, the
     target causal.
 sequence_transposed: (k <= q) | (k < source) → (q <= k) | (q < source)
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
@@ -136,11 +136,11 @@ sequence_transposed: (k <= q) | (k < source) → (q <= k) | (q < source)
     not after the query.
 right_to_left_open: k >= q → k == k
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    Right-to-left lets every word see every word. A word sees itself and what follows it: the transposed causal
+    Right-to-left lets every token see every token. A token sees itself and what follows it: the transposed causal
     mask.
 right_to_left_past: k >= q → k < q
 ; raise ValueError(f"unknown objective {objective}") → objective = "sequence-to-sequence"
-    Right-to-left is turned over: each word sees only what comes before it. It sees itself and what follows.
+    Right-to-left is turned over: each token sees only what comes before it. It sees itself and what follows.
 """,
 )
 
@@ -156,12 +156,12 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "two and one",
-            "sequence-to-sequence, 2 source words and 1 target word: the source never sees the target",
+            "sequence-to-sequence, 2 source tokens and 1 target token: the source never sees the target",
             lambda g: call("sequence-to-sequence", 2, 1),
         ),
-        Case("bidirectional", "3 words in all: every word sees every word", lambda g: call("bidirectional", 2, 1)),
+        Case("bidirectional", "3 tokens in all: every token sees every token", lambda g: call("bidirectional", 2, 1)),
         Case("left to right", "the causal mask over both segments", lambda g: call("left-to-right", 2, 3)),
-        Case("right to left", "each word sees itself and what follows", lambda g: call("right-to-left", 2, 3)),
+        Case("right to left", "each token sees itself and what follows", lambda g: call("right-to-left", 2, 3)),
         Case(
             "long source",
             "four times sequence-to-sequence with more source than target",

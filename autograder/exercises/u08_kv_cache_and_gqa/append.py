@@ -143,7 +143,7 @@ keys_overwritten: self.values[:, :, self.length : end] = → self.keys[:, :, sel
         JoinedCache,
         """
 cut_off: raise ValueError("the cache is full") → keys, values = keys[:, :, : self.left], values[:, :, : self.left]
-    What exceeds the capacity is dropped without a word. Raise a ValueError when the tokens do not fit.
+    What exceeds the capacity is silently dropped. Raise a ValueError when the tokens do not fit.
 drops_oldest: keys], dim=2) → keys], dim=2)[:, :, -self.left :] ; values], dim=2) → values], dim=2)[:, :, -self.left :]
 ; self.left -= keys.shape[2] → ; raise →
     A full cache drops its oldest tokens. Only a window may forget: raise a ValueError when the tokens exceed the

@@ -144,8 +144,8 @@ keeps_first_of_cut: max(0, both.shape[3] - self.window + 1) : → int(both.shape
         TailCache,
         """
 minus_zero: max(0, both.shape[3] - self.window + 1) → -(self.window - 1)
-    Right for windows of 2 and more. For a window of 1 the slice [-(w - 1):] is [-0:], which is everything. Count
-    from the front, or treat that window apart.
+    The tokens are right for windows of 2 and more. For a window of 1 the slice [-(w - 1):] is [-0:], which is
+    everything. Count from the front, or treat that window apart.
 new_only: both[0], both[1] → keys, values
     Only the new tokens come back. Up to window − 1 old tokens stand before them.
 """,

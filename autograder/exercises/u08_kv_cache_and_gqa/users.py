@@ -47,7 +47,7 @@ positive_checked: memory_bytes < 0 or weight_bytes < 0 → memory_bytes <= 0 or 
     No memory or no weights raise an error here, but only negative ones are wrong. Compare those two with < 0, not
     <= 0.
 users_checked: memory_bytes < 0 or weight_bytes < 0 or →
-    Right for what can be. Raise a ValueError for negative memory or weights as well.
+    The numbers are right where the sizes are possible. Raise a ValueError for negative memory or weights as well.
 sizes_checked: or bytes_per_token < 1 or tokens_per_user < 1 →
     A user without any tokens makes this divide by zero. Raise a ValueError first: a user needs at least one byte
     and one token.

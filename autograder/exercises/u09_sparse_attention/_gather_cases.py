@@ -45,7 +45,7 @@ def poisoned(g: Source) -> Program:
 
 
 def short_lists(g: Source, T: int, n: int = 4, H: int = 1) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """T queries with n keys each, three places apart from a random one on, out of T keys."""
+    """T queries with n keys each out of T keys, three positions apart, from a random one on."""
     index = g.integers(0, T - 3 * n, T, 1) + 3 * torch.arange(n)
     return *qkv(g, T, B=1, H=H, Dv=4), index, torch.ones(T, n, dtype=torch.bool)
 

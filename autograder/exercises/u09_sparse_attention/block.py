@@ -30,25 +30,25 @@ MISTAKES = [
         ref.block_mask,
         """
 causal_blocks: _at_least_one(block=block) → ; blocks[:, None] == blocks → (blocks[:, None] == blocks).tril()
-    Inside a block the words look only back. Here a block sees itself in both directions.
+    Inside a block the tokens look only back. In this exercise they look in both directions.
 count_of_blocks: _at_least_one(block=block) → ; // block → // -(-T // block)
-    The text is cut into `block` pieces. `block` is the number of words in each piece.
+    The text is cut into `block` pieces. `block` is the number of tokens in each piece.
 window: _at_least_one(block=block) → ; // block → ; blocks[:, None] == blocks → (blocks[:, None] - blocks).abs() < block
-    This is a window that moves with the query. Two words see each other when i // block equals j // block.
+    This is a window that moves with the query. Two tokens see each other when i // block equals j // block.
 strides: _at_least_one(block=block) → ; // block → % block
-    Words with the same remainder see each other. Use the quotient: i // block says which block a word is in.
+    Tokens with the same remainder see each other. Use the quotient: i // block says which block a token is in.
 one_based: _at_least_one(block=block) → ; arange(T, → arange(1, T + 1,
-    The blocks start one word too early. Places count from 0, so the first block is 0 to block − 1.
+    The blocks start one token too early. Positions count from 0, so the first block holds 0 to block − 1.
 earlier_blocks: _at_least_one(block=block) → ; blocks[:, None] == blocks → blocks <= blocks[:, None]
-    Earlier blocks are visible as well. A word sees its own block only: use == instead of <=.
+    Earlier blocks are visible as well. A token sees its own block only: use == instead of <=.
 rest_left_out: _at_least_one(block=block) → whole = T // block
 ; blocks[:, None] == blocks → (blocks[:, None] == blocks) & (blocks < whole)
-    The words of the shorter block at the end see nothing, not even themselves. T // block counts only whole blocks:
-    that one comes on top.
+    The tokens of the shorter block at the end see nothing, not even themselves. T // block counts only whole blocks:
+    the shorter one comes on top.
 negative_unchecked: block=block → block=abs(block)
-    The mask is right, and blocks of 0 words are refused. Raise a ValueError for negative sizes as well: block < 1.
+    The mask is right, and blocks of 0 tokens are refused. Raise a ValueError for negative sizes as well: block < 1.
 unchecked: _at_least_one(block=block) →
-    The mask is right. Raise a ValueError for blocks of less than one word.
+    The mask is right. Raise a ValueError for blocks of less than one token.
 """,
     ),
     *changes(
@@ -58,24 +58,24 @@ not_cut: raise ValueError(block) → pass ; [:T, :T] →
     The mask consists of whole blocks, so it is larger than the text where the last block is shorter. Cut it off at
     the end: [:T, :T].
 smaller_than_text: raise ValueError(block) → pass ; -(-T // block) → T // block ; [:T, :T] →
-    The mask holds only whole blocks, so it is smaller than the text: words at the end have no row. It is (T, T),
-    with a shorter block at the end.
+    The mask holds only whole blocks, so it is smaller than the text: tokens at the end have no row. It should be (T,
+    T), with a shorter block at the end.
 """,
     ),
     *changes(
         ref.block_mask,
         """
 rest_joined: _at_least_one(block=block) → ; return → blocks = blocks.clamp(max=max(T // block - 1, 0)); return
-    The words left over at the end join the last whole block. They make a shorter block of their own.
+    The tokens left over at the end join the last whole block. They should make a shorter block of their own.
 upside_down: _at_least_one(block=block) → ; == → !=
-    The mask is upside down: words see all blocks but their own. True means may look.
+    The mask is upside down: tokens see all blocks but their own. True means may look.
 ones_and_zeros: _at_least_one(block=block) → ; blocks[:, None] == blocks → (blocks[:, None] == blocks).float()
     The mask holds the right ones and zeros, but as floats. A mask is boolean: compare with ==, ask for
     dtype=torch.bool, or end with .bool().
 unchecked_loop: _at_least_one(block=block) →
 ; torch.arange(T, device=device) // block → torch.tensor([i // block for i in range(T)])
-    The mask is right. Blocks of 0 words end in a division by zero, and negative ones pass: raise a ValueError for
-    less than one word.
+    The mask is right. Blocks of 0 tokens end in a division by zero, and negative sizes pass: raise a ValueError for
+    less than one token.
 """,
     ),
     *changes(
@@ -99,17 +99,17 @@ EXERCISE = Exercise(
     reference=ref.block_mask,
     alternatives=[blocks_by_slices, blocks_by_repeating],
     cases=[
-        Case("two and two", "four words in blocks of 2: two squares on the diagonal", lambda g: call(4, 2), weight=2),
-        Case("short end", "five words in blocks of 2: the last word is alone", lambda g: call(5, 2)),
-        Case("single words", "blocks of 1: every word is alone", lambda g: call(4, 1), weight=0.5),
-        Case("one block", "a block of 9 holds all of six words", lambda g: call(6, 9), weight=0.5),
+        Case("two and two", "four tokens in blocks of 2: two squares on the diagonal", lambda g: call(4, 2), weight=2),
+        Case("short end", "five tokens in blocks of 2: the last token is alone", lambda g: call(5, 2)),
+        Case("single words", "blocks of 1: every token is alone", lambda g: call(4, 1), weight=0.5),
+        Case("one block", "a block of 9 holds all of six tokens", lambda g: call(6, 9), weight=0.5),
         Case(
             "random",
             "four times random sizes",
             lambda g: several(4, lambda p: p.call(g.integer(13, 25), g.integer(3, 7))),
             weight=2,
         ),
-        Case("no block", "blocks of 0 words: ValueError", lambda g: call(4, 0), weight=0.5),
+        Case("no block", "blocks of 0 tokens: ValueError", lambda g: call(4, 0), weight=0.5),
         Case("negative", "blocks of a negative size: ValueError", lambda g: call(6, -g.integer(1, 5)), weight=0.5),
     ],
     mutants=MISTAKES,

@@ -32,7 +32,7 @@ MISTAKES = changes(
     fixed_by_blocks,
     """
 first_of_block: raise ValueError(summary) → pass ; t % stride + summary >= stride → t % stride < summary
-    The summaries are the first places of each block. Take the last ones: only they have seen the whole block.
+    The summaries are the first positions of each block. Take the last ones: only they have seen the whole block.
 summaries_ahead: raise ValueError(summary) → pass ; row & causal → row.expand(T, T)
     The second mask looks ahead at summaries of later blocks. Also ask for j <= i.
 whole_block: raise ValueError(summary) → pass ; ref.block_mask(T, stride) & causal → ref.block_mask(T, stride)
@@ -41,52 +41,51 @@ window: raise ValueError(summary) → pass ; ref.block_mask(T, stride) → ref.l
     The first mask is a window that moves with the query. Here it stays in the query's own block: compare i //
     stride with j // stride.
 one_summary: raise ValueError(summary) → pass ; t % stride + summary >= stride → t % stride == stride - 1
-    Only the last place of each block is a summary. Take the last `summary` places.
+    Only the last position of each block is a summary. Take the last `summary` positions.
 one_too_many: raise ValueError(summary) → pass ; >= stride → >= stride - 1
-    One summary too many in each block. The last c of the places 0 … s − 1 are those with j % s >= s − c.
+    Each block has one summary too many. The last c of the positions 0 … s − 1 are those with j % s >= s − c.
 rows: raise ValueError(summary) → pass ; row & causal → row[:, None] & causal
-    The second mask chooses queries: summaries see everything. Choose keys instead, the columns j: all later words
-    see the summaries.
+    The second mask chooses queries: summaries see everything. Choose keys instead, the columns j: all later tokens see
+    the summaries.
 others_only: raise ValueError(summary) → pass ; row & causal → row & causal & ~ref.block_mask(T, stride)
-    The summaries of the own block are left out. They belong to the second mask as well, from their own place on.
+    The summaries of the own block are left out. They belong to the second mask as well, from their own position on.
 too_few_unchecked: summary < 1 or summary > stride → summary > stride
     Too many summaries are refused, too few are not. Raise a ValueError below 1, too.
 too_many_unchecked: summary < 1 or summary > stride → summary < 1
     Too few summaries are refused, too many are not. Raise a ValueError above `stride`, too.
 stride_refused: summary > stride → summary >= stride
-    As many summaries as the block has words are refused. summary = stride is allowed: 1 … stride, both ends
-    included.
+    As many summaries as the block has tokens are refused. summary = stride is allowed: 1 … stride, both ends included.
 swapped: raise ValueError(summary) → pass
 ; ref.block_mask(T, stride) & causal, row & causal → row & causal, ref.block_mask(T, stride) & causal
     The two masks are in the other order. First the own block, then the summaries.
 unchecked: raise ValueError(summary) → pass
     The masks are right. Raise a ValueError when summary lies outside 1 … stride.
 one_too_few: raise ValueError(summary) → pass ; >= stride → > stride
-    One summary too few in each block. The last c of the places 0 … s − 1 are those with j % s >= s − c, that one
-    included.
+    Each block has one summary too few. The last c of the positions 0 … s − 1 are those with j % s >= s − c, where s − c
+    is included.
 counted_from_front: raise ValueError(summary) → pass ; t % stride + summary >= stride → t % stride >= summary
-    The summaries begin `summary` places after the start of a block. They are its *last* `summary` places: j % s >=
-    s − summary.
+    The summaries begin `summary` positions after the start of a block. They are its *last* `summary` positions: j % s
+    >= s − summary.
 one_place: raise ValueError(summary) → pass ; >= stride → == stride
-    Each block has a single summary, the place with j % s equal to s − summary. All from there to the block's end
-    belong to it: use >=.
+    Each block has a single summary, the position with j % s equal to s − summary. All positions from there to the
+    block's end are summaries: use >=.
 over_the_edge: raise ValueError(summary) → pass ; t % stride + summary >= stride → (t + 1) % stride < summary
-    With more than one summary they spill over into the next block: its first places are taken. Take the last places
-    of the block itself, j % s >= s − summary.
+    Where there is more than one summary, they spill over into the next block and take its first positions. Take the
+    last positions of the block itself: j % s >= s − summary.
 own_is_causal: raise ValueError(summary) → pass ; ref.block_mask(T, stride) & causal → causal
     The first mask holds all earlier blocks, too: it is the causal mask. It ends at the start of the query's own
     block: i // stride == j // stride.
 own_word_left_out: raise ValueError(summary) → pass ; stride) & causal → stride) & causal.tril(-1)
-    In the first mask a word does not see itself. The own block so far holds the own place: j <= i.
+    In the first mask a token does not see itself. The own block so far includes the own position: j <= i.
 summary_without_itself: raise ValueError(summary) → pass ; row & causal → row & causal.tril(-1)
-    In the second mask a summary does not see itself. It is causal with the own place: j <= i.
+    In the second mask a summary does not see itself. A causal mask includes the own position: j <= i.
 same_remainder: raise ValueError(summary) → pass ; return → places = torch.arange(T) % stride; return
 ; ref.block_mask(T, stride) → (places[:, None] == places)
-    The first mask compares places inside the blocks. Compare the blocks instead: i // stride == j // stride.
+    The first mask compares positions inside the blocks. Compare the blocks instead: i // stride == j // stride.
 blocks_of_summary: raise ValueError(summary) → pass ; return → blocks = torch.arange(T) // summary; return
 ; ref.block_mask(T, stride) → (blocks[:, None] == blocks)
-    The blocks of the first mask have `summary` words. Their length is `stride`; `summary` belongs to the second
-    mask alone.
+    The blocks of the first mask have `summary` tokens. Their length is `stride`; `summary` belongs to the second mask
+    alone.
 together: raise ValueError(summary) → pass
 ; return ref.block_mask(T, stride) & causal, row & causal → return ((ref.block_mask(T, stride) | row) & causal,) * 2
     Both masks are joined into one. Keep them apart: first the own block so far, then the summaries so far.
@@ -110,14 +109,14 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "pairs",
-            "five words, stride 2: word 4 sees itself in the first mask, words 1 and 3 in the second",
+            "five tokens, stride 2: token 4 sees itself in the first mask, tokens 1 and 3 in the second",
             lambda g: call(5, 2),
             weight=2,
         ),
-        Case("threes", "nine words, stride 3", lambda g: call(9, 3)),
+        Case("threes", "nine tokens, stride 3", lambda g: call(9, 3)),
         Case(
             "two summaries",
-            "ten words, stride 4: the last two of every block are seen by all after them",
+            "ten tokens, stride 4: the last two of every block are seen by all after them",
             lambda g: call(10, 4, summary=2),
             weight=2,
         ),
@@ -129,7 +128,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "all summaries",
-            "as many summaries as the block has words, and blocks of one word: all earlier words are seen",
+            "as many summaries as the block has tokens, and blocks of one token: all earlier tokens are seen",
             lambda g: call(7, 3, summary=3).call(4, 1),
             weight=0.5,
         ),

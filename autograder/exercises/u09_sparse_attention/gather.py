@@ -122,10 +122,10 @@ unscaled: / q.shape[-1] ** 0.5 →
 one_length: mask.int().argsort( → mask.nonzero()[:, 1].reshape(
 ; dim=-1, descending=True, stable=True)[:, :n] → len(mask), -1)
 ; index.masked_fill(~valid, 0), valid → index, torch.ones_like(valid)
-    The places are reshaped as if every query had the same number of keys. The lists differ in length: fill them up
+    The positions are reshaped as if every query had the same number of keys. The lists differ in length: fill them up
     with 0 to the longest, and say in valid what is real.
 padding_left_over: index.masked_fill(~valid, 0) → index
-    The padding still holds places of forbidden keys, left over from sorting. Put 0 there: masked_fill(~valid, 0).
+    The padding still holds positions of forbidden keys, left over from sorting. Put 0 there: masked_fill(~valid, 0).
 padding_in_front: descending=True, stable=True)[:, :n] → stable=True)[:, -n:]
     The padding stands in front of the keys. It comes last: first the allowed keys, rising, then zeros.
 last_key_repeated: index.masked_fill(~valid, 0) → torch.where(valid, index, (index * valid).amax(-1, keepdim=True))
@@ -134,12 +134,12 @@ shortest_list: .max() → .min()
     The lists are cut off at the shortest one, so keys are lost. They have the length of the longest; fill up the
     others.
 forbidden_listed: n = int → mask = ~mask; n = int
-    These are the forbidden keys. True in the mask means may look: list the places that are True.
+    These are the forbidden keys. True in the mask means may look: list the positions that are True.
 lists_of_queries: n = int → mask = mask.mT; n = int
     These are the queries of each key. Go through the rows: one list of keys for each query.
 mask_for_valid: 0), valid → 0), mask[:, :n]
-    valid is cut from the mask, so it speaks of key j and not of place j of the list. It is True where the list
-    holds a real key: pick it with index, too.
+    valid is cut from the mask, so it speaks of key j and not of entry j of the list. It is True where the list holds a
+    real key: pick it with index, too.
 """,
     ),
     *changes(
@@ -177,7 +177,7 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "a window of 2",
-            "three words: keys 0, then 0 and 1, then 1 and 2; the missing one is 0 and not valid",
+            "three tokens: keys 0, then 0 and 1, then 1 and 2; the missing one is 0 and not valid",
             lambda g: call(ref.local_causal_mask(3, 2)),
             weight=2,
         ),
@@ -202,12 +202,12 @@ EXERCISE = Exercise(
         ),
         Case(
             "lists",
-            "two sentences, three heads, six words with three keys each",
+            "two sentences, three heads, six tokens with three keys each",
             lambda g: call(*qkv(g, 6), *inputs.lists(g, 6, 3), fn="gather_attention"),
         ),
         Case(
             "ragged lists",
-            "window 3 and a global word: lists of different lengths, padded with key 0",
+            "window 3 and a global token: lists of different lengths, padded with key 0",
             lambda g: inputs.ragged_call(g, 7),
             weight=2,
         ),
@@ -220,7 +220,7 @@ EXERCISE = Exercise(
         Case("cost", "128 queries with lists of 4 keys take at most 50,000 operations", inputs.counted, weight=4),
         Case(
             "long text",
-            "so many words, in grading, that the scores of all pairs find no room in memory",
+            "so many tokens, in grading, that the scores of all pairs find no room in memory",
             lambda g: call(
                 *inputs.short_lists(g, g.size(shown=60, graded=8_192), H=g.size(shown=1, graded=8)),
                 fn="gather_attention",

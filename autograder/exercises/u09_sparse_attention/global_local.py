@@ -33,22 +33,22 @@ MISTAKES = changes(
     global_by_membership,
     """
 rows_only: raise ValueError(tokens) → pass ; | chosen[None, :] →
-    The global tokens see all words, but the others do not see them. Open their columns as well as their rows.
+    The global tokens see all tokens, but the others do not see them. Open their columns as well as their rows.
 columns_only: raise ValueError(tokens) → pass ; | chosen[:, None] →
-    All words see the global tokens, but these see only their window. Open their rows as well as their columns.
+    All tokens see the global ones, but these see only their window. Open their rows as well as their columns.
 hubs_among_themselves: raise ValueError(tokens) → pass ; chosen[:, None] | chosen → chosen[:, None] & chosen
     Only pairs of two global tokens were added. One global partner is enough: use | in place of &.
 either_not_both: raise ValueError(tokens) → pass ; chosen[:, None] | chosen → chosen[:, None] ^ chosen
     Pairs of two global tokens are closed: the row and the column are joined with ^, which is either, but not both.
     Use |.
 last_refused: t < T → t < T - 1
-    The last word is refused as a global token. The places go from 0 to T − 1, that one included.
+    The last token is refused as a global one. Positions go from 0 to T − 1, that one included.
 end_unchecked: t < T → t <= T ; torch.isin(torch.arange(T), torch.tensor(tokens)) → torch.zeros(T).bool()
 ; return → chosen[tokens] = True; return
-    The mask is right. Place T is let through, and then there is no such index: raise a ValueError from T on, places
-    end at T − 1.
+    The mask is right, but position T is let through, and there is no such index. Positions end at T − 1: raise a
+    ValueError from T on.
 no_window: raise ValueError(tokens) → pass ; ((i - j).abs() * 2 < w) | →
-    The window is missing: two ordinary words never see each other, nor a word itself.
+    The window is missing: ordinary tokens see neither each other nor themselves.
 needs_both: raise ValueError(tokens) → pass
 ; | chosen[:, None] | chosen[None, :] → & (chosen[:, None] | chosen[None, :])
     A pair must be near and have a global partner here. One of the two is enough: use | in place of &.
@@ -60,26 +60,26 @@ causal_window: 0 <= t < T → t < T ; torch.tensor(tokens) → torch.tensor(toke
 one_hub: 0 <= t < T → t < T ; torch.tensor(tokens) → torch.tensor(tokens[:1]) % T
     Only the first of the global tokens is used. Open the row and the column of each.
 negative_unchecked: 0 <= t < T → t < T ; torch.tensor(tokens) → torch.tensor(tokens) % T
-    Places behind the end are refused, negative ones are not: index −1 quietly opens the last word. Raise a
+    Positions behind the end are refused, negative ones are not: index −1 quietly opens the last token. Raise a
     ValueError below 0, too.
 unchecked: raise ValueError(tokens) → pass
     The mask is right. Raise a ValueError for a global token outside 0 … T − 1: index −1 would quietly open the last
-    word.
+    token.
 last_hub: 0 <= t < T → t < T ; torch.tensor(tokens) → torch.tensor(tokens[-1:]) % T
     Only the last of the global tokens is open. Do not start again from the window for each of them: keep what is
     open, and add.
 first_words: raise ValueError(tokens) → pass ; torch.tensor(tokens) → torch.arange(len(tokens))
-    The first words of the text become global, as many as there are tokens. `tokens` holds their places: use these
+    The first tokens of the text become global, as many as `tokens` has entries. These entries are positions: use them
     as indices.
 empty_list_as_float: torch.isin(torch.arange(T), torch.tensor(tokens)) → torch.zeros(T).bool()
 ; return → chosen[torch.tensor(tokens)] = True; return
     An empty list becomes a float tensor, which is no index. Ask for dtype=torch.long, index with the list itself,
     or loop over it.
 empty_list_refused: not all(0 <= t < T for t in tokens) → min(tokens) < 0 or max(tokens) >= T
-    An empty list ends in a ValueError, as min() and max() of nothing do. It is allowed: then the window is left.
-    Check with any(…), or place by place.
+    An empty list ends in a ValueError, as min() and max() of nothing do. It is allowed: then the window is left. Check
+    with any(…), or position by position.
 first_refused: 0 <= t → 0 < t
-    The first word is refused as a global token. Places count from 0, that one included.
+    The first token is refused as a global one. Positions count from 0, that one included.
 wide_window: raise ValueError(tokens) → pass ; (i - j).abs() * 2 < w → (i - j).abs() < w
     The window reaches w − 1 keys to each side. It holds w keys in all: use local_symmetric_mask, or (w − 1)/2 to
     each side.
@@ -94,11 +94,11 @@ closed_hubs: raise ValueError(tokens) → pass
     The rows and columns of the global tokens are closed instead of opened. Set them to True, or join them with |.
 unchecked_index: raise ValueError(tokens) → pass
 ; torch.isin(torch.arange(T), torch.tensor(tokens)) → torch.zeros(T).bool() ; return → chosen[tokens] = True; return
-    The mask is right. A place that is not there ends in an IndexError, and −1 quietly opens the last word: raise a
-    ValueError outside 0 … T − 1 first.
+    The mask is right. A position that does not exist ends in an IndexError, and −1 quietly opens the last token: raise
+    a ValueError outside 0 … T − 1 first.
 only_negative_refused: 0 <= t < T → 0 <= t
-    The mask is right, and negative places are refused. Places from T on quietly change nothing: raise a ValueError
-    for them, too.
+    The mask is right, and negative positions are refused. Positions from T on quietly change nothing: raise a
+    ValueError for them, too.
 """,
 )
 
@@ -115,27 +115,27 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "one hub",
-            "four words, window 1, word 0 global: it sees all and all see it",
+            "four tokens, window 1, token 0 global: it sees all and all see it",
             lambda g: call(4, 1, [0]),
             weight=2,
         ),
-        Case("two hubs", "eight words, window 3, words 0 and 5 global", lambda g: call(8, 3, [0, 5]), weight=2),
+        Case("two hubs", "eight tokens, window 3, tokens 0 and 5 global", lambda g: call(8, 3, [0, 5]), weight=2),
         Case(
             "first and last",
-            "three texts of random sizes, in each the first and the last word are global",
+            "three texts of random sizes, in each the first and the last token are global",
             lambda g: several(3, lambda p: p.call(T := g.integer(8, 20), 2 * g.integer(1, 3) + 1, [0, T - 1])),
         ),
         Case("no hub", "without global tokens the window is left", lambda g: call(5, 3, [])),
         Case(
             "random",
-            "three times random sizes, one global word in the middle",
+            "three times random sizes, one global token in the middle",
             lambda g: several(3, lambda p: p.call(g.integer(12, 22), 2 * g.integer(1, 4) + 1, [g.integer(2, 11)])),
             weight=2,
         ),
-        Case("outside", "there is no word 5 in a text of five: ValueError", lambda g: call(5, 3, [5]), weight=0.5),
+        Case("outside", "there is no token 5 in a text of five: ValueError", lambda g: call(5, 3, [5]), weight=0.5),
         Case(
             "negative",
-            "place −1 is a ValueError, too, although Python would take the last word",
+            "position −1 is a ValueError, too, although Python would take the last token",
             lambda g: call(5, 3, [-1]),
             weight=0.5,
         ),

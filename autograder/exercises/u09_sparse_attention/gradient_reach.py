@@ -59,7 +59,7 @@ def _signs(g: Source, T: int, d: int = 1) -> Tensor:
 
 
 def _two_camps(g: Source, T: int, size: float, spread: float, d: int = 1, **kind: torch.dtype) -> Tensor:
-    """Words near ±size, the first two of either kind: where the signs differ a weight is about exp(−2·size²/√d)."""
+    """Tokens near ±size, the first two of either kind: where the signs differ a weight is about exp(−2·size²/√d)."""
     signs = torch.cat([torch.tensor([1.0, -1.0]), 2.0 * g.integers(0, 2, T - 2) - 1.0])
     x = g.randn(T, d, scale=0.1, **kind)
     x[:, 0] = signs * (size + g.uniform(T, high=spread))
@@ -67,7 +67,7 @@ def _two_camps(g: Source, T: int, size: float, spread: float, d: int = 1, **kind
 
 
 def _no_weight_left(g: Source) -> Program:
-    """exp(−1800) is 0 in every precision: words depend on their own camp alone, whatever the mask allows."""
+    """exp(−1800) is 0 in every precision: tokens depend on their own camp alone, whatever the mask allows."""
     return several(2, lambda p: p.call(_two_camps(g, 8, 30.0, 0.2, d=1 + len(p.steps)), [_WINDOW(8, 4)] * 2))
 
 
@@ -91,11 +91,11 @@ MISTAKES = [
         gradient_by_jacobian,
         """
 positive_only: J.abs() → J
-    Negative gradients are dropped. A word also counts when more of it makes the output smaller: take absolute
-    values first.
+    Negative gradients are dropped. A token also counts when more of it makes the output smaller: take absolute values
+    first.
 threshold: > 0 → > 0.05
-    Small gradients are dropped. Far words arrive weakly, but they arrive; what is masked is exactly 0. Compare with
-    0.
+    Small gradients are dropped. What comes from far tokens is weak, but it arrives; what is masked is exactly 0.
+    Compare with 0.
 tolerance: > 0 → > 1e-6
     Very small gradients are taken for 0. What is masked is exactly 0, so no tolerance is needed: > 0.
 transposed: amax((1, 3)) → amax((1, 3)).mT
@@ -109,8 +109,8 @@ by_masks: J.abs().amax((1, 3)) > 0 → ref.reach(layers)
     This is what the masks allow; x plays no part in it. Ask the Jacobian: a weight may be 0 although the mask
     allows the pair.
 loose_threshold: > 0 → > 1e-3
-    Gradients below 0.001 are dropped. Far words arrive weakly, but they arrive; what does not is exactly 0. Compare
-    with 0.
+    Gradients below 0.001 are dropped. What comes from far tokens is weak, but it arrives; what does not arrive is
+    exactly 0. Compare with 0.
 half_precision: J.abs() → J.half().abs()
     The gradients are rounded to float16, where small ones become 0. Compare them with 0 as they are.
 in_float32: J = _jacobian(x, → J = _jacobian(x.float(),
@@ -118,13 +118,12 @@ in_float32: J = _jacobian(x, → J = _jacobian(x.float(),
 first_layer: J = _jacobian(x, layers) → J = _jacobian(x, layers[:1])
     Only the first layer is measured. Send x through the whole stack.
 own_left_out: amax((1, 3)) → amax((1, 3)).fill_diagonal_(0)
-    A word's own input is left out. The output depends on it, through the residual connection and through attention.
+    A token's own input is left out. The output depends on it, through the residual connection and through attention.
 sum: J.abs().amax → J.sum
     Gradients are added with their signs, and negative sums are dropped. Take absolute values first, then compare
     with 0.
 at_least_zero: > 0 → >= 0
-    Every pair counts, since a size is always at least 0. A word that has no effect has a gradient of exactly 0: use
-    >.
+    Every pair counts, since a size is always at least 0. A token that has no effect has a gradient of exactly 0: use >.
 whole_numbers: amax((1, 3)) → amax((1, 3)).long()
     Gradients below 1 become 0, because they are made whole numbers. Compare them with 0 as they are.
 squares: J.abs().amax → J.square().sum
@@ -136,7 +135,7 @@ tiny_tolerance: > 0 → > 1e-12
 every_feature: J.abs().amax((1, 3)) > 0 → (J != 0).all(3).all(1)
     A pair counts only if all its features have a gradient. One is enough: the maximum over axes 1 and 3, or any.
 reshaped: J.abs().amax((1, 3)) → J.reshape(len(x), len(x), -1).abs().amax(-1)
-    The axes are (word, feature, word, feature), so reshape mixes words with features. Take the maximum over axes 1
+    The axes are (token, feature, token, feature), so reshape mixes tokens with features. Take the maximum over axes 1
     and 3.
 upside_down: > 0 → == 0
     The result is upside down: True where the gradient is 0. Ask where it differs from 0.
@@ -148,8 +147,8 @@ features_left: (1, 3) → 3
         Mutant(
             f"below_{digits}_digits",
             lambda x, layers, least=10.0**-digits: _jacobian(x, layers).abs().amax((1, 3)) > least,
-            f"Gradients below about 1e-{digits} are dropped. Far words arrive weakly, but they do; what does not "
-            "is exactly 0. Compare with 0, without a tolerance.",
+            f"Gradients below about 1e-{digits} are dropped. What comes from far tokens is weak, but it arrives; "
+            "what does not arrive is exactly 0. Compare with 0, without a tolerance.",
         )
         for digits in (2, 4, 8, 10)
     ],
@@ -168,30 +167,30 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "two windows",
-            "three words of one number, a window of 2, two layers: word 2 depends on all three",
+            "three tokens of one number, a window of 2, two layers: token 2 depends on all three",
             lambda g: call(torch.tensor([[1.0], [-1.0], [0.5]]), [_WINDOW(3, 2)] * 2),
             weight=2,
         ),
         Case(
             "one layer",
-            "six words, one layer with a window of 3: the gradient finds the mask",
+            "six tokens, one layer with a window of 3: the gradient finds the mask",
             lambda g: call(_signs(g, 6), [_WINDOW(6, 3)]),
         ),
         Case(
             "three layers",
-            "nine words of one number, a window of 3, three layers: seven words back from the last",
+            "nine tokens of one number, a window of 3, three layers: the last depends on seven, itself included",
             lambda g: call(_signs(g, 9), [_WINDOW(9, 3)] * 3),
             weight=2,
         ),
         Case(
             "five layers",
-            "eight words of two numbers, a window of 2, five layers: far gradients are small",
+            "eight tokens of two numbers, a window of 2, five layers: far gradients are small",
             lambda g: call(g.randn(8, 2, dtype=torch.float64), [_WINDOW(8, 2)] * 5),
             weight=2,
         ),
         Case(
             "deep",
-            "ten words, a window of 2, eight layers: the farthest gradients are below 1e-6, and not 0",
+            "ten tokens, a window of 2, eight layers: the farthest gradients are below 1e-6, and not 0",
             lambda g: call(_signs(g, 10).double(), [_WINDOW(10, 2)] * 8),
         ),
         Case(
@@ -201,13 +200,13 @@ EXERCISE = Exercise(
         ),
         Case(
             "no weight left",
-            "words near 30 and near −30: between these the softmax gives weights of exactly 0, mask or no mask",
+            "tokens near 30 and near −30: between these the softmax gives weights of exactly 0, mask or no mask",
             _no_weight_left,
             weight=2,
         ),
         Case(
             "float64, float32",
-            "weights of about 1e−50, then 1e−190: above 0 in float64; exactly 0 for the first words in float32",
+            "weights of about 1e−50, then 1e−190: above 0 in float64; in float32 the first are exactly 0",
             _weight_left_in_float64,
         ),
     ],

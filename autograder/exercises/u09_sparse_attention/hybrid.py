@@ -77,7 +77,7 @@ one_layer_long: range(n_layers) → range(n_layers + 1)
 groups_completed: _at_least_one → whole = -(-n_layers // every) * every; _at_least_one ; range(n_layers) → range(whole)
     The last group is completed, so the plan has more than n_layers layers. Cut the list off: [:n_layers].
 own_word_not_cached: _at_least_one(every=every) → ; min(T, w) → min(T, w - 1)
-    A local layer is charged w − 1 tokens. The window counts the own word, and that one is stored, too: min(T, w).
+    A local layer is charged w − 1 tokens. The window counts the own token, and that one is stored, too: min(T, w).
 counts_exchanged: _at_least_one(every=every) →
 ; full * T + (n_layers - full) * min(T, w) → full * min(T, w) + (n_layers - full) * T
     The counts of full and local layers are exchanged in the cache: the full ones store T tokens, the local ones at

@@ -49,20 +49,20 @@ MISTAKES = [
         (causal_by_triangles, symmetric_by_triangles),
         """
 self_not_counted: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; 1 - w → -w
-    The causal window holds w + 1 keys. w counts the own key, so the oldest visible one stands w − 1 places back: i
-    − j < w.
+    The causal window holds w + 1 keys. w counts the own key, so the oldest visible one stands w − 1 positions back: i −
+    j < w.
 self_hidden: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; .tril().triu(1 - w) → .tril(-1).triu(-w)
-    A word does not see itself. The window's w keys are its own and the w − 1 before it.
+    A token does not see itself. The window's w keys are its own and the w − 1 before it.
 looks_ahead: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; .tril().triu → .tril(w - 1).triu
     The causal window looks ahead as well. Keys later than the query stay hidden: also ask for j <= i.
 turned_round: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; .tril().triu(1 - w) → .triu().tril(w - 1)
-    The causal window looks ahead instead of back. Its distance is the place of the query minus that of the key:
-    rows minus columns.
+    The causal window looks ahead instead of back. Its distance is the position of the query minus that of the key: rows
+    minus columns.
 not_a_window: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; .triu(1 - w) →
-    This is the causal mask without a window: nothing limits how far back a word looks.
+    This is the causal mask without a window: nothing limits how far back a token looks.
 block_instead: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0:
 ; .triu(1 - w) → & (torch.arange(T)[:, None] // w == torch.arange(T) // w)
-    These are blocks: the first word of a block sees only itself. A window moves along with each query.
+    These are blocks: the first token of a block sees only itself. A window moves along with each query.
 radius_w: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; .tril(w // 2).triu(-(w // 2)) → .tril(w).triu(-w)
     The symmetric window reaches w keys to each side, 2w + 1 in all. It should hold w: (w − 1)/2 to each side and
     the own one.
@@ -98,7 +98,7 @@ unchecked: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0:
 no_lower_bound: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; .tril().triu → .triu
     All later keys are visible. The causal window has two ends: i − j < w, and also i − j >= 0.
 own_key_left_out: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; .tril().triu → .tril(-1).triu
-    A word does not see itself, and so has w − 1 keys. The own key, distance 0, is one of the w: i − j >= 0.
+    A token does not see itself, and so it has w − 1 keys. The own key, distance 0, is one of the w: i − j >= 0.
 one_key_short: if w < 1: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; 1 - w → 2 - w
     The causal window lacks its oldest key. It holds w keys, so distances up to w − 1 belong to it, that one
     included.
@@ -118,8 +118,8 @@ negative_start: if w <= 0: → if 0: ; if w % 2 == 0 or w < 1: → if 0: ; max(0
     max(0, i − w + 1).
 wraps_round: if w <= 0: → if 0: ; if w % 2 == 0 or w < 1: → if 0:
 ; mask[i, max(0, i - w + 1) : i + 1] = True → for d in range(w): mask[i, i - d] = True
-    The first words see the last ones: i − d falls below 0, and a negative index counts from the end. Leave out
-    places below 0.
+    The first tokens see the last ones: i − d falls below 0, and a negative index counts from the end. Leave out
+    positions below 0.
 """,
     ),
     *changes(
@@ -182,7 +182,7 @@ ends_missing_own_kept: .tril(w // 2).triu(-(w // 2)) → .tril(max(w // 2 - 1, 0
     The symmetric window lacks its farthest key on each side. A window of 3 holds one neighbor on each side: what
     distance has that one?
 own_left_out: .triu(-(w // 2)) → .triu(-(w // 2)).fill_diagonal_(False)
-    In the symmetric window a word does not see itself. The own key is one of the w.
+    In the symmetric window a token does not see itself. The own key is one of the w.
 only_forward: .tril(w // 2).triu(-(w // 2)) → .triu().tril(w - 1)
     The symmetric window looks only ahead. Half of its other keys lie before the query.
 """,
@@ -201,20 +201,20 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "two back",
-            "four words, a window of 2: each word sees itself and the one before it",
+            "four tokens, a window of 2: each token sees itself and the one before it",
             lambda g: call(4, 2),
             weight=2,
         ),
         Case(
             "three around",
-            "four words, a symmetric window of 3: itself and one neighbor on each side",
+            "four tokens, a symmetric window of 3: itself and one neighbor on each side",
             lambda g: call(4, 3, fn="local_symmetric_mask"),
             weight=2,
         ),
-        Case("own key only", "a window of 1 holds nothing but the word itself", lambda g: call(3, 1), weight=0.5),
+        Case("own key only", "a window of 1 holds nothing but the token itself", lambda g: call(3, 1), weight=0.5),
         Case(
             "own key, symmetric",
-            "a symmetric window of 1 holds nothing but the word itself, too",
+            "a symmetric window of 1 holds nothing but the token itself, too",
             lambda g: call(4, 1, fn="local_symmetric_mask"),
             weight=0.5,
         ),

@@ -35,7 +35,7 @@ def _local_call(g: Source, T: int, w: int, **sizes: int) -> Program:
 
 
 def _poisoned_future(g: Source) -> Program:
-    """Words from the third block on have NaN for values: no word before them may be touched by it."""
+    """Tokens from the third block on have NaN for values: no token before them may be touched by it."""
     q, k, v = qkv(g, 12, B=1, H=2)
     v[:, :, 6:] = math.nan
     return call(q, k, v, 3)
@@ -59,7 +59,7 @@ def _much_wider(g: Source) -> Program:
 
 
 def _trained(g: Source) -> Program:
-    """The first words have fewer keys than the window, the last block is short."""
+    """The first tokens have fewer keys than the window, the last block is short."""
     return call(*qkv(g, 8, B=1, H=2, D=3), 3, grad=[0, 1, 2])
 
 
@@ -88,8 +88,8 @@ MISTAKES = [
         local_by_loop,
         """
 dense: range(0, T, w) → range(0, T, T) ; start + w) → start + T)
-    The numbers are right, but every pair is scored: that is dense attention with a mask. Cut the words into blocks,
-    and score each block of queries against two blocks of keys.
+    The numbers are right, but every pair is scored: that is dense attention with a mask. Cut the text into blocks, and
+    score each block of queries against two blocks of keys.
 whole_prefix: max(0, start - w + 1) → 0
     The numbers are right, but each block of queries is scored against all keys before it: the work still grows with
     T². Its own block of keys and the one before are enough.
@@ -97,17 +97,17 @@ blocks_in_vain: start - w + 1 → start - 4 * w
     The numbers are right, but each block of queries is scored against four blocks of keys before it. A window of w
     keys never reaches past the block just before: one is enough.
 own_block_only: max(0, start - w + 1) → start
-    Each block sees only itself, so the first word of a block has lost its window. Add the block of keys before it.
+    Each block sees only itself, so its first token has lost its window. Add the block of keys before it.
 two_blocks: start - w + 1 → start - w ; & (i - j < w) →
     All keys of both blocks up to the query are used, up to 2w of them. Inside the two blocks the window still
     holds: i − j < w.
 not_causal: (j <= i) & (i - j < w) → i - j < w
-    Words see the rest of their own block, which comes after them. Inside the two blocks the mask is also j <= i.
+    Tokens see the rest of their own block, which comes after them. Inside the two blocks the mask also asks for j <= i.
 self_not_counted: start - w + 1 → start - w ; i - j < w → i - j <= w
-    Most words have w + 1 keys. The window counts the own key: i − j < w.
+    Most tokens have w + 1 keys. The window counts the own key: i − j < w.
 zeros_in_front: max(0, start - w + 1) → start - w ; T, out = → k, v = (F.pad(x, (0, 0, w, 0)) for x in (k, v)); T, out =
 ; k[:, :, first:end] → k[:, :, first + w : end + w] ; v[:, :, first:end] → v[:, :, first + w : end + w]
-    The empty block in front of the first one takes part: keys of 0 get the score 0, which has weight. Hide places
+    The empty block in front of the first one takes part: keys of 0 get the score 0, which has weight. Hide positions
     below 0.
 scores_of_zero: start - w + 1 → start - w ; , mask) → , mask, fill=0.0)
     Pairs outside the window get the score 0 instead of −∞, and a score of 0 still gets weight.
@@ -137,17 +137,18 @@ unscaled: , mask) → , mask, scale=False)
 empty_block_seen: T, out = → w = min(w, q.shape[2]); T, out = ; max(0, start - w + 1) → start - w
 ; T, out = → k, v = (F.pad(x, (0, 0, w, 0)) for x in (k, v)); T, out =
 ; k[:, :, first:end] → k[:, :, first + w : end + w] ; v[:, :, first:end] → v[:, :, first + w : end + w]
-    The empty block in front of the first one takes part: its keys of 0 get the score 0, which has weight. Hide keys
-    at places below 0, j >= 0.
+    The empty block in front of the first one takes part: its keys of 0 get the score 0, which has weight. Hide keys at
+    positions below 0: ask for j >= 0.
 window_short: i - j < w → i - j < max(w - 1, 1)
-    Words lack the oldest key of their window. w counts the own key, so the w − 1 before it belong to it: i − j < w.
+    Tokens lack the oldest key of their window. w counts the own key, so the w − 1 before it belong to the window: i − j
+    < w.
 self_hidden: start - w + 1 → start - w ; (j <= i) & (i - j < w) → (j < i) & (i - j <= w)
-    Words do not see themselves, and the first one has no key at all, which gives NaN. The window holds the own key:
-    j <= i.
+    Tokens do not see themselves, and the first one has no key at all, which gives NaN. The window holds the own key: j
+    <= i.
 places_not_shifted: start - w + 1 → start - w ; arange(start, end) → arange(end - start)
 ; arange(first, end) → arange(end - first)
     The mask counts queries and keys both from 0, although the slice of keys begins a block earlier. Number both by
-    their places in the text: arange(start, end), arange(first, end).
+    their positions in the text: arange(start, end), arange(first, end).
 over_queries: start - w + 1 → start - w ; , mask) → , mask, dim=-2)
     The softmax runs down the queries of a block. The weights of each query sum to 1: take the softmax along the
     last axis, the keys.
@@ -157,7 +158,7 @@ rest_dropped: T, out = q.shape[2], [] → T, out, w = q.shape[2], [], min(w, q.s
     the text.
 padding_returned: T, out = → w = min(w, q.shape[2]); T, out =
 ; T, out = → q, k, v = (F.pad(x, (0, 0, 0, -x.shape[2] % w)) for x in (q, k, v)); T, out =
-    The result is longer than the text: the words that fill the last block are still there. Cut them off at the end,
+    The result is longer than the text: the tokens that fill up the last block are still there. Cut them off at the end,
     [:, :, :T].
 whole_blocks_only: T, out = → q.unflatten(2, (-1, w)); T, out =
     The text is cut into blocks of w without filling up the last one, which fails where w does not divide T. Pad the
@@ -187,33 +188,33 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "two back",
-            "four words with equal scores and values 1, 3, 5, 9, a window of 2: 1, 2, 4, 7",
+            "four tokens with equal scores and values 1, 3, 5, 9, a window of 2: 1, 2, 4, 7",
             lambda g: call(torch.zeros(1, 1, 4, 2), torch.ones(1, 1, 4, 2), column(1.0, 3.0, 5.0, 9.0), 2),
             weight=2,
         ),
         Case(
             "whole blocks",
-            "two sentences, three heads, twelve words in windows of 4",
+            "two sentences, three heads, twelve tokens in windows of 4",
             lambda g: _local_call(g, 12, 4),
             weight=2,
         ),
         Case(
             "short end",
-            "eleven words in windows of 4: the last block is not full",
+            "eleven tokens in windows of 4: the last block is not full",
             lambda g: _local_call(g, 11, 4),
             weight=2,
         ),
-        Case("own key", "a window of 1: every word gets its own value", lambda g: _local_call(g, 5, 1, B=1), weight=0),
-        Case("wide", "a window of 9 on six words: causal attention", lambda g: _local_call(g, 6, 9, B=1)),
+        Case("own key", "a window of 1: every token gets its own value", lambda g: _local_call(g, 5, 1, B=1), weight=0),
+        Case("wide", "a window of 9 on six tokens: causal attention", lambda g: _local_call(g, 6, 9, B=1)),
         Case(
             "less work",
-            "words 6 to 11 have NaN for values, windows of 3: words 0 to 5 must not notice",
+            "tokens 6 to 11 have NaN for values, windows of 3: tokens 0 to 5 must not notice",
             _poisoned_future,
             weight=2,
         ),
         Case(
             "cost",
-            "256 words in windows of 8 and 4: at most 900,000 operations, and at most 100,000 entries of tensors",
+            "256 tokens in windows of 8 and 4: at most 900,000 operations, and at most 100,000 entries of tensors",
             _counted,
             weight=4,
         ),
@@ -225,14 +226,14 @@ EXERCISE = Exercise(
         ),
         Case(
             "much wider",
-            "a window of 500 keys on five words costs no more than the text is long: at most 400,000 operations",
+            "a window of 500 keys on five tokens costs no more than the text is long: at most 400,000 operations",
             _much_wider,
             weight=0.5,
         ),
-        Case("float64", "seven words of 3 numbers in float64: so is the result", _in_float64),
+        Case("float64", "seven tokens of 3 numbers in float64: so is the result", _in_float64),
         Case(
             "gradients",
-            "eight words in windows of 3: queries, keys and values can be trained through the result",
+            "eight tokens in windows of 3: queries, keys and values can be trained through the result",
             _trained,
         ),
         Case("random", "random sizes", lambda g: _local_call(g, g.integer(13, 19), g.integer(3, 6), B=1), weight=2),

@@ -73,9 +73,9 @@ symmetric_one_end: 2 * (r * T - r * (r + 1) // 2) → 2 * r * T - r * (r + 1) //
 symmetric_beyond_text: min((w - 1) // 2, T - 1) → (w - 1) // 2
     The symmetric count is wrong for a window longer than the text. With r keys to a side use min(r, T − 1).
 whole_blocks: full * block * block + rest * rest → T * block
-    Words in the last block see fewer than `block` keys when that block is shorter. Count it apart.
+    Tokens in the last block see fewer than `block` keys when that block is shorter. Count it apart.
 last_block_lost: + rest * rest →
-    The shorter block at the end is not counted. It has T % block words, and that number squared pairs.
+    The shorter block at the end is not counted. It has T % block tokens, and as many pairs as that number squared.
 float_half: w * (w - 1) // 2 → w * (w - 1) / 2
     The causal count is right, but a float: `/` makes one even where nothing is left over. Divide with `//`.
 edge_too_small: w * (w - 1) // 2 → (w - 1) * (w - 2) // 2
@@ -109,21 +109,21 @@ symmetric_own_missing: T + 2 * (r → 2 * (r
     itself.
 symmetric_last_end: min((w - 1) // 2, T - 1) → w // 2
 ; T + 2 * (r * T - r * (r + 1) // 2) → sum(min(i, r) + 1 + min(T - i, r) for i in range(T))
-    The symmetric count is one too large for each query near the end. Counted from 0, query i has T − 1 − i words
-    after it.
+    The symmetric count is one too large for each query near the end. Counted from 0, query i has T − 1 − i tokens after
+    it.
 rounded_up: divmod(T, block) → -(-T // block), 0
-    block_pairs counts the shorter block at the end as a full one. It has T % block words, and that number squared
-    pairs.
+    block_pairs counts the shorter block at the end as a full one. It has T % block tokens, and as many pairs as that
+    number squared.
 rest_not_squared: rest * rest → rest
-    The shorter block at the end is counted with one pair per word. Its T % block words all see each other: square
+    The shorter block at the end is counted with one pair per token. Its T % block tokens all see each other: square
     that number.
 causal_blocks: full * block * block + rest * rest → (full * block * (block + 1) + rest * (rest + 1)) // 2
-    block_pairs counts triangles. Inside a block the words look in both directions: the square of its length.
+    block_pairs counts triangles. Inside a block the tokens look in both directions: take the square of its length.
 count_of_blocks: full * block * block → full * full * block
-    block_pairs takes `block` for the number of blocks. It is the number of words in each: T // block blocks of
-    block² pairs.
+    block_pairs takes `block` for the number of blocks. It is the number of tokens in each: there are T // block blocks
+    of block² pairs.
 words_counted: full * block * block + rest * rest → full * block + rest
-    block_pairs counts words, and not pairs: in a block of b words each sees b. Square the length of each block.
+    block_pairs counts tokens, and not pairs: in a block of b tokens each sees b. Square the length of each block.
 """,
 )
 
@@ -137,17 +137,17 @@ EXERCISE = Exercise(
     reference=(ref.local_causal_pairs, ref.local_symmetric_pairs, ref.block_pairs),
     alternatives=[(causal_pairs_by_rows, symmetric_pairs_by_rows, block_pairs_by_blocks)],
     cases=[
-        Case("by hand", "four words, a causal window of 2: 1 + 2 + 2 + 2 = 7 pairs", lambda g: call(4, 2)),
-        Case("long", "4,096 words, a causal window of 128", lambda g: call(4096, 128)),
+        Case("by hand", "four tokens, a causal window of 2: 1 + 2 + 2 + 2 = 7 pairs", lambda g: call(4, 2)),
+        Case("long", "4,096 tokens, a causal window of 128", lambda g: call(4096, 128)),
         Case("random", "random sizes", lambda g: call(g.integer(200, 900), g.integer(20, 90))),
         Case(
             "wide",
-            "a window of 9 on 5, 6 and 7 words is the causal triangle: 15, 21 and 28 pairs",
+            "a window of 9 on 5, 6 and 7 tokens is the causal triangle: 15, 21 and 28 pairs",
             lambda g: call(5, 9).call(6, 9).call(7, 9),
         ),
         Case(
             "both sides",
-            "four words, a symmetric window of 3: 2 + 3 + 3 + 2 = 10 pairs",
+            "four tokens, a symmetric window of 3: 2 + 3 + 3 + 2 = 10 pairs",
             lambda g: call(4, 3, fn="local_symmetric_pairs"),
         ),
         Case(
@@ -157,14 +157,14 @@ EXERCISE = Exercise(
         ),
         Case(
             "wide both sides",
-            "a symmetric window of 15 on 4, 5 and 6 words: all 16, 25 and 36 pairs",
+            "a symmetric window of 15 on 4, 5 and 6 tokens: all 16, 25 and 36 pairs",
             lambda g: several(3, lambda p: p.call(4 + len(p.steps), 15, fn="local_symmetric_pairs")),
         ),
-        Case("blocks", "five words in blocks of 2: 4 + 4 + 1 = 9 pairs", lambda g: call(5, 2, fn="block_pairs")),
-        Case("even blocks", "six words in blocks of 3: 9 + 9 = 18 pairs", lambda g: call(6, 3, fn="block_pairs")),
+        Case("blocks", "five tokens in blocks of 2: 4 + 4 + 1 = 9 pairs", lambda g: call(5, 2, fn="block_pairs")),
+        Case("even blocks", "six tokens in blocks of 3: 9 + 9 = 18 pairs", lambda g: call(6, 3, fn="block_pairs")),
         Case(
             "cost",
-            "300 words: counting writes at most 20,000 entries of tensors, a mask has 90,000",
+            "300 tokens: counting writes at most 20,000 entries of tensors, a mask has 90,000",
             _counted,
             weight=4,
         ),
@@ -192,7 +192,7 @@ a sum of whole numbers does not depend on its order
     bc46ef2fc5 alternative 1, reversed: range(0, T, block) reversed
 added up over all i, both sides lack the same number of keys
     a0976ac734 alternative 1, operand: T - 1 - i → i
-a block that starts behind the end has min(block, 0) = 0 words and adds nothing
+a block that starts behind the end has min(block, 0) = 0 tokens and adds nothing
     2198c7f0fd alternative 1, window: T + 1 in range(0, T, block)
 """,
 )

@@ -42,7 +42,7 @@ largest: draws.masked_fill → (-draws).masked_fill
 ignores_allowed: .masked_fill(~allowed, math.inf) → ; (rank < keys) & allowed → rank < keys
     Forbidden keys are taken, too. Push their draws to the end before you rank, and AND the result with allowed.
 forbidden_use_up_places: .masked_fill(~allowed, math.inf) →
-    Forbidden keys use up places: some queries get fewer keys than they could. Rank among the allowed ones.
+    Forbidden keys take up ranks, so some queries get fewer keys than they could. Rank among the allowed ones.
 fills_up: (rank < keys) & allowed → rank < keys
     A query with too few allowed keys is filled up with forbidden ones. AND the result with allowed at the end.
 one_argsort: .argsort(dim=-1).argsort(dim=-1) → .argsort(dim=-1)
@@ -57,7 +57,7 @@ upside_down: ~allowed → allowed ; & allowed → & ~allowed
 per_key: .argsort(dim=-1).argsort(dim=-1) → .argsort(dim=0).argsort(dim=0)
     Ranks run down the columns: each key gets a number of queries. Rank along the last axis, for each query.
 places: .argsort(dim=-1).argsort(dim=-1) → .argsort(dim=-1) ; (rank < keys) & allowed → rank[:, :keys]
-    These are the places of the chosen keys. Return a mask of the shape of draws, True at these places.
+    These are the positions of the chosen keys. Return a mask of the shape of draws, True at these positions.
 """,
     ),
     *changes(
@@ -76,24 +76,23 @@ threshold: rank < keys → draws < keys / draws.shape[-1]
     A threshold on the draws gives a random number of keys per query. Every query takes the same number, as many as
     are allowed.
 infinity_comes_first: draws.masked_fill → (-draws).masked_fill ; math.inf → -math.inf
-    The keys are ranked from the largest draw down, so the forbidden ones, at ∞, come first and use up places. Rank
-    from the smallest up.
+    The keys are ranked from the largest draw down, so the forbidden ones, at ∞, come first and take up ranks. Rank from
+    the smallest up.
 filled_with_two: math.inf → 2.0
     Forbidden keys get a draw that is not large enough: allowed draws may be larger, and lose against it. Put ∞ in
     their place.
 filled_with_zero: math.inf → 0.0
-    Draws of forbidden keys become 0, so they come before all that are larger, and use up places. Put ∞ in their
-    place before you rank.
+    Draws of forbidden keys become 0, so they come before all that are larger, and take up ranks. Put ∞ in their place
+    before you rank.
 filled_with_minus_infinity: math.inf → -math.inf
-    Forbidden keys get −∞, so they come first and use up places. The smallest draws are taken: put +∞ in their
-    place.
+    Forbidden keys get −∞, so they come first and take up ranks. The smallest draws are taken: put +∞ in their place.
 one_too_few: rank < keys → rank < keys - 1
     Each query gets one key too few. Ranks count from 0, so the first `keys` ranks are 0 to keys − 1: all below
     keys.
 threshold_beyond_row: rank = draws → limit = draws ; rank < keys → draws <= limit
 ; .argsort(dim=-1).argsort(dim=-1) → .sort(dim=-1).values[:, keys - 1, None]
-    The draw at place keys − 1 is the limit. There is none where `keys` is larger than the row, and for 0 keys it is
-    the last one. Compare ranks with keys instead.
+    The draw of rank keys − 1 is the limit. There is none where `keys` is larger than the row, and for 0 keys it is the
+    last one. Compare ranks with keys instead.
 below_threshold: rank = draws → limit = draws ; rank < keys → draws < limit
 ; .argsort(dim=-1).argsort(dim=-1) → .sort(dim=-1).values[:, min(keys, draws.shape[-1]) - 1, None]
     The draw of rank keys − 1 is the limit, but left out itself, so queries get one key too few. Compare ranks with
@@ -135,12 +134,12 @@ EXERCISE = Exercise(
         ),
         Case(
             "too few",
-            "nine words, each may take up to 3 of the keys not after it: word 0 gets one",
+            "nine tokens, each may take up to 3 of the keys not after it: token 0 gets one",
             lambda g: call(g.uniform(9, 9), 3, torch.ones(9, 9).tril().bool()),
         ),
         Case(
             "random",
-            "nine words, 2 keys each outside a window of 3",
+            "nine tokens, 2 keys each outside a window of 3",
             lambda g: call(g.uniform(9, 9), 2, ~ref.local_symmetric_mask(9, 3)),
             weight=2,
         ),

@@ -30,7 +30,7 @@ def _random_layers(g: Source, T: int, n: int, keep: float = 0.15) -> list[Tensor
 
 
 def _many_ways() -> list[Tensor]:
-    """Two layers with exactly 128 and 256 ways from word 0 to the last words: few entries, for loops in Python."""
+    """Two layers with exactly 128 and 256 ways from token 0 to the last tokens: few entries, for loops in Python."""
     first, second = torch.zeros(2, 260, 260, dtype=torch.bool)
     first[:256, 0] = True
     second[256:258, :256] = True
@@ -57,7 +57,7 @@ union: ((mask | eye).float() @ reached.float()) > 0 → mask | reached
     The masks are joined with |, as if there was one layer. A second layer goes on from what the first one reached:
     multiply.
 no_residual: (mask | eye).float() → mask.float()
-    A word forgets itself where the mask hides it. The residual connection keeps it: add the diagonal to every mask.
+    A token forgets itself where the mask hides it. The residual connection keeps it: add the diagonal to every mask.
 residual_at_end: (mask | eye).float() → mask.float() ; return reached → return reached | eye
     The diagonal is opened once, at the end. Every layer has a residual connection: add the diagonal to each mask
     before you multiply.
@@ -97,7 +97,7 @@ opened_in_place: (mask | eye) → mask.fill_diagonal_(True)
     ones: mask | own.
 elementwise: reached = eye → reached = ~torch.zeros_like(eye)
 ; ((mask | eye).float() @ reached.float()) > 0 → (mask | eye) & reached
-    A pair counts only if every layer allows it. Ways lead over other words: use the matrix product @, not * or &.
+    A pair counts only if every layer allows it. Ways lead over other tokens: use the matrix product @, not * or &.
 last_layer: in layers: → in layers[-1:]:
     Only the last layer counts. Multiply its mask with what the layers before it have reached, and keep the product.
 one_layer_short: in layers: → in layers[:-1]:
@@ -130,46 +130,46 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "two windows",
-            "three words, a window of 2, two layers: word 2 depends on word 0 through word 1",
+            "three tokens, a window of 2, two layers: token 2 depends on token 0 through token 1",
             lambda g: call([_OPEN, _OPEN]),
             weight=2,
         ),
         Case("one layer", "one layer reaches what its mask allows", lambda g: call([_OPEN]), weight=0.5),
         Case(
             "residual",
-            "two words, no word may look at itself: the residual connection keeps its own",
+            "two tokens, neither may look at itself: the residual connection keeps each one's own state",
             lambda g: call([_SILENT]),
             weight=0.5,
         ),
         Case(
             "a chain",
-            "layer 1 carries word 0 to word 1, layer 2 carries word 1 to word 2",
+            "layer 1 carries token 0 to token 1, layer 2 carries token 1 to token 2",
             lambda g: call([_CHAIN[0].clone(), _CHAIN[1].clone()]),
             weight=2,
         ),
         Case(
             "wrong way",
-            "the same two layers swapped: word 0 gets to word 1 only, too late for word 2",
+            "the same two layers swapped: token 0 gets to token 1 only, too late for token 2",
             lambda g: call([_CHAIN[1].clone(), _CHAIN[0].clone()]),
             weight=2,
         ),
         Case(
-            "random", "three layers of random masks over nine words", lambda g: call(_random_layers(g, 9, 3)), weight=2
+            "random", "three layers of random masks over nine tokens", lambda g: call(_random_layers(g, 9, 3)), weight=2
         ),
         Case(
             "deep",
-            "60 symmetric windows of 11 over twelve words: more ways than float32 can count",
+            "60 symmetric windows of 11 over twelve tokens: more ways than float32 can count",
             lambda g: call([ref.local_symmetric_mask(12, 11)] * 60),
         ),
         Case(
             "many ways",
-            "256 of 260 words read word 0 in layer 1; in layer 2 two words read all these, and two read 128 of them",
+            "256 of 260 tokens read token 0 in layer 1; in layer 2 two tokens read all these, and two read 128 of them",
             lambda g: call(_many_ways()),
             weight=0.5,
         ),
         Case(
             "powers of two",
-            "20 layers in blocks of 16 words: 2^76 ways, which whole numbers of 8 to 64 bits turn into 0",
+            "20 layers in blocks of 16 tokens: 2^76 ways, which whole numbers of 8 to 64 bits turn into 0",
             lambda g: call([ref.block_mask(20, 16)] * 20),
         ),
     ],
@@ -179,7 +179,7 @@ all layers of a stack have masks of one size
     56db0213df solution, constant: 0 → -1 in layers[0]
     9d4766c81a alternative reach_by_sets, constant: 0 → -1 in layers[0]
     5677d09ab4 alternative reach_by_any, constant: 0 → -1 in layers[0]
-a word more than there are is never read
+a token more than there are is never read
     32bc314cee alternative reach_by_sets, window: T + 1 in range(T)
 a union does not depend on its order
     fa03663232 alternative reach_by_sets, reversed: range(T) reversed

@@ -9,7 +9,7 @@ from autograder.judge.spec import Source
 
 
 def places(T: int) -> tuple[Tensor, Tensor]:
-    """Query places as a column, key places as a row."""
+    """Query positions as a column, key positions as a row."""
     i = torch.arange(T)
     return i[:, None], i[None, :]
 

@@ -36,12 +36,12 @@ swapped: raise ValueError(stride) → pass ; return causal & (j > i - stride), �
 ; == j % stride) → == j % stride), near
     The two masks are in the other order. First the near keys, then every stride-th.
 looks_ahead: raise ValueError(stride) → pass ; causal & (i % → (i %
-    The second mask looks ahead. Every stride-th key *back* from the query: also ask for j <= i.
+    The second mask looks ahead. It takes every stride-th key *back* from the query: also ask for j <= i.
 from_the_start: raise ValueError(stride) → pass ; i % stride == j % stride → j % stride == 0
     The second mask counts from the start of the text: all queries see the same keys. Count back from the query, (i
     − j) % stride == 0.
 own_left_out: raise ValueError(stride) → pass ; causal & (i → causal.tril(-1) & (i
-    In the second mask a word does not see itself, and the first words see nothing. Distance 0 is a multiple of the
+    In the second mask a token does not see itself, and the first tokens see nothing. Distance 0 is a multiple of the
     stride.
 window_too_wide: raise ValueError(stride) → pass ; j > i → j >= i
     The first mask holds stride + 1 keys. Take stride of them, the own one included.
@@ -57,20 +57,20 @@ unchecked: raise ValueError(stride) → pass
 window_too_short: raise ValueError(stride) → pass ; j > i - stride → j > i - stride + 1
     The first mask holds stride − 1 keys. Take stride of them, the own one included: distances below stride.
 near_without_own: raise ValueError(stride) → pass ; causal & (j > i → causal.tril(-1) & (j >= i
-    In the first mask a word does not see itself. Its stride keys are the own one and the stride − 1 before it.
+    In the first mask a token does not see itself. Its stride keys are the own one and the stride − 1 before it.
 near_own_missing: raise ValueError(stride) → pass ; causal & (j → causal.tril(-1) & (j
-    In the first mask a word does not see itself, and so it holds stride − 1 keys. The own one belongs to it:
-    distance >= 0.
+    In the first mask a token does not see itself, and so it holds stride − 1 keys. The own one belongs to it: distance
+    >= 0.
 near_sees_future: raise ValueError(stride) → pass ; causal & (j > i - stride) → j > i - stride
     In the first mask all later keys are visible. Both masks are causal: also ask for a distance of at least 0.
 near_not_a_window: raise ValueError(stride) → pass ; causal & (j > i - stride) → causal
     The first mask is the causal mask without a window. It holds only the last stride keys: distances below stride.
 rows: raise ValueError(stride) → pass ; == j % stride → == 0
-    The second mask chooses queries by their place: some see all before them, the others nothing. Ask for the
+    The second mask chooses queries by their position: some see all before them, the others nothing. Ask for the
     distance: (i − j) % stride == 0.
 last_of_blocks: raise ValueError(stride) → pass ; i % stride == j % stride → j % stride == stride - 1
-    The second mask holds the last word of each block, the same for all queries. Count back from the query: (i − j)
-    % stride == 0.
+    The second mask holds the last token of each block, the same for all queries. Count back from the query: (i − j) %
+    stride == 0.
 quotient: raise ValueError(stride) → pass ; i % stride == j % stride → (i - j) // stride == 0
     The second mask is the window once more. A multiple of the stride leaves no *remainder*: use % in place of //.
 stride_between: raise ValueError(stride) → pass ; i % stride == j % stride → (i - j) % (stride + 1) == 0
@@ -106,11 +106,11 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "every second",
-            "five words, stride 2: word 4 sees 3 and 4 in the first mask, 0, 2 and 4 in the second",
+            "five tokens, stride 2: token 4 sees 3 and 4 in the first mask, 0, 2 and 4 in the second",
             lambda g: call(5, 2),
             weight=2,
         ),
-        Case("every third", "nine words, stride 3", lambda g: call(9, 3)),
+        Case("every third", "nine tokens, stride 3", lambda g: call(9, 3)),
         Case(
             "stride 1",
             "stride 1: only itself in the first mask, all before it in the second",

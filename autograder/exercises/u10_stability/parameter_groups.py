@@ -59,7 +59,7 @@ MISTAKES = changes(
 everything: if len(shapes[n]) > 1 and n not in embeddings →
     Everything decays. Vectors (biases and gains) and embeddings belong into the second group.
 embeddings_decay: and n not in embeddings →
-    The tables of word and position vectors decay. Names in embeddings belong into the second group.
+    The tables of token and position vectors decay. Names in embeddings belong in the second group.
 embeddings_twice: and n not in embeddings → ; n not in on → n not in on or n in embeddings
     Embeddings are in both groups, and an optimizer refuses that. Take them out of the first.
 embeddings_lost: n not in on → len(shapes[n]) < 2
@@ -146,7 +146,7 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "three",
-            "a matrix decays; its bias and the table of word vectors do not",
+            "a matrix decays; its bias and the table of token vectors do not",
             lambda g: call({"up.weight": [8, 4], "up.bias": [8], "words": [50, 4]}, ["words"], 0.1),
         ),
         Case(

@@ -66,7 +66,7 @@ unit_length: .mean( → .sum(
 mean_square: * torch.rsqrt → /
     The vectors are divided by the mean of their squares. Take its root.
 all_words: mean(-1 → mean((-2, -1)
-    The mean runs over all words of a head. Each vector is divided by its own root mean square: last axis only.
+    The mean runs over all tokens of a head. Each vector is divided by its own root mean square: last axis only.
 no_keepdim: , keepdim=True →
     The mean square has lost its axis, so it divides along another one or does not fit. Use keepdim=True.
 no_gain: * gain →
@@ -117,7 +117,7 @@ both_gains: (q, q_gain) → (q, q_gain * k_gain) ; (k, k_gain) → (k, q_gain * 
 exchanged: normed(q, q_gain), normed(k, k_gain) → normed(k, k_gain), normed(q, q_gain)
     The keys come first. Return the pair (q, k).
 over_words: mean(-1 → mean(-2
-    The mean runs over the words. One vector lies along the last axis: mean(-1).
+    The mean runs over the tokens. One vector lies along the last axis: mean(-1).
 unit_length_eps_outside: * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) → / (x.norm(dim=-1, keepdim=True) + eps)
     The vectors have length 1, and ε is added to it. Divide by √(mean of the squares + ε), so that the length is √D.
 unit_length_without_eps: * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) →

@@ -197,7 +197,7 @@ neighbors: torch.complex(*x.chunk(2, dim=-1)) → torch.complex(x[..., 0::2], x[
 default_base: (q, positions, self.c["base"]) → (q, positions) ; (k, positions, self.c["base"]) → (k, positions)
     prepare always takes the base 10,000. Hand c["base"] on.
 counted: assert positions is not None, "RoPE needs positions" → positions = torch.arange(q.shape[2])
-    prepare counts places 0, 1, 2, … and ignores positions, which go on counting behind a past.
+    prepare counts 0, 1, 2, … itself and ignores positions, which go on counting behind a past.
 backwards: assert positions is not None, "RoPE needs positions" → positions = -positions
     prepare turns the wrong way round. The angle is position times frequency, with a plus.
 values_turned: v = heads(self.v_proj(x), G) → v = heads(self.v_proj(x), G); v, _ = self.prepare(v, v, positions)
@@ -293,7 +293,7 @@ EXERCISE = Exercise(
         Case("out bias", "a bias on the output alone, 6 query heads on 3", _out_bias),
         Case("chunks", "2, 3 and 1 tokens, each with the pair from before; 6 query heads on one", _chunks, weight=2),
         Case("bare past", "a past without RoPE, and no mask for the last token", _learned_past),
-        Case("shifted", "a text at places 0 to 3, then at 7 to 10: the same result, other keys to store", _shifted),
+        Case("shifted", "a text at positions 0 to 3, then at 7 to 10: the same result, other keys to store", _shifted),
         Case("prepare", "prepare called by itself: queries and keys turned by 4, 5 and 9", _prepare),
         Case("attend", "attend called by itself, with a mask and without", _attend),
         Case(

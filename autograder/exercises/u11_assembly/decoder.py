@@ -148,13 +148,13 @@ def _gradients(c: Config) -> Callable[[Source], Program]:
 
 
 def _too_long(g: Source) -> Program:
-    """Nine places, ten tokens."""
+    """Nine positions, ten tokens."""
     c = gpt(n_layers=1)
     return _new(g, c).call(_ids(g, c, 2, 10))
 
 
 def _long_with_padding(g: Source) -> Program:
-    """Eleven columns, at most nine of them words."""
+    """Eleven columns, at most nine of them real."""
     c = gpt(n_layers=1)
     return _new(g, c).call(_ids(g, c, 3, 11), left_padded(g.integers(4, 10, 3), 11))
 
@@ -174,16 +174,17 @@ written_into: return self.logits → past = past or []; past[:] = stored; return
     The new pairs are written into the list that came in as past, so nobody can go on from it a second time. Make a
     new list.
 places_by_column: position_ids(real) → torch.arange(seen + T).clamp(max=self.c["max_positions"] - 1).expand(real.shape)
-    Places count padding. A padded text's first word stands at 0: take them from position_ids(real).
+    The positions count padding. A padded text's first real token stands at 0: take them from position_ids(real).
 places_by_column_unbounded: position_ids(real) → torch.arange(seen + T).expand(real.shape)
-    Places count padding, so a padded text stands too far along, or beyond the table. Take them from
+    The positions count padding, so a padded text stands too far along, or beyond the table. Take them from
     position_ids(real).
 places_from_zero: position_ids(real)[:, seen:] → position_ids(real[:, seen:])
-    With a past the new tokens stand at 0, 1, … again. Count all of real, past included, and keep the last T places.
+    With a past the new tokens stand at 0, 1, … again. Count all of real, past included, and keep the last T
+    positions.
 first_places: [:, seen:] → [:, :T]
-    With a past these are the first T places of the text. The new tokens have the last: [:, seen:].
+    With a past these are the first T positions of the text. The new tokens have the last: [:, seen:].
 first_text_places: [:, seen:] → [:1, seen:].expand(len(real), -1)
-    All texts get the places of the first one. Each row of real has its own.
+    All texts get the positions of the first one. Each row of real has its own.
 wrong_axis: past[0][0].shape[2] → past[0][0].shape[1]
     With a past the number of key-value heads is taken for the number of tokens. Keys are (B, G, S, D): the tokens
     stored are past[0][0].shape[2].
@@ -246,7 +247,7 @@ logits_alone: (x)), stored → (x))
 scaled_embedding: self.embeddings(ids, positions) → self.embeddings(ids, positions) * self.c["d_model"] ** 0.5
     The embeddings are multiplied by √d_model, as in Gemma. Here they enter the first block as they are.
 embedding_past_end: [:, seen:] → [:, seen:].clamp(max=self.c["max_positions"] - 1)
-    Places beyond the table are bent back to its last row, so a text that is too long goes unnoticed. Let your
+    Positions beyond the table are bent back to its last row, so a text that is too long goes unnoticed. Let your
     Embeddings raise the ValueError.
 cut_off: self.logits(self.final_norm(x)) → self.logits(self.final_norm(x)).detach()
     The numbers are right, but the logits are cut off from the weights (detach, .data, no_grad), so nothing learns.
@@ -310,8 +311,8 @@ EXERCISE = Exercise(
             "gradients", "gradients reach every weight of a LLaMA, through a tied head", _gradients(llama(**SLIM_LLAMA))
         ),
         Case("more gradients", "and of a GPT whose head is its own", _gradients(gpt(**SLIM, tied=False)), weight=0.5),
-        Case("wide batch", "eleven columns with padding, at most nine words: they fit nine places", _long_with_padding),
-        Case("too long", "ten words for nine learned places raise ValueError", _too_long, weight=0.5),
+        Case("wide batch", "eleven columns, at most nine of them real: they fit nine positions", _long_with_padding),
+        Case("too long", "ten tokens for nine learned positions raise ValueError", _too_long, weight=0.5),
     ],
     mutants=MISTAKES,
     equivalent="""

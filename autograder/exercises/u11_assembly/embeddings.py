@@ -81,7 +81,7 @@ def _ids(g: Source, c: Config, B: int = 2, T: int = 5) -> torch.Tensor:
 
 
 def _places(g: Source, c: Config, B: int = 2, T: int = 5) -> torch.Tensor:
-    """Different places in each row, the last one of the table among them."""
+    """Different positions in each row, the last one of the table among them."""
     places = torch.stack([torch.randperm(c["max_positions"], generator=g.generator)[:T] for _ in range(B)])
     places[0, 0] = c["max_positions"] - 1
     return places
@@ -163,7 +163,7 @@ def _too_far(row: int, behind: int) -> Callable[[Source], Program]:
 
 
 def _long_text(g: Source) -> Program:
-    """More tokens than the table has rows, at places that it has."""
+    """More tokens than the table has rows, at positions that it has."""
     c = gpt(max_positions=5)
     return _new(g, c).call(_ids(g, c, 2, 8), g.integers(0, 5, 2, 8))
 
@@ -174,10 +174,10 @@ MISTAKES = changes(
 no_positions: x = x + self.positions(positions) →
     The rows of the table of positions are not added. x = x + self.positions(positions).
 counted: self.positions(positions) → self.positions(torch.arange(ids.shape[1]))
-    positions is ignored: the places are counted 0, 1, 2, …, which is wrong behind a past and with padding. Look up
-    the argument.
+    positions is ignored: rows 0, 1, 2, … are looked up, which is wrong behind a past and with padding. Look up the
+    argument.
 first_row: self.positions(positions) → self.positions(positions[0])
-    All texts get the places of the first one. Look up positions as it is, (B, T).
+    All texts get the positions of the first one. Look up positions as it is, (B, T).
 places_times: x + self.positions(positions) → x * self.positions(positions)
     Tokens are multiplied by positions. The rows are added.
 no_segments: if self.segments is not None: → if False:
@@ -259,7 +259,7 @@ EXERCISE = Exercise(
         Case("head", "the tied head: each vector's product with each token's row, in float64", _head),
         Case("gradients", "gradients reach all three tables, the norm and the matrix", _gradients),
         Case("head gradients", "gradients of x and of the table, through the tied head", _head_gradients, weight=0.5),
-        Case("long text", "eight tokens at places that a table of five rows has", _long_text, weight=0.5),
+        Case("long text", "eight tokens at positions that a table of five rows has", _long_text, weight=0.5),
         Case("too far", "a position one behind the table raises ValueError", _too_far(0, 0), weight=0.5),
         Case("far out", "so does one far behind it, in the second text", _too_far(1, 30), weight=0.5),
     ],

@@ -135,7 +135,7 @@ segments_ignored: self.embeddings(ids, positions, segments) → self.embeddings(
 second_segment: positions, segments) → positions, torch.ones_like(ids) if segments is None else segments)
     Without segments all tokens get segment 1. None stands for segment 0: hand it on as it is.
 positions_of_real: .expand(ids.shape) → .expand(ids.shape) if real is None else (real.long().cumsum(-1) - 1).clamp(0)
-    Positions count real tokens only, as in your decoder. BERT counts places, padding too: torch.arange(T).
+    Positions count real tokens only, as in your decoder. BERT counts padding too: torch.arange(T).
 positions_from_one: torch.arange(ids.shape[1], device=ids.device) → torch.arange(1, ids.shape[1] + 1)
     Positions start at 1. They count from 0.
 positions_withheld: (x, mask, positions) → (x, mask, None)
@@ -206,7 +206,7 @@ EXERCISE = Exercise(
     ],
     mutants=MISTAKES,
     equivalent="""
-one row of places serves every text
+one row of positions serves every text
     d85e369d57 solution, call: torch.arange(ids.shape[1]).expand(ids.shape) → torch.arange(ids.shape[1])
     6da3f711b7 alternative ByCycle, call: torch.arange(T).repeat(B, 1) → torch.arange(T)
 the blocks are made alike and get their weights by name

@@ -226,7 +226,7 @@ EXERCISE = Exercise(
         Case("padding", "the source's padding is hidden from the encoder and from cross-attention", _padded, weight=2),
         Case("decode", "logits on a memory that is given, two of whose vectors are padding", _decoded),
         Case("in pieces", "three tokens, then two, which go on from the caches, in float64", _in_pieces, weight=2),
-        Case("long", "twenty tokens on both sides, then one more: wide buckets, counted from the right place", _long),
+        Case("long", "twenty tokens on each side, then one more: wide buckets, counted from the right position", _long),
         Case("gradients", "gradients reach all weights, and both tables of biases", _gradients),
         Case("gradients, memory", "gradients reach the memory, through a head of its own", _gradients_of_memory),
     ],

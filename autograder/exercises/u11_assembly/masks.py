@@ -1,4 +1,4 @@
-"""Places without padding, and the mask of a decoder's layer."""
+"""Positions without padding, and the mask of a decoder's layer."""
 
 import torch
 
@@ -33,7 +33,7 @@ def mask_by_loop(real, T, window=None):
 
 
 def ids_by_triangle(real):
-    """Correct: each place counts what is real up to it."""
+    """Correct: each column counts what is real up to it."""
     S = real.shape[1]
     return torch.relu((real[:, None] & torch.ones(S, S).tril().bool()).sum(-1) - 1)
 
@@ -90,13 +90,13 @@ MISTAKES = changes(
     (ref.position_ids, ref.decoder_mask),
     """
 places_by_column: (real.long().cumsum(-1) - 1).clamp(min=0) → torch.arange(real.shape[1]).expand(real.shape)
-    position_ids counts padding: the first word stands at 0 wherever its column is. Count what is real.
+    position_ids counts padding: the first real token stands at 0 wherever its column is. Count what is real.
 places_from_one: (real.long().cumsum(-1) - 1).clamp(min=0) → real.long().cumsum(-1)
-    position_ids starts at 1. The first word stands at 0: subtract 1.
+    position_ids starts at 1. The first real token stands at 0: subtract 1.
 negative_places: .clamp(min=0) →
     position_ids gives −1 to padding in front, which no table has. Clamp at 0.
 padding_at_zero: - 1).clamp(min=0) → - 1) * real
-    position_ids gives 0 to padding behind the last word. There the last word's place is repeated.
+    position_ids gives 0 to padding behind the last real token. There that token's position is repeated.
 over_texts: cumsum(-1) → cumsum(0)
     position_ids counts down the batch. Count along each text: cumsum(-1).
 float_places: .clamp(min=0) → .clamp(min=0).float()
@@ -133,30 +133,30 @@ blocks: key > query - window → key // window == query // window
 queries_hidden: real[:, None, None, :] → real[:, None, S - T:, None]
     real is laid on the queries, so padded keys can be seen. It speaks about keys: real[:, None, None, :].
 padding_sees_all: (key == query) → (key == query) | ~real[:, None, S - T:, None] & (key <= query)
-    Padded tokens see all of what is before them. They see real keys, and themselves; only their own place is added.
+    Padded tokens see all of what is before them. They see real keys, and themselves; only their own key is added.
 first_column: key == query → key == 0
     Every query is given column 0, so that no row is empty. That shows a key of padding to all; give each its own.
 padding_inverted: & real → & ~real
-    Words are hidden and padding is seen. real is True for words: use it as it is.
+    Real tokens are hidden and padding is seen. real is True for real tokens: use it as it is.
 either: seen & real → seen | real
     A key is allowed where one condition holds. Both must: join them by &.
 no_head_axis: real[:, None, None, :] → real[:, None, :]
     The shape is (B, T, S). Scores are (B, H, T, S), so texts would line up with heads: add an axis, (B, 1, T, S).
 padding_at_one: .clamp(min=0) → .masked_fill(~real, 1)
-    position_ids gives 1 to all padding. In front of the text padding stands at 0, and behind it the last word's
-    place is repeated.
+    position_ids gives 1 to all padding. In front of the text padding stands at 0, and behind it the last real
+    token's position is repeated.
 padding_below_zero: .clamp(min=0) → .masked_fill(~real, -1)
     position_ids gives −1 to all padding, which no table has. In front of the text padding stands at 0, and behind
-    it the last word's place is repeated.
+    it the last real token's position is repeated.
 places_from_two: (real.long().cumsum(-1) - 1).clamp(min=0) → real.long().cumsum(-1) * real + 1
-    position_ids counts words from 2 and gives 1 to padding, as RoBERTa does, which keeps the first rows of its
-    table for padding. Here the first word stands at 0.
+    position_ids counts real tokens from 2 and gives 1 to padding, as RoBERTa does, which keeps the first rows of
+    its table for padding. Here the first real token stands at 0.
 places_from_one_padding_at_zero: (real.long().cumsum(-1) - 1).clamp(min=0) → real.long().cumsum(-1) * real
-    position_ids counts words from 1, so that 0 is free for all padding. Here the first word stands at 0, and
-    padding behind a text repeats the last word's place.
+    position_ids counts real tokens from 1, so that 0 is free for all padding. Here the first real token stands at
+    0, and padding behind a text repeats the position of the last one.
 columns_from_first_word: real.long().cumsum(-1) - 1 → torch.arange(real.shape[1]) - real.long().argmax(-1, keepdim=True)
-    position_ids counts columns from the first word on, so padding behind the last word gets new places. Only what
-    is real counts.
+    position_ids counts columns from the first real token on, so padding behind the last one gets new positions.
+    Only what is real counts.
 """,
 )
 
@@ -171,12 +171,12 @@ EXERCISE = Exercise(
     cases=[
         Case(
             "places by hand",
-            "two columns of padding, then two words: places 0, 0, 0, 1",
+            "two columns of padding, then two real tokens: positions 0, 0, 0, 1",
             lambda g: call(torch.tensor([[False, False, True, True]])),
         ),
         Case(
             "mask by hand",
-            "one padding, then two words: padding sees itself, the words see each other and no future",
+            "one padding, then two real tokens: padding sees itself, real tokens see each other and no future",
             lambda g: call(torch.tensor([[False, True, True]]), 3, fn="decoder_mask"),
         ),
         Case(
@@ -201,7 +201,7 @@ EXERCISE = Exercise(
     ],
     mutants=MISTAKES,
     equivalent="""
-the own place is added at the end, whatever the comparison says of it
+a token's own key is added at the end, whatever the comparison says of it
     90d9d9ae94 solution, compare: key <= query → key < query
     bf8cef8b66 solution, window: query - 1 in key <= query
 a row of the tensor gives its booleans one by one, like a list

@@ -31,7 +31,7 @@ EXERCISE = Exercise(
     alternatives=alternatives_again(PARTS, 2),
     cases=[
         *cases_again(PARTS, {}),
-        Case("t5_bias: far", "31 rows, 15 for each side: up to 139 places back, and as many ahead", _far),
+        Case("t5_bias: far", "31 rows, 15 for each side: up to 139 positions back, and as many ahead", _far),
         Case("t5_bias: three rows", "causal: one row for here, two for the past", _three_rows),
     ],
     mutants=mutants_again(PARTS),

@@ -1,4 +1,4 @@
-"""The four places of the norms, from unit 03, in one notebook: asked again as that unit asked."""
+"""The four placements of the norms, from unit 03, in one notebook: asked again as that unit asked."""
 
 from autograder.exercises.u03_norm_placement import post_and_pre, variants
 from autograder.judge.spec import Exercise

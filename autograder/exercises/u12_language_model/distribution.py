@@ -112,14 +112,14 @@ one_fewer: scaled[..., top_k:] → scaled[..., max(1, top_k - 1) :]
     Top-k keeps one token too few. k of them stay.
 ties_kept: scaled[..., top_k:] → scaled[scaled < scaled[..., :top_k][..., -1:]]
     Tokens as likely as the k-th stay as well, so more than k do. Of equal ones the lower id comes first: cut by
-    place, not by value.
+    rank, not by value.
 late_ties: scaled[..., top_k:] → scaled[late.gather(-1, order) >= top_k]
 ; order = → late = logits.argsort(dim=-1, stable=True).flip(-1).argsort(dim=-1); order =
     Of equally likely tokens the one with the higher id stays. The lower one comes first: sort with stable=True.
 k_of_all: scaled[..., top_k:] → scaled[scaled < scaled.flatten().topk(min(top_k, scaled.numel())).values[-1]]
     The k likeliest of all rows together stay. Each row has its own: work along the last axis.
 large_k_refused: scaled[..., top_k:] → scaled[scaled < scaled.topk(top_k).values[..., -1:]]
-    A k above the number of tokens is an error, or equal tokens all stay. Cut by place in the sorted order: then a
+    A k above the number of tokens is an error, or equal tokens all stay. Cut by rank in the sorted order: then a
     large k cuts nothing.
 cut_to_zero: top_k:] = -torch.inf → top_k:] = 0.0 ; top_p, -torch.inf → top_p, 0.0
 ; share = → scaled, at = scaled.sort(dim=-1, descending=True, stable=True); order = order.gather(-1, at); share =

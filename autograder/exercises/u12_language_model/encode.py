@@ -154,7 +154,7 @@ one_too_large: base + rank[pair] → base + rank[pair] + 1
 pair_tokens: return list(ids) → return [tuple(merges[i - base]) if i >= base else i for i in ids]
     Pairs stand among the ids. A merge of rank r is written as the id base + r.
 smallest_pair: rank.get(pair, len(rank)) → (pair not in rank, pair)
-    The pair with the smallest ids goes first. Its place in the list of merges decides, not its ids.
+    The pair with the smallest ids goes first. What decides is its rank, the index in merges, and not its ids.
 """,
     ),
     *changes(

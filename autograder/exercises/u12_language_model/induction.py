@@ -85,7 +85,7 @@ nan: not again.any() → False
 ones: new_zeros → new_ones
     Where no token comes twice the score is 1. It is 0.
 hits: (weights * behind).sum(-1) → behind[torch.arange(len(ids)), weights.argmax(-1)].to(weights.dtype)
-    This counts how often the largest weight is in the right place. Add the weights themselves.
+    This counts how often the largest weight is at the right position. Add the weights themselves.
 in_float32: (len(weights)) → (len(weights)).float() ; .mean(-1) → .mean(-1).float()
     The score is float32 whatever comes in. Keep the dtype of the weights.
 """,
@@ -127,7 +127,7 @@ it measures a trained head; nothing is trained on it
     1c625b2f33 solution, result: return (weights * behind).sum(-1)[:, again].mean(-1): result detach
 numbers of a tensor compare as their list's do
     993bc29aeb alternative score_in_loops, call: ids.tolist() → ids
-the weights behind earlier places are added, in whatever order
+the weights behind earlier positions are added, in whatever order
     0b3817fa3c alternative score_in_loops, reversed: range(t) reversed
 """,
 )

@@ -243,7 +243,7 @@ EXERCISE = Exercise(
     ],
     mutants=MISTAKES,
     equivalent="""
-counts are the same, in whatever order places and lengths are visited
+counts are the same, in whatever order positions and lengths are visited
     d650022368 solution, reversed: range(min(i, order - 1) + 1) reversed
     6fba451a4c alternative (count_by_length, probability_from_behind, bits_of_product), reversed: range(order) reversed
     951a207cac alternative (count_by_length, probability_from_behind, bits_of_product), reversed: range(k, len(text)) …

@@ -93,7 +93,7 @@ def _ties(g: Source) -> Program:
 
 
 def _repeats(g: Source) -> Program:
-    """a a a a counts (a, a) three times, which b c and c b must not outdo; a b a b a b is merged in three places."""
+    """a a a a counts (a, a) three times, which b c and c b must not outdo; a b a b a b is merged at three positions."""
     a, b, c = (g.integer(low, low + 80) for low in (0, 80, 160))
     times = g.integer(20, 90)
     program = call({(a, a, a, a): times, (b, c): 2 * times + 5, (c, b): times + 5}, 3, fn="train")
@@ -208,7 +208,7 @@ new_ids_returned: merges.append(best) → merges.append(new)
 with_counts: merges.append(best) → merges.append((best, counts[best]))
     Counts come back beside the pairs. Return the pairs alone.
 with_ids: merges.append(best) → merges.append((*best, new))
-    The new id stands beside each pair. Return pairs alone: the place in the list tells the id.
+    The new id stands beside each pair. Return pairs alone: the index in the list tells the id.
 first_merge_only: words = { → at = lambda ids: [*zip(ids, ids[1:], strict=False), best].index(best); words = {
 ; merge(ids, best, new) → merge(ids[: at(ids) + 2], best, new) + list(ids[at(ids) + 2 :])
     merge is right, but train replaces only the first pair of each word. Merge all of them.

@@ -183,7 +183,7 @@ EXERCISE = Exercise(
             lambda g: call(torch.tensor([1.0, 2.0]), torch.ones(1, 2), torch.tensor([[2.0], [-1.0]]), 4),
         ),
         Case("one row", "a vector of 6 numbers, rank 3", lambda g: _case(g, 6, r=3)),
-        Case("a batch", "two sentences of three words, rank 2", lambda g: _case(g, 2, 3, 4)),
+        Case("a batch", "two sentences of three tokens, rank 2", lambda g: _case(g, 2, 3, 4)),
         Case("float64", "rank 4, in float64", lambda g: _case(g, 3, 6, r=4, dtype=torch.float64)),
         Case("gradients", "they reach x, A and B", _gradients),
         Case(

@@ -52,7 +52,7 @@ def _small(g: Source, program: Program) -> None:
 
 
 def _halfway(g: Source, program: Program, offset: float) -> None:
-    """A model of few words whose count lies nearly halfway between two widths: here every term decides."""
+    """A model of few tokens whose count lies nearly halfway between two widths: here every term decides."""
     layers, vocab, positions = g.choice((1, 2)), g.integer(3, 9), g.integer(3, 9)
     width = g.integer(20, 60) + offset
     parameters = round(layers * (12 * width**2 + 13 * width) + (vocab + positions + 2) * width)
@@ -75,9 +75,9 @@ MISTAKES = changes(
 no_positions: + positions * d_model →
     The table of positions is missing from the count: positions · d_model.
 no_embedding: + vocab * d_model →
-    The table of words is missing from the count: vocab · d_model. The head uses the same table.
+    The table of tokens is missing from the count: vocab · d_model. The head uses the same table.
 own_head: + vocab * d_model → + 2 * vocab * d_model
-    The table of words is counted twice. The head is tied: it uses the same numbers.
+    The table of tokens is counted twice. The head is tied: it uses the same numbers.
 no_final_norm: positions * d_model + 2 * d_model → positions * d_model
     The last norm is missing from the count: gain and bias, 2 · d_model.
 matrices_only: (matrices + vectors) → matrices
@@ -106,7 +106,7 @@ not_rounded: math.floor(d / multiple + 0.5) * multiple → round(d)
 always_64: math.floor(d / multiple + 0.5) * multiple → math.floor(d / 64 + 0.5) * 64
     The width is rounded to multiples of 64, whatever was asked for. Use the argument.
 layers_alone: 13 * n_layers + vocab + positions + 2 → 0
-    hidden_size takes all parameters for matrices of the layers. Words, positions and biases have their part: the
+    hidden_size takes all parameters for matrices of the layers. Tokens, positions and biases have their part: the
     linear term.
 other_root: (math.sqrt → (-math.sqrt
     hidden_size takes the negative root. The width is the other one: (−b + √…) / (2a).
@@ -124,7 +124,7 @@ EXERCISE = Exercise(
     reference=(gpt_parameters, hidden_size),
     alternatives=[(count_by_parts, width_by_square)],
     cases=[
-        Case("by hand", "width 2, one layer, 5 words, 3 places: 74 + 16 + 4 = 94", lambda g: call(2, 1, 5, 3)),
+        Case("by hand", "width 2, one layer, 5 tokens, 3 positions: 74 + 16 + 4 = 94", lambda g: call(2, 1, 5, 3)),
         Case("counts", "four models of random sizes", lambda g: several(4, lambda p: _counts(g, p)), weight=2),
         Case(
             "GPT-2",
@@ -149,7 +149,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "nearly halfway",
-            "one or two layers and a handful of words, counts that lie nearly halfway between two widths",
+            "one or two layers and a handful of tokens, counts that lie nearly halfway between two widths",
             lambda g: several(6, lambda p: _halfway(g, p, -0.475 if len(p.steps) % 2 else 0.475)),
             weight=0.5,
         ),

@@ -22,7 +22,7 @@ def step_seconds(model, users, tokens, bandwidth, peak, itemsize=2):
 def cost_by_parts(model, users, tokens, itemsize=2):
     """Matrices, scores and sums; weights, keys and values."""
     N, H, G, D = (model[k] for k in ("n_layers", "n_heads", "n_kv_heads", "head_dim"))
-    stored = users * N * tokens  # places in the caches, over all layers
+    stored = users * N * tokens  # positions in the caches, over all layers
     flops = 2 * model["weights"] * users + 2 * stored * H * D + 2 * stored * H * D
     numbers = model["weights"] + stored * G * D + stored * G * D
     return flops, numbers * itemsize
