@@ -669,7 +669,7 @@ def bigbird(T, block, seed):
 
 # %%
 with described("BigBird's pattern twice, for seeds 0 and 1: a band of three blocks along the diagonal, the first block "
-               "row and column full, and one more block per row at random places that differ between the seeds."):
+               "row and column full, and one more block per row at random positions that differ between the seeds."):
     for i, seed in enumerate((0, 1)):
         plt.subplot(1, 2, i + 1), plt.imshow(bigbird(48, 4, seed), cmap="Blues", vmax=1.4)
         plt.title(f"seed {seed}"), plt.xlabel("key"), plt.ylabel("query" if i == 0 else ""), plt.grid(False)
@@ -962,7 +962,7 @@ for w in (4, 64):
 # ## Recap
 
 # %%
-quiz("A causal window of 5 keys. Word 9 looks at…",
+quiz("A causal window of 5 keys. Token 9 looks at…",
      {"tokens 4 to 9": (False, "That is six keys; the own one counts."), "tokens 5 to 9": (True, "Its own key and four before it."),
       "tokens 4 to 8": (False, "A token sees itself.")})
 

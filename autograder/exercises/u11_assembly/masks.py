@@ -162,7 +162,7 @@ columns_from_first_word: real.long().cumsum(-1) - 1 → torch.arange(real.shape[
 
 EXERCISE = Exercise(
     id="assembly.masks",
-    title="Places and masks of a decoder",
+    title="Positions and masks of a decoder",
     points=1,
     difficulty=2,
     minutes=6,
