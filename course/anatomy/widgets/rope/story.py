@@ -11,6 +11,7 @@ STORY = (
         "Its arrow turns by θ = 1 rad for each position; in the last dial θ is 0.001.",
         "Drag m from end to end and compare the arrows.",
         {"m": 9, "n": 4, "base": 1e4, "dim": 8},
+        moves=("m", "n"),
     ),
     Step(
         "The score adds the dials' products. Press “Step both +1”: m and n grow, m − n stays 5.",
@@ -20,6 +21,7 @@ STORY = (
         "Both arrows of a dial turn by the same angle, so the angle between them stays.",
         "Read the score in the gray line before and after a step.",
         {"m": 20, "n": 15, "base": 1e4, "dim": 8},
+        moves=("m", "n"),
     ),
     Step(
         "Point at the map: the cross marks S[m, n], the dotted line the cells with the same m − n.",
@@ -29,6 +31,7 @@ STORY = (
         "S depends on m − n alone, so it is constant along each diagonal.",
         "Walk with shift and an arrow key, then with the arrow key alone.",
         {"m": 40, "n": 8, "base": 1e4, "dim": 8},
+        moves=("m", "n"),
     ),
     Step(
         "A small base, 100: even the last dial turns visibly now. Run along the curve.",
@@ -38,6 +41,7 @@ STORY = (
         "With fast dials, far distances look much like near ones again and again.",
         "Look at the right end of the curve, beyond m − n = 40.",
         {"m": 30, "n": 4, "base": 100.0, "dim": 8},
+        moves=("m", "n"),
     ),
     Step(
         "Now break it: give the widget a rotation with one sign wrong, or only look at the three signs below.",

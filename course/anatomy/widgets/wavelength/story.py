@@ -11,6 +11,7 @@ STORY = (
         "θ[32] = 10,000^(−1/2) = 0.01, and 2π ÷ 0.01 = 628.3.",
         "Point at plane 32 and read λ in the gray line.",
         {"context": 4096, "base": 1e4, "dim": 128, "plane": 32},
+        moves=("plane",),
     ),
     Step(
         "Drag the round grip of the context line up. Open squares: no full turn within it.",
@@ -20,6 +21,7 @@ STORY = (
         "The slowest plane needs 54,410 tokens for a turn.",
         "Read “longest wavelength” below, and raise the line until no open square is left.",
         {"context": 4096, "base": 1e4, "dim": 128, "plane": 63},
+        moves=("context",),
     ),
     Step(
         "The base is 500,000 here, as in Llama 3. Move it between its ends and watch both ends of the row of points.",
@@ -29,6 +31,7 @@ STORY = (
         "θ[0] is the base to the power 0, which is 1. The slow planes move most.",
         "Point at plane 0 and read θ at each base.",
         {"context": 8192, "base": 5e5, "dim": 128, "plane": 0},
+        moves=("base", "plane"),
     ),
     Step(
         "A small head, D = 32: only 16 planes between the same ends, or nearly. Move D and compare.",
@@ -38,6 +41,7 @@ STORY = (
         "Its exponent ends at −30/32, and not at −126/128: 35,333 tokens, not 54,410.",
         "Read “longest wavelength” at D = 32 and at D = 128.",
         {"context": 4096, "base": 1e4, "dim": 32, "plane": 15},
+        moves=("dim",),
     ),
     Step(
         "Now break it: give the widget frequencies with the exponent −i/D in place of −2i/D, or think it through.",
