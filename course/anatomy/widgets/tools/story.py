@@ -30,6 +30,11 @@ class Step:
         if not 0 <= self.answer < len(self.choices):
             raise ValueError(f"the answer of “{self.asks}” is number {self.answer} of {len(self.choices)} choices")
 
+    @property
+    def asks_for_function(self) -> bool:
+        """Whether the step asks for a function of the learner's, which only a notebook can give to the widget."""
+        return "give the widget" in self.says
+
     def described(self) -> dict[str, Any]:
         """The step as JSON for the page."""
         said = {name: _(getattr(self, name)) for name in ("says", "asks", "because", "look")}
