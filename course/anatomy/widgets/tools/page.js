@@ -26,7 +26,7 @@ for (const [name, text] of Object.entries(state.tables)) {
  */
 function atSize(place, button) {
   const [margins, widest, usual, most] = [32, 1200, 960, 1.25]; // px, and how often the usual size
-  const [lecture, high, least] = [844, 640, 1.25]; // px: every step of a story fits in
+  const [lecture, high, least] = [844, 560, 1.25]; // px: what most steps of a story need
   const narrow = 900; // px: no room to grow
   const isLarge = () => new URLSearchParams(location.search).has("large");
   const fit = () => {

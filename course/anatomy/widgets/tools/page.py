@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Said in notebooks while a widget has no function of the learner's.
 NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own function and it shows yours.")
+# Scripts draw other words while there is a notice; this one is there, and has no line to show.
+NOTHING_TO_SAY = "\n"
 _HERE = Path(__file__).parent
 
 
@@ -42,7 +44,7 @@ def outside(kind: "type[TableWidget]", state: Mapping[str, Any]) -> dict[str, An
     alone = notice in (NOTHING_GIVEN, _(NOTHING_GIVEN))
     told = zip(kind.story, spec.get("story", ()), strict=False)
     spec["story"] = [step for about, step in told if not about.asks_for_function]
-    return {**state, "spec": spec, "notice": "" if alone else notice, "alone": alone}
+    return {**state, "spec": spec, "notice": NOTHING_TO_SAY if alone else notice, "alone": alone}
 
 
 def written(widget: "TableWidget", around: Around | None = None) -> str:
