@@ -35,7 +35,7 @@ function atSize(place, button) {
     document.body.toggleAttribute("data-large", large);
     place.style.zoom = large ? Math.max(least, Math.min(wide / lecture, innerHeight / high))
       : clamp(Math.min(wide, widest) / usual, 1, most);
-    button.hidden = wide < narrow;
+    button.hidden = wide < narrow || !("zoom" in place.style);
     button.setAttribute("aria-pressed", String(large));
     for (const link of document.querySelectorAll("nav a")) {
       if (link.host === location.host) link.search = isLarge() ? "?large" : "";
