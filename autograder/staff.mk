@@ -4,7 +4,7 @@ DEVICE ?= cpu
 WORKERS ?= 3
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages
+.PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures stills test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet -r requirements-staff.lock
@@ -43,6 +43,9 @@ drawings: $(VENV)/.ready ## draw assets/drawings, the pictures of whole blocks a
 
 pictures: $(VENV)/.ready-staff ## store what widgets look like, for tests/widgets/test_pictures.py (ARGS=RopeExplorer for one)
 	$(BIN)/python -m tests.widgets.comparing $(ARGS)
+
+stills: $(VENV)/.ready-staff ## take the gallery's pictures of the widgets that look different now (ARGS=RopeExplorer for one)
+	$(BIN)/python -m autograder.build.stills $(ARGS)
 
 test: lint ## run the tests but for what was proved and has not changed (UNIT=06-rope for one unit's; ARGS="-k rope", --cpu)
 	$(BIN)/python -m autograder.build --check

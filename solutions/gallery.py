@@ -13,6 +13,8 @@ from anatomy import widgets
 # %% [markdown]
 # ## A whole Transformer (units 00 and 11)
 #
+# This is the whole machine that the course builds, in one picture: you see where each part stands and what it does to the text.
+#
 # What does it say next, and which layer brings that word? Open a part with a click.
 
 # %%
@@ -20,6 +22,8 @@ widgets.AnatomyView()
 
 # %% [markdown]
 # ## A weighted average (unit 00)
+#
+# Attention is, at its core, an average with weights, and in this picture you hold the weights yourself.
 #
 # Give *mat* weight 0. Where does the triangle go? Then give all three the same weight.
 
@@ -29,6 +33,8 @@ widgets.MixExplorer()
 # %% [markdown]
 # ## Attention (unit 01)
 #
+# Attention decides from which tokens a token takes its information, and this picture shows every weight and where it comes from.
+#
 # Compare the two sentences with the same words. Then drop the scale: how many weights stay visible?
 
 # %%
@@ -36,6 +42,8 @@ widgets.AttentionExplorer()
 
 # %% [markdown]
 # ## Words in another order (unit 01)
+#
+# Attention alone does not notice the order of its tokens, which is why a model needs positions.
 #
 # Without positions, attention only follows the permutation. Switch positions on, and that breaks.
 
@@ -45,6 +53,8 @@ widgets.PermutationExplorer()
 # %% [markdown]
 # ## Two norms (unit 02)
 #
+# A norm keeps the numbers of a deep model within bounds, and the two usual norms do it in different ways.
+#
 # Shift the vector, then stretch it. Which norm notices which?
 
 # %%
@@ -52,6 +62,8 @@ widgets.NormExplorer()
 
 # %% [markdown]
 # ## Where gradients arrive (unit 03)
+#
+# The place of the norm decides how much of the gradient reaches the first layers of a deep model.
 #
 # Run along the picture of the last layer to change the depth, and compare Post-LN with Pre-LN.
 
@@ -61,6 +73,8 @@ widgets.GradientFlowExplorer()
 # %% [markdown]
 # ## Activations and gates (unit 04)
 #
+# Without the bend of its activation, an FFN would be no more than one matrix, and models use bends of very different shapes.
+#
 # Let β of Swish grow: which curve does it turn into?
 
 # %%
@@ -68,6 +82,8 @@ widgets.ActivationExplorer()
 
 # %% [markdown]
 # ## Position schemes (unit 05)
+#
+# There are several ways to tell a model the order of its tokens, and each way sees distances differently.
 #
 # Look at the distance profile of each scheme. Which ones can tell left from right?
 
@@ -77,6 +93,8 @@ widgets.PositionExplorer()
 # %% [markdown]
 # ## Rotating queries and keys (unit 06)
 #
+# Most models of today use RoPE: it turns queries and keys in such a way that a score depends only on their distance.
+#
 # Move both positions by one with the button: the dials turn, the score stands still.
 
 # %%
@@ -84,6 +102,8 @@ widgets.RopeExplorer()
 
 # %% [markdown]
 # ## Wavelengths of RoPE (unit 06)
+#
+# Each plane of RoPE turns at a speed of its own, and the slow planes decide what happens in texts longer than those of the training.
 #
 # How many planes finish a full turn within 4,096 tokens? Raise the base and look again.
 
@@ -93,6 +113,8 @@ widgets.WavelengthExplorer()
 # %% [markdown]
 # ## Who may look at whom (unit 07)
 #
+# The mask says which tokens a token may look at, and so it decides what a model can be trained for.
+#
 # Step through the queries of a prefix mask. How many layers does a word need to reach the last one?
 
 # %%
@@ -100,6 +122,8 @@ widgets.MaskExplorer()
 
 # %% [markdown]
 # ## One sentence, six lessons (unit 07)
+#
+# What is hidden from a model and what it must predict make the difference between GPT, BERT and T5.
 #
 # What does the model see, and what must it predict, under each objective?
 
@@ -109,6 +133,8 @@ widgets.ObjectiveLab()
 # %% [markdown]
 # ## What a cache costs (unit 08)
 #
+# While a model writes, its stored keys and values fill the memory, so they decide how many users share a GPU.
+#
 # How many users fit with 4,096 tokens each? Change the attention of LLaMA-2 7B to GQA and look again.
 
 # %%
@@ -116,6 +142,8 @@ widgets.CacheCalculator()
 
 # %% [markdown]
 # ## Step by step through a cache (unit 08)
+#
+# A cache saves a model from computing the same keys again for every token that it writes.
 #
 # Read a prompt of 4 tokens, then write. Which keys are computed, which are read? Then look at the positions: what becomes of the scores when every chunk counts from 0?
 
@@ -125,6 +153,8 @@ widgets.CacheStepper()
 # %% [markdown]
 # ## Sparse patterns (unit 09)
 #
+# The cost of full attention grows with the square of the length, so long texts need patterns that leave out most pairs.
+#
 # Which patterns reach every earlier word, and after how many layers? Compare what each of them scores.
 
 # %%
@@ -132,6 +162,8 @@ widgets.SparseExplorer()
 
 # %% [markdown]
 # ## Scores that grow (unit 10)
+#
+# If scores grow during the training, softmax becomes a choice of one token and its gradient vanishes; several remedies keep the scores small.
 #
 # Raise the factor. Which dtype is the first that cannot do without the shift? Then let the curves show the slope: which remedy keeps it?
 
@@ -141,6 +173,8 @@ widgets.SoftmaxStabilityExplorer()
 # %% [markdown]
 # ## An atlas of models (unit 11)
 #
+# Well-known models are combinations of the same few parts, and the atlas shows which model chose which of them, and when.
+#
 # When does RMSNorm take over? Choose GPT-2 and LLaMA 2 7B: what did four years change? Then build one, and compare its parameters with the published number.
 
 # %%
@@ -149,6 +183,8 @@ widgets.ModelAtlas()
 # %% [markdown]
 # ## A word becomes tokens (unit 12)
 #
+# A model reads tokens and not letters, and a list of merges decides which tokens a word becomes.
+#
 # Which pair is joined first, and why is the name one token with a capital letter and two without? Choose a word, and go through its merges.
 
 # %%
@@ -156,6 +192,8 @@ widgets.MergeExplorer()
 
 # %% [markdown]
 # ## Three dials for the next token (unit 12)
+#
+# A model gives only probabilities; temperature, top-k and top-p decide which token is written.
 #
 # Set top-p to 0.9 and compare the three prompts. How many tokens can come where the model is sure, and where it is not?
 

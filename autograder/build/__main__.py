@@ -44,9 +44,11 @@ def all_outputs() -> dict[Path, bytes]:
     made |= outputs_of(exercises.units())
     gallery = ROOT / "solutions" / "gallery.py"
     if gallery.exists():
-        from autograder.notebooks.gallery import gallery_notebook
+        from autograder.notebooks.gallery import gallery_notebook, listing
 
-        made[ROOT / "course" / "gallery" / "gallery.ipynb"] = to_json(gallery_notebook(gallery))
+        book = gallery_notebook(gallery)
+        made[ROOT / "course" / "gallery" / "gallery.ipynb"] = to_json(book)
+        made[ROOT / "assets" / "gallery" / "gallery.json"] = listing(book)
     return made
 
 

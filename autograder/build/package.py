@@ -30,8 +30,17 @@ LEARNER_FILES = ("Makefile", "environment.yml", "requirements.lock", "LICENSE", 
 LEARNER_FOLDERS = (
     *("course/README.md", "course/pyproject.toml", "course/[0-9a-z]*/*.ipynb"),
     *(f"course/anatomy/**/*.{kind}" for kind in ("py", "js", "css", "json", "j2", "mo")),
-    *(f"assets/{folder}/*.json" for folder in ("experiments", "figures", "recordings", "recordings/widgets", "units")),
-    *("assets/figures/*.png", "assets/figures/*.svg", "assets/drawings/*.svg", "assets/recordings/**/*.safetensors"),
+    *(
+        f"assets/{folder}/*.json"
+        for folder in ("experiments", "figures", "gallery", "recordings", "recordings/widgets", "units")
+    ),
+    *(
+        "assets/figures/*.png",
+        "assets/figures/*.svg",
+        "assets/drawings/*.svg",
+        "assets/gallery/*.webp",
+        "assets/recordings/**/*.safetensors",
+    ),
     *("assets/text/*/*.txt", "assets/text/*/*.json", "assets/text/*/README.md"),
     *("assets/models/*/*.json", "assets/models/*/*.safetensors", "assets/models/*/README.md"),
 )

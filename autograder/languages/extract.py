@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from anatomy.program.gallery import CONTEXT as CONTEXT_OF_GALLERY
 from anatomy.system.translation import asked_for
 from anatomy.widgets.tools.words import CONTEXT
 
@@ -28,8 +29,16 @@ STEP_WORDS = 6  # number of a Step's text arguments, which come before its state
 
 
 def of_package() -> list[Entry]:
-    """Entries of ``messages.po``: the package without its widgets, and the students' feedback pages."""
-    return _entries([*(p for p in _sources(PACKAGE) if not p.is_relative_to(WIDGETS)), *GRADING], "")
+    """Entries of ``messages.po``: the package without its widgets, and the students' feedback pages.
+
+    The titles of the gallery and its reasons to look come last: the package shows them, and so does the site.
+    """
+    found = _entries([*(p for p in _sources(PACKAGE) if not p.is_relative_to(WIDGETS)), *GRADING], "")
+    shown = Found()
+    for widget, about in described().items():
+        for english in (about.title, about.why):
+            shown.add(CONTEXT_OF_GALLERY, english, f"gallery#{widget}", "", True)
+    return [*found, *shown.entries.values()]
 
 
 def of_widgets() -> list[Entry]:
@@ -38,14 +47,13 @@ def of_widgets() -> list[Entry]:
 
 
 def of_site() -> list[Entry]:
-    """Entries of ``site.po``: the site's own words, then the gallery's titles and texts; the package uses none."""
+    """Entries of ``site.po``: the site's own words, then what to try with each widget; the package uses none."""
     found = Found()
     for path in _sources(SITE):
         for english, plural in said_in(path) if path.suffix == ".py" else ():
             found.add("", english, _shown(path), "", plural=plural)
-    for widget, texts in described().items():
-        for english in texts:
-            found.add("", english, f"gallery#{widget}", "")
+    for widget, about in described().items():
+        found.add("", about.tries, f"gallery#{widget}", "")
     return list(found.entries.values())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from anatomy.program import units
+from anatomy.program import gallery, units
 from anatomy.system import files, translation
 from anatomy.system.translation import ENGLISH, said
 from nbformat import NotebookNode
@@ -32,7 +32,7 @@ from .words import _
 
 HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "site"
-_PLACE = re.compile(r"\{\{(widget|picture):(\w+)\}\}")
+_PLACE = re.compile(r"\{\{widget:(\w+)\}\}")
 
 
 class NotBuilt(RuntimeError):
@@ -70,12 +70,12 @@ class Site:
 
     def _build(self) -> None:
         self._released = self._notebooks()
-        gallery = self._course / "course" / "gallery" / "gallery.ipynb"
+        shown = self._course / "course" / "gallery" / "gallery.ipynb"
         solved = [self._course / "solutions" / name / f"{name}.ipynb" for name in self._run]
         spoken = [path for path in solved if self._speaks(path.stem)]
         # An untranslated unit is completely in English, including its outputs.
         outputs = executing.executed([p for p in solved if p not in spoken])
-        outputs |= executing.executed([*spoken[:1], gallery, *spoken[1:]], self._language)
+        outputs |= executing.executed([*spoken[:1], shown, *spoken[1:]], self._language)
         shutil.rmtree(self._source, ignore_errors=True)
         shelf = Shelf(self._static)
         self._write_units(outputs, shelf)
@@ -83,6 +83,8 @@ class Site:
         shelf.write()
         for path in sorted((HERE / "static").glob("site.*")) + sorted((HERE / "vendor").glob("*.woff2")):
             files.replace(self._static / path.name, path.read_bytes())
+        for path in sorted(gallery.folder().glob("*.webp")):
+            files.replace(self._static / "gallery" / path.name, path.read_bytes())
         self._sphinx()
         self._finish()
 
@@ -118,9 +120,7 @@ class Site:
             root = "../" * path.count("/")
 
             def placed(found: re.Match[str], root: str = root, first: bool = path == "index") -> str:
-                model, png, alt = alive[found[2]]
-                box = shelf.box(model, png, alt, root, eager=first)
-                return box if found[1] == "widget" else _picture_of(box)
+                return shelf.box(*alive[found[1]], root, eager=first)
 
             text = _PLACE.sub(placed, text)
             if path == "index":
@@ -177,13 +177,6 @@ def _by_widget(gallery: NotebookNode) -> dict[str, tuple[dict[str, Any], str, st
                 if kind is not None:
                     found[kind.recording] = (model, data["image/png"], data["text/plain"])
     return found
-
-
-def _picture_of(box: str) -> str:
-    """Only the picture, without alt text, for a card that shows the title next to it."""
-    picture = re.search(r"<img [^>]*>", box)
-    assert picture
-    return re.sub(r' alt="[^"]*"', ' alt=""', picture[0])
 
 
 def _toctrees(headings: Iterable[tuple[str, list[str]]], titles: dict[str, str]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from anatomy.system import files
 from anatomy.widgets import REGISTERED, TableWidget
-from anatomy.widgets.tools import base
+from anatomy.widgets.tools import base, page
 from PIL import Image
 
 FOLDER = "live"  # under the site's static files
@@ -58,7 +58,7 @@ class Shelf:
         kind = widget_of(model)
         assert kind is not None
         state = {k: v for k, v in model["state"].items() if not k.startswith("_") and k not in _NOT_OURS}
-        state["tables"] = {}
+        state = page.outside(kind, state) | {"tables": {}}
         for buffer in model.get("buffers", ()):
             where, name = buffer["path"]
             if where != "tables":

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import quickjs
-from anatomy.widgets import REGISTERED, MixExplorer
+from anatomy.widgets import REGISTERED, GradientFlowExplorer, MixExplorer
 
 from autograder.site import live
 
@@ -60,6 +60,19 @@ def test_each_table_stands_in_one_file_and_nobody_loads_what_others_need(tmp_pat
 def test_the_picture_stands_there_with_its_words(tmp_path):
     box = live.Shelf(tmp_path).box(model(MixExplorer), PNG, 'a "quoted" word', "../")
     assert 'alt="a &quot;quoted&quot; word"' in box and 'src="../_static/live/' in box and 'loading="lazy"' in box
+
+
+def test_a_widget_without_a_function_asks_for_none(tmp_path):
+    """As in a saved page: steps that need a notebook are left out, and comparisons with the reference."""
+    given, shelf = GradientFlowExplorer(), live.Shelf(tmp_path)
+    alone = model(GradientFlowExplorer)
+    alone["state"] |= {"spec": given.spec, "notice": given.notice}
+    shelf.box(alone, PNG, "words", "")
+    shelf.box(alone | {"state": alone["state"] | {"notice": ""}}, PNG, "words", "")
+    one, other = shelf._states.values()
+    assert [state["alone"] for state in (one, other)] == [True, False]
+    assert [len(state["spec"]["story"]) for state in (one, other)] == 2 * [len(given.spec["story"]) - 1]
+    assert "function" not in one["notice"] and "give the widget" not in json.dumps(one)
 
 
 def test_bytes_that_are_no_table_are_an_error(tmp_path):

@@ -12,6 +12,7 @@ def test_every_widget_has_a_page_with_what_to_try_and_where_it_lives():
     assert set(made) == {"gallery/index", *(f"gallery/{name}" for name in REGISTERED)}
     for name in REGISTERED:
         assert f"{{{{widget:{name}}}}}" in made[f"gallery/{name}"] and "It lives in" in made[f"gallery/{name}"]
+        assert made["gallery/index"].count(f"/{REGISTERED[name].__name__}-") == 2  # a still for each theme
 
 
 def test_every_page_stands_once_in_the_navigation():

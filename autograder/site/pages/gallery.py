@@ -4,24 +4,21 @@ import re
 from functools import cache
 
 import nbformat
-from anatomy.program import units
+from anatomy.program import gallery, units
+from anatomy.program.gallery import Entry
 from anatomy.system.translation import said, sentences
 from anatomy.widgets import REGISTERED
 
 from autograder import ROOT
-from autograder.notebooks.gallery import described
+from autograder.notebooks.gallery import About, described
 
-from ..words import _, lang
+from ..words import _, lang, ngettext
 
 
 def pages() -> dict[str, str]:
     """The index and a page for each widget, in the order of the gallery's notebook."""
     about = described()
-    cards = "".join(
-        f'<li><a href="{name}.html">{{{{picture:{name}}}}}<strong>{_(title)}</strong></a>'
-        f"<span>{_plain(_(says))}</span></li>\n"
-        for name, (title, says) in about.items()
-    )
+    cards = "".join(map(_card, gallery.entries()))
     listed = "\n".join(about)
     lead = _(
         "Every widget of the course, alive: no kernel, nothing to install. Each begins with a story; do what it says, "
@@ -32,7 +29,7 @@ def pages() -> dict[str, str]:
         f"# {_('Gallery')}\n\n{lead}\n\n"
         f'<ul class="ta-cards">\n{cards}</ul>\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n'
     )
-    return {"gallery/index": index, **{f"gallery/{name}": _page(name, *about[name]) for name in about}}
+    return {"gallery/index": index, **{f"gallery/{name}": _page(name, about[name]) for name in about}}
 
 
 @cache
@@ -51,13 +48,26 @@ def lives_in() -> dict[str, list[str]]:
     return found
 
 
-def _page(name: str, title: str, says: str) -> str:
+def _card(entry: Entry) -> str:
+    size = 'width="400" height="250" loading="lazy" alt=""'
+    pictures = "".join(
+        f'<img class="only-{theme}" src="../_static/gallery/{path.name}" {size}>'
+        for theme, path in gallery.stills(entry).items()
+    )
+    where = ", ".join(name[:2] for name in entry.units)
+    unit = ngettext("Unit {names}", "Units {names}", len(entry.units)).format(names=where) if entry.units else ""
+    link = f'<a href="{entry.folder}.html">{pictures}<small>{unit}</small><strong>{entry.called}</strong></a>'
+    return f"<li>{link}<span>{entry.reason}</span></li>\n"
+
+
+def _page(name: str, about: About) -> str:
     homes = [_home(unit) for unit in lives_in()[name]]
     listed = _("{a} and in {b}").format(a="", b="").join(homes)
     lives = _("It lives in {units}, where it runs your own functions.").format(units=listed) if homes else ""
     own = _("In a notebook of your own: `from anatomy.widgets import {kind}`, then `{kind}()`.")
     own = own.format(kind=REGISTERED[name].__name__)
-    return f"# {_(title)}\n\n{_(says)}\n\n{{{{widget:{name}}}}}\n\n{sentences(lives, own)}\n"
+    title, why = (said(gallery.CONTEXT, text) for text in about[:2])
+    return f"# {title}\n\n{why}\n\n{_(about.tries)}\n\n{{{{widget:{name}}}}}\n\n{sentences(lives, own)}\n"
 
 
 def _home(unit: str) -> str:
@@ -65,7 +75,3 @@ def _home(unit: str) -> str:
     title = said(unit, english)
     marked = lang(english, title)
     return f"[{f'<span{marked}>{title}</span>' if marked else title}](../units/{unit}.ipynb)"
-
-
-def _plain(markdown: str) -> str:
-    return re.sub(r"[*`]", "", markdown.split("\n\n")[0]).replace("\n", " ")

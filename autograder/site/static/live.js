@@ -66,6 +66,7 @@
     try {
       await Promise.all([load(widget), load(name)]);
       const { packs, ...state } = TA.states[name];
+      box.toggleAttribute("data-alone", state.alone); // then nothing is compared with the reference
       const tables = Object.assign({}, ...(await Promise.all(packs.map(open))));
       state.tables = Object.fromEntries(Object.entries(state.tables).map(([key, hash]) => [key, tables[hash]]));
       const place = document.createElement("div");

@@ -13,7 +13,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ Entries = dict[str, Any]  # of a file: id → Entry
 LARGEST, DEEPEST, MOST_BYTES = 1e15, 40, 50_000_000  # of a number, of nesting levels, of bytes in a file
 PATIENCE = 3.0  # seconds; a save takes a few milliseconds, so a process that holds a lock for longer is stuck
 _unsaved: dict[Path, list[Callable[[Entries], object]]] = {}  # path → changes that could not be saved yet
+_closed: ContextVar[bool] = ContextVar("closed", default=False)  # set by ``unread``
 
 
 def home() -> Path:
@@ -42,11 +44,23 @@ def home() -> Path:
     return base / "transformer-anatomy"
 
 
+@contextlib.contextmanager
+def unread() -> Iterator[None]:
+    """For a while, ``read`` finds no entries: what is made meanwhile is for others, and says nothing of the learner."""
+    before = _closed.set(True)
+    try:
+        yield
+    finally:
+        _closed.reset(before)
+
+
 def read(name: str) -> Entries:
     """Entries of ``<home>/<name>.json``; {} if there are none. Invalid entries are left out.
 
     A file that is not JSON is moved aside under another name, and one line says so.
     """
+    if _closed.get():
+        return {}
     path = home() / f"{name}.json"
     try:
         data = _parse(name, path)[0]

@@ -48,7 +48,7 @@ STORY = (
         {**ALL, "view": 1},
     ),
     Step(
-        "Build one: your Decoder is counted with this configuration. Choose other models, too.",
+        "Build one: a Decoder is counted with this configuration. Choose other models, too.",
         "Why does the name say 7B?",
         ("7 billion is rounded", "the count lacks a part"),
         0,

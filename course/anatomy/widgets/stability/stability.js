@@ -60,6 +60,7 @@ function stabilityWidget(ui) {
   const whose = signs(ui.row(), spec.names.map((name) => [name, tr("largest relative difference from the reference")]));
 
   const own = (name) => ui.table("own")[spec.names.indexOf(name)] === 1;
+  const plain = (name) => own(name) || ui.get("alone"); // in a page outside a notebook, everything is the reference's
   const right = (name) => ui.table("gap")[spec.names.indexOf(name)] <= spec.tolerance;
 
   /** What is on show: the growth that is pointed at or set, and the scores it gives, plain and under each remedy. */
@@ -90,12 +91,12 @@ function stabilityWidget(ui) {
       const slope = cut("d_soft_cap", c, at)[0];
       const loss = ui.table("v_z_loss")[l * A + at];
       const notes = [tr("drag ↔"),
-        tr(own("soft_cap") ? N_("slope {slope}") : N_("reference, slope {slope}"), { slope: tiny(slope) }),
-        tr(own("qk_norm") ? N_("bound {bound}") : N_("reference, bound {bound}"), { bound: short(ui.table("b_qk_norm_bound")[g]) })];
+        tr(plain("soft_cap") ? N_("slope {slope}") : N_("reference, slope {slope}"), { slope: tiny(slope) }),
+        tr(plain("qk_norm") ? N_("bound {bound}") : N_("reference, bound {bound}"), { bound: short(ui.table("b_qk_norm_bound")[g]) })];
       now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], fixed, it));
       const gradient = cut("g_z_loss_gradient", l, at);
       bars[3].draw(gradient.map((_, i) => tr("logit {n}", { n: i })), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
-        tr(own("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }), tiny, it);
+        tr(plain("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }), tiny, it);
 
       const which = spec.quantities.indexOf(ui.get("quantity"));
       const value = (m) => (which === 3 ? Math.log10(m.largest) : m.values[which]);

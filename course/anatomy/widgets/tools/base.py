@@ -1,11 +1,10 @@
 """TableWidget: Python computes tables for every position and setting once; the page looks values up and draws."""
 
 import base64
-import html
 import inspect
 import io
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,14 +15,15 @@ import traitlets as t
 from safetensors.numpy import load_file
 
 from ...program.records import MissingRecording, assets_dir
-from ...system import files, translation
+from ...system import files, store, translation
 from ...system.installation import how_to_repair
-from . import following, next_day
+from . import following, next_day, page
 from .calls import replaced, shorten, unwritten
 from .drawing import Figure, above
+from .page import NOTHING_GIVEN as NOTHING_GIVEN
 from .story import Step
 from .types import Function, Inputs, Tables
-from .words import N_, _, for_page
+from .words import _, for_page
 
 _HERE = Path(__file__).parent
 # Of all widgets, before their own.
@@ -32,10 +32,6 @@ SCRIPTS = ("motion.js", "drawing.js", "parts.js", "touch.js", "play.js", "story.
 
 def _source(name):
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-# For learners who only look, in the gallery or in a saved page.
-NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own function and it shows yours.")
 
 
 class TableWidget(anywidget.AnyWidget):
@@ -227,41 +223,23 @@ class TableWidget(anywidget.AnyWidget):
     def save_html(self, path: str | Path) -> Path:
         """Write one self-contained page, with tables, script and styles inside; it needs no kernel and no network.
 
-        Returns the path. Without JavaScript the page shows the picture and its description.
+        Nothing of the learner's record is in it. Without JavaScript the page shows the picture and its description.
+        Returns the path.
         """
-        state = {name: getattr(self, name) for name in ("spec", "notice", "mistake", "step", *self.controls)}
-        state["tables"] = {k: base64.b64encode(v).decode() for k, v in self.tables.items()}
-        data = json.dumps(state, sort_keys=True).replace("<", "\\u003c")  # "</script>" must not end the element
-        picture = base64.b64encode(self.png()).decode()
-        title, alt = html.escape(self.spec["title"]), html.escape(self.alt, quote=True)
-        page = f"""<!doctype html>
-<html lang="{translation.tag()}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>
-body {{ margin: 16px auto; max-width: 860px; background: #fff; }}
-#widget > img {{ max-width: 100%; }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #141414; }} }}
-{self._css}</style>
-</head>
-<body>
-<main>
-<h1 class="ta-unseen">{title}</h1>
-<div id="widget"><img alt="{alt}" src="data:image/png;base64,{picture}"></div>
-</main>
-<script type="application/json" id="state">{data}</script>
-<script type="module">
-{self._esm}
-{_source("page.js")}</script>
-</body>
-</html>
-"""
         path = Path(path)
-        files.replace(path, page.encode())
+        files.replace(path, page.written(self).encode())
         return path
+
+    @contextmanager
+    def for_others(self) -> Iterator[None]:
+        """For a while, the tables and words say nothing of what the learner has passed: a page for others is made."""
+        with self.hold_sync():
+            try:
+                with store.unread():
+                    self._say(self._said)
+                    yield
+            finally:
+                self._say(self._said)
 
 
 def load_recording(name: str) -> Tables:

@@ -19,6 +19,37 @@ for (const [name, text] of Object.entries(state.tables)) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   state.tables[name] = new DataView(bytes.buffer);
 }
+
+/**
+ * Enlarges the widget: a little where the page is wide, because few pictures gain by being longer, and for a lecture so
+ * much that it fills the window. Letters, targets and pictures grow together. Links within the gallery keep the choice.
+ */
+function atSize(place, button) {
+  const [margins, widest, usual, most] = [32, 1200, 960, 1.25]; // px, and how often the usual size
+  const [lecture, high, least] = [844, 560, 1.25]; // px: what most steps of a story need
+  const narrow = 900; // px: no room to grow
+  const isLarge = () => new URLSearchParams(location.search).has("large");
+  const fit = () => {
+    const wide = document.documentElement.clientWidth - margins;
+    const large = isLarge() && wide >= narrow;
+    document.body.toggleAttribute("data-large", large);
+    place.style.zoom = large ? Math.max(least, Math.min(wide / lecture, innerHeight / high))
+      : clamp(Math.min(wide, widest) / usual, 1, most);
+    button.hidden = wide < narrow || !("zoom" in place.style);
+    button.setAttribute("aria-pressed", String(large));
+    for (const link of document.querySelectorAll("nav a")) {
+      if (link.host === location.host) link.search = isLarge() ? "?large" : "";
+    }
+  };
+  button.addEventListener("click", () => {
+    history.replaceState(null, "", isLarge() ? location.pathname : "?large");
+    fit();
+  });
+  addEventListener("resize", fit);
+  fit();
+}
+
 const place = document.getElementById("widget");
 place.replaceChildren();
+atSize(place, document.getElementById("large"));
 widget.render({ model: new PageModel(state), el: place });

@@ -63,12 +63,18 @@ function button(parent, text, action) {
   return node;
 }
 
+/** Class of a row that compares with the reference: where the reference alone is shown, the styles leave it out. */
+function comparing(what, why) {
+  const inEnglish = (text) => Object.keys(spoken).find((english) => spoken[english] === text) ?? text;
+  return /\breference\b/.test(`${inEnglish(what)} ${inEnglish(why)}`) ? "ta-comparing" : "";
+}
+
 /** Invariants in little room: a sign and what holds, with the number after it. Names of [what, why]; as `facts`. */
 function signs(parent, names) {
   const list = html("ul", { class: "ta-signs" });
   const items = names.map(([what, why]) => {
     const [word, value] = [html("span", { class: "ta-word" }), html("span", { class: "ta-number" })];
-    list.append(html("li", { title: why }, html("span", { class: "ta-what" }, what), " · ", value, " ", word));
+    list.append(html("li", { title: why, class: comparing(what, why) }, html("span", { class: "ta-what" }, what), " · ", value, " ", word));
     return [value, word];
   });
   parent.append(list);
@@ -86,7 +92,7 @@ function facts(parent, caption, rows) {
     const value = html("td", { class: "ta-number" });
     const word = html("td", { class: "ta-word" });
     const head = html("th", { scope: "row" }, what, html("small", {}, why));
-    table.append(html("tr", {}, head, value, word));
+    table.append(html("tr", { class: comparing(what, why) }, head, value, word));
     return [value, word];
   });
   parent.append(table);

@@ -34,6 +34,11 @@ class Step:
         if strange := set(self.moves) - set(self.state):
             raise ValueError(f"“{self.says}” lets {', '.join(sorted(strange))} move, which its state does not set")
 
+    @property
+    def asks_for_function(self) -> bool:
+        """Whether the step asks for a function of the learner's, which only a notebook can give to the widget."""
+        return "give the widget" in self.says
+
     def described(self) -> dict[str, Any]:
         """The step as JSON for the page."""
         said = {name: _(getattr(self, name)) for name in ("says", "asks", "because", "look")}

@@ -1,0 +1,131 @@
+"""Takes the stills of the gallery's index: pictures of the widgets in Chromium, light and dark.
+
+``python -m autograder.build.stills [WIDGET ...]`` (make stills) writes ``assets/gallery/NAME-THEME.webp``. They show a
+phone's layout, whose letters can be read in a card, and only the drawings, from the largest one on.
+"""
+
+import argparse
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from anatomy.program import gallery
+from anatomy.program.gallery import Entry
+from anatomy.system import files
+from anatomy.widgets import REGISTERED
+from PIL import Image, ImageChops
+
+WIDTH, HEIGHT, SHARPNESS = 400, 250, 2  # CSS pixels of a still, and how many pixels each becomes
+# One font, so that the stills are alike on each machine with fonts-dejavu-core; without what is only read or operated.
+BARE = """body { margin: 0 !important; max-width: none !important; padding: 0 !important; }
+header, .ta-title, .ta-story, .ta-controls, .ta-readout, .ta-notice, .ta-signs, .ta-note, .ta-choice, .ta-button,
+.ta-caption small { display: none !important; }
+.ta, .ta * { font-family: "DejaVu Sans" !important; animation: none !important; transition: none !important; }"""
+# Where the panel with the largest drawing begins; so far up that the still is full.
+FROM = """([high]) => {
+  const area = (e) => { const box = e.getBoundingClientRect(); return box.width * box.height; };
+  const widget = document.querySelector('.ta');
+  const largest = [...widget.querySelectorAll('.ta-svg')].reduce((a, b) => (area(b) > area(a) ? b : a));
+  const panel = largest.closest('.ta-panel') ?? largest;
+  return Math.max(0, Math.min(panel.getBoundingClientRect().top - 8, widget.getBoundingClientRect().bottom - high));
+}"""
+CLEAR, MOST = 48, 0.01  # difference of a color that is seen; share of such pixels in a still that is still the same
+
+
+class Camera:
+    """Takes stills in a running browser."""
+
+    def __init__(self, browser: Any) -> None:
+        size = {"width": WIDTH, "height": 900}
+        self._page = browser.new_page(viewport=size, device_scale_factor=SHARPNESS, reduced_motion="reduce")
+
+    def taken(self, entry: Entry) -> dict[str, Image.Image]:
+        """theme → still of a widget."""
+        found = {}
+        with tempfile.TemporaryDirectory() as folder:
+            path = REGISTERED[entry.folder]().save_html(Path(folder) / "page.html")
+            for theme in gallery.THEMES:
+                self._page.emulate_media(color_scheme=theme)
+                found[theme] = _photograph(self._page, path)
+        return found
+
+
+def _photograph(page: Any, path: Path) -> Image.Image:
+    page.goto(path.as_uri())
+    page.add_style_tag(content=BARE)
+    page.wait_for_selector(".ta .ta-svg")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    top = page.evaluate(FROM, [HEIGHT])
+    clip = {"x": 0, "y": top, "width": WIDTH, "height": HEIGHT}
+    data = page.screenshot(clip=clip, full_page=True, animations="disabled", caret="hide")
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
+def is_current(path: Path, taken: Image.Image) -> bool:
+    """Whether a stored still looks like the one just taken; letters may be a little different."""
+    if not path.is_file():
+        return False
+    stored = Image.open(path).convert("RGB")
+    if stored.size != taken.size:
+        return False
+    seen = ImageChops.difference(stored, taken).convert("L").point(lambda value: 255 if value > CLEAR else 0)
+    return seen.histogram()[255] <= MOST * taken.width * taken.height
+
+
+def packed(image: Image.Image) -> bytes:
+    """The image as WebP, without loss: for drawings that is also the smallest."""
+    out = io.BytesIO()
+    image.save(out, "WEBP", lossless=True, quality=100, method=6)
+    return out.getvalue()
+
+
+def place_of(entry: Entry, theme: str) -> Path:
+    """Where a still is stored."""
+    return gallery.folder() / f"{entry.name}-{theme}.webp"
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Chromium. Raises RuntimeError if it is missing."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        raise RuntimeError("Chromium is needed for the stills: make system-packages")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    every = {entry.name: entry for entry in gallery.entries()}
+    parser = argparse.ArgumentParser(prog="make stills", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("widget", nargs="*", help="such as RopeExplorer; all, without a name")
+    given = parser.parse_args(argv).widget
+    if unknown := [name for name in given if name not in every]:
+        print(f"stills: there is no widget {unknown[0]}; there are {', '.join(every)}.", file=sys.stderr)
+        return 2
+    try:
+        with browser() as running:
+            camera = Camera(running)
+            for name in given or every:
+                for theme, image in camera.taken(every[name]).items():
+                    path = place_of(every[name], theme)
+                    if not is_current(path, image):
+                        files.replace(path, packed(image))
+                        print(f"{path.name}: {path.stat().st_size / 1000:.1f} kB. Look at it before you commit it.")
+    except RuntimeError as error:
+        print(f"stills: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
