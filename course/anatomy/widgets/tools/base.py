@@ -93,6 +93,12 @@ class TableWidget(anywidget.AnyWidget):
         """Tables of the given function(s) ``fn``: name → array. ``inputs`` are the recording's and set the dtype."""
         raise NotImplementedError
 
+    @classmethod
+    def parcels(cls) -> dict[str, bytes]:
+        """Bytes that only some readers need, by name: a page without a kernel carries them, and unpacks them on demand
+        (``model.parcel`` in page.js)."""
+        return {}
+
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         """More tables, such as invariants, computed from the learner's and the reference's tables."""
         raise NotImplementedError
@@ -230,6 +236,7 @@ class TableWidget(anywidget.AnyWidget):
         """
         state = {name: getattr(self, name) for name in ("spec", "notice", "mistake", "step", *self.controls)}
         state["tables"] = {k: base64.b64encode(v).decode() for k, v in self.tables.items()}
+        state["parcels"] = {k: base64.b64encode(v).decode() for k, v in self.parcels().items()}
         data = json.dumps(state, sort_keys=True).replace("<", "\\u003c")  # "</script>" must not end the element
         picture = base64.b64encode(self.png()).decode()
         title, alt = html.escape(self.spec["title"]), html.escape(self.alt, quote=True)
