@@ -17,10 +17,10 @@ from ...program import records, units
 from ...progress.standing import passed
 from ...system import store
 from ...system.translation import listed
+from ..tools import following
 from ..tools.base import NOTHING_GIVEN
 from ..tools.calls import replaced, unwritten
 from ..tools.drawing import Figure
-from ..tools.following import targets_in
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.words import _
@@ -74,6 +74,8 @@ class AnatomyView(SeveralFunctions):
         self._judged: dict[str, tuple[str, int, float, float, float]] = {}  # key → name, then as COLUMNS before "who"
         self._drift = np.zeros((2 * LAYERS + 1, T))
         self._parts: dict[str, Any] = {}  # key of a place → the learner's part that runs there
+        self._named: set[str] = set()  # keys of the places whose check says what is wrong
+        self._notes = ""  # the notice on the recorded sentence
         self._own_tables: dict[str, bytes] = {}  # of the recorded sentence, as they are sent
         self._reading: tuple[Any, reading.Reading] | None = None  # the last one, and what it is of
         super().__init__(parts, **state)
@@ -134,23 +136,26 @@ class AnatomyView(SeveralFunctions):
         # Tables that equal the reference's are sent only once.
         own = self.tables
         self._own_tables = {k: v for k, v in own.items() if not (k.startswith("ref_") and own[k[4:]] == v)}
+        self._notes = self.notice
         self._send_tables()
 
     def _send_tables(self):
-        """Sends the tables of what is read. What the reference's parts read the page computes by itself."""
-        read = self._read() if self._parts else None
-        tables = read.sent(self.text, T) if read else {}
-        packed_tables = {k: np.ascontiguousarray(v, dtype="<f4").tobytes() for k, v in tables.items()}
-        if packed_tables:
-            packed_tables["parts"] = self.tables["parts"]
-        sent = packed_tables or {**self._own_tables, "parts": self.tables["parts"]}
-        if sent != self.tables:
-            self.tables = sent
+        """Sends the tables of what is read. What the reference's parts read, the page computes itself."""
+        tables, notes, read = self._own_tables, [self._notes], self._read() if self._parts else None
+        if read:
+            sent = read.sent(self.text, T)
+            tables = {k: np.ascontiguousarray(v, dtype="<f4").tobytes() for k, v in sent.items()}
+            if names := [self._judged[key][0] for key in read.failed]:
+                notes.append(_("On this text the reference stands in for {names}.").format(names=listed(names)))
+        with self.hold_sync():
+            self.tables = {**tables, "parts": self._sent_rows()}
+            self.notice = " ".join(filter(None, notes))
 
     @t.observe("text", "wrote")
     def _other_text(self, change):
         if self._parts:
-            self._send_tables()
+            with following.quietly():
+                self._send_tables()
 
     @t.observe("asked")
     def _send_weights(self, change):
@@ -168,7 +173,7 @@ class AnatomyView(SeveralFunctions):
             return None
         if self._reading is None or self._reading[0] != of:
             text = self.text or "".join(self.spec["words"])
-            self._reading = of, reading.read(self._parts, text, self.wrote[: packed.CONTEXT - reading.MOST], T)
+            self._reading = of, reading.read(self._parts, text, self.wrote, T)
         return self._reading[1]
 
     def shown(self, table: str) -> np.ndarray:
@@ -189,9 +194,12 @@ class AnatomyView(SeveralFunctions):
 
     def _say(self, said):
         super()._say(said)
-        slots = {target: slot for slot, target in targets_in(self).items()}
-        named = {KEY_OF[slots[target]] for target in said if target in slots}
-        self.tables = {**self.tables, "parts": self._rows(named).astype("<f4").tobytes()}
+        slots = {target: slot for slot, target in following.targets_in(self).items()}
+        self._named = {KEY_OF[slots[target]] for target in said if target in slots}
+        self.tables = {**self.tables, "parts": self._sent_rows()}
+
+    def _sent_rows(self):
+        return self._rows(self._named).astype("<f4").tobytes()
 
     def _rows(self, named):
         """(places, COLUMNS): state; gap; drift of the last token and likeliest next token if only this part is wrong;

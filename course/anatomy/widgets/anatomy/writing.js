@@ -52,8 +52,8 @@ function readingOf(ui, changed) {
   function followPython() {
     const told = Boolean(ui.get("tables").ids);
     const [text, ids] = told ? [String.fromCharCode(...stored("text")), [...stored("ids")]] : ["", []];
-    const written = ui.get("wrote").slice(0, context - most);
-    const ends = written.every((id, i) => id === ids[ids.length - written.length + i]);
+    const written = ui.get("wrote");
+    const ends = ids.length === context || written.every((id, i) => id === ids[ids.length - written.length + i]);
     const now = ends && text === ui.get("text") && (told || !written.length) ? wanted() : `${text}:${ids}`;
     if (now === drawn) return;
     drawn = now;
@@ -179,7 +179,7 @@ function writingRow(ui, changed) {
     follow: reading.follow,
     says() {
       if (engine.fails) return tr(" This browser cannot run the model.");
-      if (!reading.settled()) return tr(" The model is on its way …");
+      if (!reading.settled()) return ui.model.parcel ? tr(" The model is on its way …") : tr(" Waiting for the kernel …");
       if (!ui.get("text") && !ui.get("wrote").length) return "";
       const own = reading.byPython() ? reading.own() : 0;
       const whose = own === places.length ? tr(" Read by your parts.")
