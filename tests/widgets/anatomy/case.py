@@ -12,11 +12,11 @@ CASE = Case(
     AnatomyView,
     (RIGHT,),
     [
+        ("textbox", "your text", "text", "a"),
         ("application", RIVER, "token", "ArrowLeft"),
         ("application", RIVER, "layer", "ArrowDown"),
         ("button", "head 1 of the layer", "head", "Enter"),
         ("button", "gated FFN: yours, right in this place", "part", "Enter"),
-        ("textbox", "your text", "text", "a"),
         ("button", "One token", "wrote", "Enter"),
         ("checkbox", "draw among 5", "draws", " "),
     ],

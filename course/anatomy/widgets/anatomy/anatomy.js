@@ -63,7 +63,7 @@ function anatomyWidget(ui) {
         walked = `${token},${layer}`;
         shares = river.draw(token, layer, tr("next: {word}", { word: quoted }));
       }
-      prompt(token, key, shares, `  ▸ ${quoted}${changed}`);
+      prompt(token, key, shares, `▸ ${quoted}${changed}`);
       if (schemed !== `${part},${layer}`) {
         schemed = `${part},${layer}`;
         scheme.draw(part, layer);

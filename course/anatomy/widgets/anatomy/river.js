@@ -17,15 +17,15 @@ function shownToken(text) {
 
 const percent = (share) => (Number.isFinite(share) ? `${Math.round(100 * share)}%` : "NaN");
 
-/** The prompt as text. A word is pointed at or clicked; under each word a line for its share in what is shown. */
+/** What is read, token by token. One is pointed at or clicked; the line under it is its share in what is shown. */
 function promptLine(ui) {
   const next = html("b");
   const line = html("p", { class: "an-prompt" });
   let before = [];
   const chips = Array.from({ length: ui.spec.tokens }, (_, token) => {
-    const chip = html("span");
-    line.append(chip);
-    return touch(ui, chip, () => ({ token }));
+    const [space, chip] = [document.createTextNode(""), html("span")];
+    line.append(space, chip);
+    return [space, touch(ui, chip, () => ({ token }))];
   });
   line.append(next);
   ui.root.append(line);
@@ -35,11 +35,12 @@ function promptLine(ui) {
     const now = [token, key, shares, words, written];
     if (now.every((value, i) => value === before[i])) return;
     before = now;
-    chips.forEach((chip, i) => {
+    chips.forEach(([space, chip], i) => {
       chip.hidden = i >= words.length;
       if (chip.hidden) return;
+      // The rest of a word, and a sign after it, stand close; a line breaks at a space only.
+      write(space, i > 0 && /^\S/.test(words[i]) ? "" : " ");
       write(chip, shownToken(words[i]));
-      chip.toggleAttribute("data-joined", i > 0 && /^\S/.test(words[i])); // the rest of a word, or a sign after it
       chip.toggleAttribute("data-written", i >= words.length - written);
       fill(chip, { "data-share": Math.min(4, Math.ceil(shares[i] * 14 - 0.3)) });
       chip.toggleAttribute("data-here", i === token);
