@@ -21,7 +21,7 @@ def score_of(page):
 
 
 def test_rope_play_moves_both_and_the_score_stands_still(stage):
-    page = stage(CASE.make(m=60, n=55))
+    page = stage(CASE.make(m=60, n=55), reduced_motion="no-preference")
     score = score_of(page)
     page.get_by_role("button", name="Play both").press("Enter")
     seen = set()

@@ -179,7 +179,7 @@ function paintWeights(canvas, weights, ui) {
     to[i] = from[Number.isNaN(v) ? SHADES + 1 : Math.round(clamp(v, 0, 1) * SHADES)];
   }
   if (canvas.width !== slots) canvas.width = canvas.height = slots;
-  canvas.getContext("2d").putImageData(out, 0, 0);
+  paintImage(canvas, out);
 }
 
 function paintMap(canvas, ui, layer, head) {

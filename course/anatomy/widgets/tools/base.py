@@ -26,7 +26,8 @@ from .types import Function, Inputs, Tables
 from .words import N_, _, for_page
 
 _HERE = Path(__file__).parent
-SCRIPTS = ("drawing.js", "parts.js", "touch.js", "story.js", "life.js")  # of all widgets, before their own
+# Of all widgets, before their own.
+SCRIPTS = ("motion.js", "drawing.js", "parts.js", "touch.js", "play.js", "story.js", "life.js")
 
 
 def _source(name):
