@@ -162,7 +162,7 @@ def alone(pages, tmp_path):
     """The saved page, opened from disk, offline; counts how often something was unpacked."""
     path = AnatomyView().save_html(tmp_path / "page.html")
     assert path.stat().st_size < 3_500_000
-    with pages.page({"width": 860, "height": 900}, offline=True) as page:
+    with pages.page({"width": 860, "height": 900}, reduced_motion="no-preference", offline=True) as page:
         page.goto(path.as_uri())
         page.evaluate("""() => {
           window.unpacked = 0;

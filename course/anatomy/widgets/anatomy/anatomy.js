@@ -46,6 +46,7 @@ function anatomyWidget(ui) {
   let shares = null;
   let walked = "";
   let schemed = "";
+  riseOnce(ui, [river.rise, lens.rise, scheme.rise]);
   panels = [() => { walked = schemed = ""; }, river.stale, head.stale, opened.stale];
   return {
     stale() {
@@ -207,6 +208,7 @@ function lensPanel(ui, parent) {
     });
   });
   return {
+    rise(height) { cutAbove(canvas, height === Infinity ? height : (Math.floor(height) + 0.95) / (L + 1)); },
     draw({ token, layer }, says) {
       fill(mark, { y: (L - layer - 1) * high });
       rows.forEach((row, i) => row.forEach(([bar, text], j) => {

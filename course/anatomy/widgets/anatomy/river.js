@@ -97,8 +97,9 @@ function riverPanel(ui, parent, W, H) {
   const x = (t) => left + (t + 0.5) * step;
   const y = (i) => H - bottom - i * lift;
   const band = svg("rect", { x: left, width: wide, height: 2 * lift, class: "an-band" });
-  const bed = svg("g");
-  canvas.append(band, bed);
+  const [flow, bed] = [svg("g"), svg("g")];
+  flow.append(bed);
+  canvas.append(band, flow);
   for (let l = 0; l < L; l++) {
     line(canvas, left, y(2 * l), left + wide, y(2 * l), "ta-grid");
     label(canvas, left - 4, y(2 * l + 1) + 4, `L${l}`, "end", "ta-small");
@@ -110,7 +111,7 @@ function riverPanel(ui, parent, W, H) {
   });
   const [stems, flows] = ["an-stem", "an-flow"].map((kind) => Array.from({ length: BUCKETS }, (_, b) => {
     const path = svg("path", { class: kind, "stroke-opacity": 0.25 + (0.75 * b) / (BUCKETS - 1) });
-    canvas.append(path);
+    flow.append(path);
     return path;
   }));
   const says = label(canvas, 0, top - 8, "", "middle", "ta-strong an-halo");
@@ -128,6 +129,10 @@ function riverPanel(ui, parent, W, H) {
 
   let mean = null;
   return {
+    rise(height) {
+      cutAbove(flow, height / L);
+      says.style.visibility = height < Infinity ? "hidden" : "";
+    },
     /** Widths by length, dashed and colored by distance from the reference. */
     stale() {
       step = wide / ui.read.slots;

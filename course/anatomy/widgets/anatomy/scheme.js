@@ -58,13 +58,15 @@ function schemePanel(ui, parent, W, H) {
     });
     canvas.append(g);
     parts.push({ g, key, name, words, text, broken });
+    return g;
   };
+  const byRow = rows.map(() => []);
   for (const [i, key, text, name, share, from, shapes] of rows) {
     const [x, y, w] = [left + from * wide, row(i), share * wide];
     const middle = y + high / 2;
     if (from === 0) line(canvas, stream, middle, x, middle, "an-wire");
-    add(key, name, svg("rect", { x, y, width: w, height: high, rx: 4 }), text, x + w / 2, middle + 4, w,
-      `M${x + w - 16} ${y}l-5 8l7 4l-6 12`);
+    byRow[i].push(add(key, name, svg("rect", { x, y, width: w, height: high, rx: 4 }), text, x + w / 2, middle + 4, w,
+      `M${x + w - 16} ${y}l-5 8l7 4l-6 12`));
     if (shapes) label(canvas, left + wide, y + high + 10, shapes, "end", "ta-small");
   }
   for (const i of [2, 4]) {
@@ -76,6 +78,11 @@ function schemePanel(ui, parent, W, H) {
   const which = label(canvas, left + wide, row(7) - 4, "", "end", "ta-small"); // beside the trunk, under the frame
 
   return {
+    /** Lights the parts that the flow is passing: five rows in each layer, from the lowest to the highest. */
+    rise(height) {
+      const row = height === Infinity ? -1 : height === 0 ? 7 : height >= ui.spec.layers ? 0 : 6 - Math.floor((height % 1) * 5);
+      byRow.forEach((found, i) => found.forEach((g) => g.toggleAttribute("data-now", i === row)));
+    },
     draw(open, layer) {
       write(which, tr("layer {layer}; the last is {last}", { layer, last: ui.spec.layers - 1 }));
       for (const { g, key, name, words, text, broken } of parts) {
