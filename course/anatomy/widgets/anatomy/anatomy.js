@@ -80,7 +80,8 @@ function anatomyWidget(ui) {
       const target = `${inQuotes(words[key])} (${first + key})`;
       const weight = fixed(row[key], 2);
       const told = { token: first + token, word: inQuotes(words[token]), layer, head: state.head, target, weight };
-      const before = first ? tr(" To tokens further back: {weight}.", { weight: fixed(1 - row.reduce((a, v) => a + v, 0), 2) }) : "";
+      const rest = first ? 1 - row.reduce((sum, v) => sum + v, 0) : 0;
+      const before = rest >= 0.005 ? tr(" To tokens further back: {weight}.", { weight: fixed(rest, 2) }) : "";
       ui.say(`${tr(ui.seen("key") === undefined
         ? N_("Token {token} {word}, layer {layer}, head {head}: attends most to {target}, {weight}.")
         : N_("Token {token} {word}, layer {layer}, head {head}: attends to {target}, {weight}."), told)} ` +

@@ -23,13 +23,12 @@ function riseOnce(ui, show) {
     if (height >= ui.spec.layers + 0.5) return end(); // it rests on the unembedding for a moment
     put(Math.min(height, ui.spec.layers));
     frame = requestAnimationFrame(tick);
-    return undefined;
   };
   const sight = new IntersectionObserver(([entry]) => {
     if (!entry.isIntersecting) return put(Infinity); // a page that is printed shows all of it
     sight.disconnect();
     start = performance.now();
-    return tick();
+    tick();
   });
   put(0);
   sight.observe(ui.root);

@@ -11,8 +11,7 @@ def _scene(token: int, layer: int, head: int, part: str = "", text: str = "") ->
 
 STORY = (
     Step(
-        "Point at the words. Each gray stream is one token's vector, from the embedding at the bottom to what the "
-        "model says next, at the top; blue is the way back from there.",
+        "Point at a token, a piece of the text. Its gray stream rises to what comes next; blue is the way back.",
         "What does it say after the last comma?",
         ("and", "a quotation mark", "she"),
         1,

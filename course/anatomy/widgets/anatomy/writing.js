@@ -132,11 +132,11 @@ function writingRow(ui, changed) {
   }
   function goOn() {
     if (ui.read.full) return stop();
-    if (!reading.settled()) return undefined; // the next token is not known before the last one was read
+    if (!reading.settled()) return; // the next token is not known before the last one was read
     const next = chosen();
     ui.set("wrote", [...ui.get("wrote"), next]);
     ui.set("token", T - 1);
-    return ui.whisper(tr("It wrote {word}.", { word: inQuotes(vocabulary[next] ?? "?") }));
+    ui.whisper(tr("It wrote {word}.", { word: inQuotes(vocabulary[next] ?? "?") }));
   }
   const stop = player(ui, bar, { step: goOn, stepName: tr("One token"), playName: tr("Write on"), every: PACE });
   const again = button(bar, tr("Take back"), () => {
