@@ -28,7 +28,7 @@ environment_report()
 # %% [markdown]
 # ## Where this course goes
 #
-# The picture below shows a whole Transformer at work, a small one that has read Jane Austen's novels. Text goes in at the bottom, and a guess of the next word comes out at the top. Point at the words, and answer the questions of the blue bar.
+# The picture below shows a whole Transformer at work, a small one that has read Jane Austen's novels. Text goes in at the bottom, and a guess of the next word comes out at the top. Point at the words, and answer the questions of the blue bar. You can also type a text of your own, and let the model write on.
 #
 # Nothing in it has to be clear today. You will build each of its parts, and a part gets a ✓ here when you have passed its exercises.
 

@@ -43,7 +43,7 @@ class Shelf:
         self._folder = static / FOLDER
         self._states: dict[str, dict[str, Any]] = {}  # name → state, its tables as hashes
         self._tables: dict[str, str] = {}  # hash → base64
-        self._lengths: dict[str, int] = {}
+        self._parcels: dict[str, str] = {}  # file → hash of what only some readers need
 
     def box(self, model: dict[str, Any], png: str, alt: str, root: str, eager: bool = False) -> str:
         """HTML of one instance: the picture, which the widget later replaces.
@@ -64,6 +64,7 @@ class Shelf:
             if where != "tables":
                 raise ValueError(f"{kind.__name__} keeps bytes in {where}, and only its tables are known here")
             state["tables"][name] = self._keep(buffer["data"])
+        state["parcels"] = {name: self._parcel(data) for name, data in kind.parcels().items()}
         told = json.dumps(state, sort_keys=True)
         name = f"{kind.recording}-{hashlib.sha256(told.encode()).hexdigest()[:10]}"
         self._states[name] = state
@@ -80,6 +81,12 @@ class Shelf:
         self._tables[name] = data
         return name
 
+    def _parcel(self, data: bytes) -> str:
+        """The name of the parcel's own file, which is loaded when somebody asks for it."""
+        kept = self._keep(base64.b64encode(data).decode())
+        self._parcels[f"parcel-{kept}"] = kept
+        return f"parcel-{kept}"
+
     def _picture(self, png: bytes) -> tuple[str, int, int]:
         """(file name, width, height in CSS pixels)."""
         image = Image.open(io.BytesIO(png)).convert("RGB")
@@ -94,6 +101,8 @@ class Shelf:
         files.replace(self._folder / "core.js", core().encode())
         files.replace(self._folder / "widgets.css", styles().encode())
         packs = self._packed()
+        for name, kept in self._parcels.items():
+            files.replace(self._folder / f"{name}.js", self._pack(name, [kept]))
         for kind in {name.rpartition("-")[0] for name in self._states}:
             files.replace(self._folder / f"{kind}.js", own_script(REGISTERED[kind]).encode())
         for name, state in self._states.items():

@@ -17,6 +17,7 @@
       (this.listeners[`change:${name}`] || []).forEach((action) => action());
     }
     save_changes() {}
+    parcel(name) { return open(this.state.parcels[name]).then((tables) => Object.values(tables)[0]); }
     on(event, action) { (this.listeners[event] ||= []).push(action); }
     off(event, action) { this.listeners[event] = (this.listeners[event] || []).filter((other) => other !== action); }
   }

@@ -130,3 +130,21 @@ def test_pointing_costs_little_script(stage):
     }""")
     print(f"hover: median {spent[30]:.2f} ms, p95 {spent[57]:.2f} ms")
     assert spent[30] < 10
+
+
+def test_on_load_the_sentence_flows_upward_once(stage):
+    """Cut off at the bottom first, whole in the end; a touch ends it, a view that is built anew stands still."""
+    cut = "() => [...document.querySelectorAll('.ta svg, .ta svg *')].filter((e) => e.style.clipPath).length"
+    page = stage(AnatomyView(), reduced_motion="no-preference")
+    assert page.evaluate(cut) == 2 and page.locator(".an-halo").is_hidden()
+    page.wait_for_function("() => document.querySelector('.an-part[data-now]')")
+    page.wait_for_function(f"() => ({cut})() === 0")
+    assert page.locator(".an-halo").is_visible() and page.locator("[data-now]").count() == 0
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.wait_for_function("() => document.querySelector('.ta').clientWidth < 400")
+    settle(page)
+    assert page.evaluate(cut) == 0
+    assert stage(AnatomyView(), reduced_motion="reduce").evaluate(cut) == 0
+    page = stage(AnatomyView(), reduced_motion="no-preference")
+    page.get_by_label("your text").press("a")
+    assert page.evaluate(cut) == 0

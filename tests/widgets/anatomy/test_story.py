@@ -1,5 +1,6 @@
 """AnatomyView's story agrees with its tables."""
 
+import numpy as np
 from anatomy.widgets import AnatomyView
 from anatomy.widgets.anatomy import LAYERS
 
@@ -46,3 +47,18 @@ def test_the_norms_undo_the_growth():
 def test_token_5_sees_itself_and_five():
     made, told, answer = step(5)
     assert made.shown("may")[5].sum() == 6 and answer == "6" and made.shown("may")[5, 6:].sum() == 0
+
+
+def test_a_new_token_changes_no_other_stream():
+    made, told, answer = step(6)
+    before = made.shown("norms")
+    made.wrote = [int(made.shown("lens_i")[-1, made.at, 0])]
+    assert made.shown("norms").shape[1] == before.shape[1] + 1 and answer == "none but its own"
+    assert np.allclose(made.shown("norms")[:, :-1], before, rtol=1e-5)
+
+
+def test_the_likeliest_tokens_run_in_a_circle():
+    made, told, answer = step(7)
+    for _ in range(20):
+        made.wrote = [*made.wrote, int(made.shown("lens_i")[-1, made.at, 0])]
+    assert "I am sure I am sure I am sure" in made.words and answer == "a circle"

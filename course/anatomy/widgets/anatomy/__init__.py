@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import traitlets as t
 
+from ...language import shipped
 from ...program import records, units
 from ...progress.standing import passed
 from ...system import store
 from ...system.translation import listed
+from ..tools import following
 from ..tools.base import NOTHING_GIVEN
 from ..tools.calls import replaced, unwritten
 from ..tools.drawing import Figure
-from ..tools.following import targets_in
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.words import _
-from . import passing, still
+from . import packed, passing, reading, still
 from .places import KEY_OF, NAMES, PLACES, Place, adapted
 from .story import STORY
 
@@ -47,12 +48,15 @@ class AnatomyView(SeveralFunctions):
     judged on the arguments that it gets in a pass of the reference, so that one wrong part does not make the next look
     wrong; a part that raises, or returns a different shape or NaN, is shown broken, and the reference runs instead.
 
-    Traits: token, layer and head are the current selection; part is the opened panel, one of OPENED. Raises TypeError
-    for a name without a place and for two names of one place, MissingRecording without the trained model.
+    Traits: token, layer and head are the current selection; part is the opened panel, one of OPENED. text is what the
+    learner typed, "" for the recorded sentence; wrote are the tokens that the model has added; draws is True if they
+    are drawn from the likeliest ones, and not the likeliest itself. A text is read by the given parts, in Python;
+    without any, by the page, which asks for the model's weights when it needs them. Raises TypeError for a name
+    without a place and for two names of one place, MissingRecording without the trained model.
     """
 
     recording, function_name = "anatomy", "parts"
-    controls = ("token", "layer", "head", "part")
+    controls = ("token", "layer", "head", "part", "text", "wrote", "draws")
     names = NAMES
     story = STORY
 
@@ -60,10 +64,20 @@ class AnatomyView(SeveralFunctions):
     layer = t.Int(3, min=0, max=LAYERS - 1).tag(sync=True)
     head = t.Int(0, min=0, max=SIZES["n_heads"] - 1).tag(sync=True)
     part = t.Enum(OPENED, "").tag(sync=True)
+    text = t.Unicode("").tag(sync=True)
+    wrote = t.List(t.Int(min=0, max=SIZES["vocab"] - 1)).tag(sync=True)
+    draws = t.Bool(False).tag(sync=True)
+    asked = t.Bool(False).tag(sync=True)  # the page needs the weights
+    weights = t.Bytes(None, allow_none=True).tag(sync=True)
 
     def __init__(self, parts: Functions | None = None, **state: Any) -> None:
         self._judged: dict[str, tuple[str, int, float, float, float]] = {}  # key → name, then as COLUMNS before "who"
         self._drift = np.zeros((2 * LAYERS + 1, T))
+        self._parts: dict[str, Any] = {}  # key of a place → the learner's part that runs there
+        self._named: set[str] = set()  # keys of the places whose check says what is wrong
+        self._notes = ""  # the notice on the recorded sentence
+        self._own_tables: dict[str, bytes] = {}  # of the recorded sentence, as they are sent
+        self._reading: tuple[Any, reading.Reading] | None = None  # the last one, and what it is of
         super().__init__(parts, **state)
 
     @classmethod
@@ -73,6 +87,7 @@ class AnatomyView(SeveralFunctions):
 
     def _measured(self, functions, again):
         self._judged, self._drift = {}, np.zeros((2 * LAYERS + 1, T))
+        self._parts, self._reading = {}, None
         if functions is None:
             return self._reference, _(NOTHING_GIVEN)
         _places_of(functions)
@@ -110,6 +125,7 @@ class AnatomyView(SeveralFunctions):
             self._judged[key] = (name, FAILS, *self._judged[key][2:])
             notes.append(_("Showing the reference for {name}: with it, numbers grow out of bounds.").format(name=name))
         self._drift = passing.drift(shown, reference)
+        self._parts = {key: part for key, part in parts.items() if key not in failed}
         return shown.tables, " ".join(notes)
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
@@ -119,13 +135,71 @@ class AnatomyView(SeveralFunctions):
         super()._show(candidate, again)
         # Tables that equal the reference's are sent only once.
         own = self.tables
-        self.tables = {k: v for k, v in own.items() if not (k.startswith("ref_") and own[k[4:]] == v)}
+        self._own_tables = {k: v for k, v in own.items() if not (k.startswith("ref_") and own[k[4:]] == v)}
+        self._notes = self.notice
+        self._send_tables()
+
+    def _send_tables(self):
+        """Sends the tables of what is read. What the reference's parts read, the page computes itself."""
+        tables, notes, read = self._own_tables, [self._notes], self._read() if self._parts else None
+        if read:
+            sent = read.sent(self.text, T)
+            tables = {k: np.ascontiguousarray(v, dtype="<f4").tobytes() for k, v in sent.items()}
+            if names := [self._judged[key][0] for key in read.failed]:
+                notes.append(_("On this text the reference stands in for {names}.").format(names=listed(names)))
+        with self.hold_sync():
+            self.tables = {**tables, "parts": self._sent_rows()}
+            self.notice = " ".join(filter(None, notes))
+
+    @t.observe("text", "wrote")
+    def _other_text(self, change):
+        if self._parts:
+            with following.quietly():
+                self._send_tables()
+
+    @t.observe("asked")
+    def _send_weights(self, change):
+        if self.asked and self.weights is None:
+            self.weights = packed.model()
+
+    @classmethod
+    def parcels(cls) -> dict[str, bytes]:
+        return {"weights": packed.model()}
+
+    def _read(self):
+        """The reading of the typed and written text; None for the recorded sentence."""
+        of = self.text, tuple(self.wrote)
+        if of == ("", ()):
+            return None
+        if self._reading is None or self._reading[0] != of:
+            text = self.text or "".join(self.spec["words"])
+            self._reading = of, reading.read(self._parts, text, self.wrote, T)
+        return self._reading[1]
+
+    def shown(self, table: str) -> np.ndarray:
+        """The table of what is read; the token's axis is as long as the picture has tokens."""
+        read = self._read()
+        return read.tables[table] if read else super().shown(table)
+
+    @property
+    def read_words(self) -> list[str]:
+        """The tokens in the picture, as text."""
+        read = self._read()
+        return read.words if read else self.spec["words"]
+
+    @property
+    def at(self) -> int:
+        """The selected token's place in the picture."""
+        return min(self.token, len(self.read_words) - 1)
 
     def _say(self, said):
         super()._say(said)
-        slots = {target: slot for slot, target in targets_in(self).items()}
-        named = {KEY_OF[slots[target]] for target in said if target in slots}
-        self.tables = {**self.tables, "parts": self._rows(named).astype("<f4").tobytes()}
+        slots = {target: slot for slot, target in following.targets_in(self).items()}
+        self._named = {KEY_OF[slots[target]] for target in said if target in slots}
+        self.tables = {**self.tables, "parts": self._sent_rows()}
+
+    def _sent_rows(self):
+        return self._rows(self._named).astype("<f4").tobytes()
 
     def _rows(self, named):
         """(places, COLUMNS): state; gap; drift of the last token and likeliest next token if only this part is wrong;
@@ -160,6 +234,8 @@ class AnatomyView(SeveralFunctions):
             "truth": TRUTH,
             "layers": LAYERS,
             "tokens": T,
+            "context": packed.CONTEXT,
+            "most": reading.MOST,
             "likely": passing.LIKELY,
             "bins": passing.BINS,
             "reach": passing.REACH,
@@ -176,12 +252,14 @@ class AnatomyView(SeveralFunctions):
 
     @property
     def words(self) -> str:
-        spec, w = self.spec["words"], self.shown("att")[self.layer, self.head, self.token]
-        far, (said, share) = int(w.argmax()), self.likely(self.token)[0]
+        read, spec, token = self._read(), self.read_words, self.at
+        first = len(read.ids) - len(spec) if read else 0
+        w, (said, share) = self.shown("att")[self.layer, self.head, token], self.likely(token)[0]
+        far = int(w.argmax())
         states = self.states()
         broken = [_(place.title) for place in PLACES if states[place.key] in (WRONG, FAILS, NAMED)]
         lit = [_(place.title) for place in PLACES if states[place.key] in (PASSED, RIGHT)]
-        levels = ", ".join(f"{self.likely(self.token, 2 * i)[0][0]!r}" for i in range(LAYERS + 1))
+        levels = ", ".join(f"{self.likely(token, 2 * i)[0][0]!r}" for i in range(LAYERS + 1))
         told = _(
             "A Transformer of {layers} layers reads “{text}” with {whose} parts. In layer {layer}, head {head}, token "
             "{token} ({word!r}) attends most to token {far} ({other!r}), weight {weight:.2f}. Likeliest next token at "
@@ -192,20 +270,22 @@ class AnatomyView(SeveralFunctions):
             whose=self.whose,
             layer=self.layer,
             head=self.head,
-            token=self.token,
-            word=spec[self.token],
-            far=far,
+            token=first + token,
+            word=spec[token],
+            far=first + far,
             other=spec[far],
             weight=w[far],
             levels=levels,
             said=said,
             share=share,
         )
+        if self.wrote:
+            told += " " + _("The model wrote: “{text}”.").format(text=shipped.tokenizer().decode(self.wrote))
         if lit:
             told += " " + _("Lit: {parts}.").format(parts=listed(lit))
         if broken:
             off = _("Broken: {parts}; the last stream ends {share:.0%} away from the reference's.")
-            told += " " + off.format(parts=listed(broken), share=self._drift[-1, self.token])
+            told += " " + off.format(parts=listed(broken), share=(read.drift if read else self._drift)[-1, token])
         return told
 
     def figure(self) -> Figure:
@@ -247,8 +327,7 @@ def _passed() -> set[str]:
 
 
 _HERE = Path(__file__).parent
+_SCRIPTS = ("river.js", "scheme.js", "panels.js", "bpe.js", "model.js", "reading.js", "writing.js", "rise.js")
 # The panels have their own scripts; functions are hoisted, so these may come after the first script.
-AnatomyView._esm = "\n".join(
-    [AnatomyView._esm, *((_HERE / name).read_text(encoding="utf-8") for name in ("river.js", "scheme.js", "panels.js"))]
-)
+AnatomyView._esm = "\n".join([AnatomyView._esm, *((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)])
 AnatomyView._css += (_HERE / "anatomy.css").read_text(encoding="utf-8")

@@ -5,13 +5,11 @@ const [SCHEME, SIDE] = [164, 252]; // px, width of the columns at the left and a
 const HIGH = 294; // px, height of the pictures
 
 function anatomyWidget(ui) {
-  const { layers: L, tokens: T, words, sizes, likely: K } = ui.spec;
+  const { layers: L, tokens: T, sizes, likely: K } = ui.spec;
   const H = sizes.n_heads;
-  const named = (t) => `${t}: ${shownToken(words[t])}`;
-  slider(ui, { trait: "token", name: tr("token"), max: T - 1, show: named, kind: "ta-two" });
-  slider(ui, { trait: "layer", name: tr("layer"), max: L - 1 });
-  slider(ui, { trait: "head", name: tr("head"), max: H - 1 });
-  ui.watch("part");
+  let panels = [];
+  const writing = writingRow(ui, () => panels.forEach((stale) => stale()));
+  for (const trait of ["token", "layer", "head", "part"]) ui.watch(trait);
   const prompt = promptLine(ui);
   ui.readout.style.minHeight = ui.room < 480 ? "116px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
@@ -31,11 +29,12 @@ function anatomyWidget(ui) {
 
   const cut = (l, h) => ui.table("att").subarray((l * H + h) * T * T, (l * H + h + 1) * T * T);
   const now = () => {
-    const [token, layer, which] = [ui.seen("token"), ui.seen("layer"), ui.seen("head")];
+    const [token, layer, which] = [ui.at(), ui.seen("layer"), ui.seen("head")];
     const map = cut(layer, which);
     const row = map.subarray(token * T, (token + 1) * T);
     const far = row.reduce((best, v, i) => (v > row[best] ? i : best), 0);
-    return { token, layer, head: which, map, row, key: ui.seen("key") ?? far, part: ui.seen("part") };
+    const key = Math.min(ui.seen("key") ?? far, ui.read.words.length - 1);
+    return { token, layer, head: which, map, row, key, part: ui.seen("part") };
   };
   /** [text, probability] of the j-th likeliest next token; side "ref_" is the reference's, sent where it differs. */
   const says = (token, level = 2 * L, j = 0, prefix = "") => {
@@ -47,14 +46,15 @@ function anatomyWidget(ui) {
   let shares = null;
   let walked = "";
   let schemed = "";
+  riseOnce(ui, [river.rise, lens.rise, scheme.rise]);
+  panels = [() => { walked = schemed = ""; }, river.stale, head.stale, opened.stale];
   return {
     stale() {
-      walked = schemed = "";
-      river.stale();
-      head.stale();
-      opened.stale();
+      writing.follow();
+      panels.forEach((stale) => stale());
     },
     draw() {
+      const { words, first } = ui.read;
       const state = now();
       const { token, layer, key, row, part } = state;
       const [[word, share], [right]] = [says(token), says(token, 2 * L, 0, "ref_")];
@@ -64,7 +64,7 @@ function anatomyWidget(ui) {
         walked = `${token},${layer}`;
         shares = river.draw(token, layer, tr("next: {word}", { word: quoted }));
       }
-      prompt(token, key, shares, `  ▸ ${quoted}${changed}`);
+      prompt(token, key, shares, `▸ ${quoted}${changed}`);
       if (schemed !== `${part},${layer}`) {
         schemed = `${part},${layer}`;
         scheme.draw(part, layer);
@@ -77,21 +77,24 @@ function anatomyWidget(ui) {
       opened.draw(state, says);
       const off = ui.table("drift")[2 * L * T + token];
       const away = off > MOVED ? tr(" Its last stream is {share} off the reference.", { share: percent(off) }) : "";
-      const target = `${inQuotes(words[key])} (${key})`;
-      const told = { token, word: inQuotes(words[token]), layer, head: state.head, target, weight: fixed(row[key], 2) };
+      const target = `${inQuotes(words[key])} (${first + key})`;
+      const weight = fixed(row[key], 2);
+      const told = { token: first + token, word: inQuotes(words[token]), layer, head: state.head, target, weight };
+      const rest = first ? 1 - row.reduce((sum, v) => sum + v, 0) : 0;
+      const before = rest >= 0.005 ? tr(" To tokens further back: {weight}.", { weight: fixed(rest, 2) }) : "";
       ui.say(`${tr(ui.seen("key") === undefined
         ? N_("Token {token} {word}, layer {layer}, head {head}: attends most to {target}, {weight}.")
         : N_("Token {token} {word}, layer {layer}, head {head}: attends to {target}, {weight}."), told)} ` +
-        tr("Next: {word}{changed}.", { word: quoted, changed }) + away + opened.says(state),
-      ui.pointing ? `${tr("weight")}[${token}, ${key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
-      ui.root.dataset.key = `${token},${layer},${state.head},${key},${part}`;
+        tr("Next: {word}{changed}.", { word: quoted, changed }) + before + away + opened.says(state) + writing.says(),
+      ui.pointing ? `${tr("weight")}[${first + token}, ${first + key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
+      ui.root.dataset.key = `${first + token},${layer},${state.head},${key},${part}`;
     },
   };
 }
 
 /** The weights of one head, and those of its layer's other heads as small maps to choose from. */
 function headPanel(ui, parent, cell) {
-  const { tokens: T, sizes, words } = ui.spec;
+  const { tokens: T, sizes } = ui.spec;
   const size = T * cell;
   const caption = html("p", { class: "ta-caption" });
   const pair = html("div", { class: "an-pair" });
@@ -104,17 +107,22 @@ function headPanel(ui, parent, cell) {
   pair.append(stack, heads);
   const over = picture(stack, size, size, tr("Attention weights of the head: a row for each query, a column for each key"));
   over.append(svg("rect", { x: 0, y: 0, width: size, height: size, class: "ta-axis" }));
-  const row = svg("rect", { x: 0, width: size, height: cell, class: "ta-axis ta-lit" });
-  const spot = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-axis ta-lit" });
+  const row = svg("rect", { x: 0, width: size, class: "ta-axis ta-lit" });
+  const spot = svg("rect", { class: "ta-axis ta-lit" });
+  const pitch = () => size / ui.read.slots;
+  const filled = () => ui.read.words.length * pitch();
   over.append(row, spot);
   const place = cursor(ui, over, {
     name: tr("weights, by key and query"),
-    box: () => ({ x: 0, y: 0, width: size, height: size }),
-    size: () => [T, T],
+    box: () => ({ x: 0, y: 0, width: filled(), height: filled() }),
+    size: () => [ui.read.words.length, ui.read.words.length],
     state: (key, token) => ({ token, key }),
-    at: () => [ui.seen("key") ?? 0, ui.seen("token")],
-    says: (key, token) => tr("query {token} {word}, key {key} {other}",
-      { token, word: inQuotes(words[token]), key, other: inQuotes(words[key]) }),
+    at: () => [Math.min(ui.seen("key") ?? 0, ui.read.words.length - 1), ui.at()],
+    says: (key, token) => {
+      const { words, first } = ui.read;
+      return tr("query {token} {word}, key {key} {other}",
+        { token: first + token, word: inQuotes(words[token]), key: first + key, other: inQuotes(words[key]) });
+    },
   });
   const small = Array.from({ length: sizes.n_heads }, (_, h) => {
     const canvas = html("canvas", { width: T, height: T, "aria-hidden": "true" });
@@ -136,13 +144,15 @@ function headPanel(ui, parent, cell) {
       }
       if (painted !== `${layer},${head}`) {
         painted = `${layer},${head}`;
-        paintWeights(map, weights, T, ui.dark);
-        caption.replaceChildren(tr("Layer {layer}, head {head}", { layer, head }),
-          html("small", {}, tr("row looks at column")));
+        paintWeights(map, weights, ui);
+        const { words, first } = ui.read;
+        caption.replaceChildren(tr("Layer {layer}, head {head}", { layer, head }), html("small", {}, first
+          ? tr("last {n} of {all} tokens", { n: words.length, all: first + words.length }) : tr("row looks at column")));
         small.forEach(([choose], h) => fill(choose, { "aria-pressed": h === head }));
       }
-      fill(row, { y: token * cell });
-      fill(spot, { x: key * cell - 2, y: token * cell - 2 });
+      const side = pitch();
+      fill(row, { y: token * side, height: side });
+      fill(spot, { x: key * side - 2, y: token * side - 2, width: side + 4, height: side + 4 });
       place();
     },
   };
@@ -161,21 +171,23 @@ function shadesOf(dark) {
   return shades[dark];
 }
 
-/** Paints T × T weights into a canvas of that size; what is beyond 0 and 1 has the color of the nearer. */
-function paintWeights(canvas, weights, T, dark) {
-  const out = new ImageData(T, T);
-  const [to, from] = [new Uint32Array(out.data.buffer), new Uint32Array(shadesOf(dark).buffer)];
-  for (let i = 0; i < weights.length; i++) {
-    const v = weights[i];
+/** Paints the slots × slots weights in use, of T × T, into a canvas; what is beyond 0 and 1 has the color of the nearer. */
+function paintWeights(canvas, weights, ui) {
+  const [T, slots] = [ui.spec.tokens, ui.read.slots];
+  const out = new ImageData(slots, slots);
+  const [to, from] = [new Uint32Array(out.data.buffer), new Uint32Array(shadesOf(ui.dark).buffer)];
+  for (let i = 0; i < to.length; i++) {
+    const v = weights[Math.floor(i / slots) * T + (i % slots)];
     to[i] = from[Number.isNaN(v) ? SHADES + 1 : Math.round(clamp(v, 0, 1) * SHADES)];
   }
+  if (canvas.width !== slots) canvas.width = canvas.height = slots;
   paintImage(canvas, out);
 }
 
 function paintMap(canvas, ui, layer, head) {
   const { tokens: T, sizes } = ui.spec;
   const at = (layer * sizes.n_heads + head) * T * T;
-  paintWeights(canvas, ui.table("att").subarray(at, at + T * T), T, ui.dark);
+  paintWeights(canvas, ui.table("att").subarray(at, at + T * T), ui);
 }
 
 /** What the model would say after each layer: the stream at that level, read by the last norm and the unembedding. */
@@ -197,6 +209,7 @@ function lensPanel(ui, parent) {
     });
   });
   return {
+    rise(height) { cutAbove(canvas, height === Infinity ? height : (Math.floor(height) + 0.95) / (L + 1)); },
     draw({ token, layer }, says) {
       fill(mark, { y: (L - layer - 1) * high });
       rows.forEach((row, i) => row.forEach(([bar, text], j) => {

@@ -176,9 +176,9 @@ function dialsPanel(ui, stage, W) {
 }
 
 function maskPanel(ui, stage, W) {
-  const { tokens: T, words } = ui.spec;
-  const cell = Math.floor(LOW / T);
-  const size = T * cell;
+  const { tokens: T } = ui.spec;
+  const size = T * Math.floor(LOW / T);
+  const cell = size / ui.read.slots;
   const stack = html("div", { class: "ta-stack", style: `width: ${size}px; height: ${size}px` });
   const room = `left: 0; top: 0; width: ${size}px; height: ${size}px`;
   const map = html("canvas", { width: T, height: T, "aria-hidden": "true", style: room });
@@ -190,22 +190,23 @@ function maskPanel(ui, stage, W) {
   const row = svg("rect", { x: 0, width: size, height: cell, class: "ta-axis ta-lit" });
   over.append(row);
   const may = ui.table("may");
-  paintWeights(map, may, T, ui.dark);
+  paintWeights(map, may, ui);
   return ({ token }) => {
     fill(row, { y: token * cell });
     const line = may.subarray(token * T, (token + 1) * T);
     const seen = line.reduce((sum, v) => sum + v, 0);
     const later = line.slice(token + 1).some((v) => v > 0);
+    const { words, first } = ui.read;
     write(says, tr(later
       ? N_("Token {token} {word} may look at {seen} of {all} tokens, some of them later than itself.")
       : N_("Token {token} {word} may look at {seen} of {all} tokens, none later than itself."),
-    { token, word: inQuotes(words[token]), seen, all: T }));
+    { token: first + token, word: inQuotes(words[token]), seen: first + seen, all: first + words.length }));
   };
 }
 
 /** All heads as small maps, and the strongest weights of the token's row. */
 function headsPanel(ui, stage, W) {
-  const { layers: L, tokens: T, words, sizes } = ui.spec;
+  const { layers: L, tokens: T, sizes } = ui.spec;
   const [H, cell, left] = [sizes.n_heads, 32, 24];
   const [across, down] = [(W - left) / H, cell + 3];
   const stack = html("div", { class: "ta-stack", style: `width: ${W}px; height: ${L * down}px` });
@@ -246,11 +247,12 @@ function headsPanel(ui, stage, W) {
   return ({ layer, head, row }) => {
     fill(here, { x: left + head * across - 1, y: (L - 1 - layer) * down - 1 });
     place();
-    const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
+    const { words, first } = ui.read;
+    const order = [...words.keys()].sort((a, b) => row[b] - row[a]);
     bars.forEach(([name, bar, value], j) => {
       const at = order[j];
-      write(name, `${at} ${shownToken(words[at]).slice(0, 6)}`);
-      write(value, fixed(row[at], 2));
+      write(name, at === undefined ? "" : `${first + at} ${shownToken(words[at]).slice(0, 6)}`);
+      write(value, at === undefined ? "" : fixed(row[at], 2));
       fill(bar, { width: ((W - 66 - 40) * clamp(row[at] || 0, 0, 1)).toFixed(1) });
     });
   };

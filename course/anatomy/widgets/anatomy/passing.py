@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...language import shipped
 from ..tools.types import Tables
+from . import packed
 from .places import STAND_INS
 
 Parts = Mapping[str, Callable[..., Tensor]]  # key of a place → function, called as its stand-in
@@ -37,9 +38,11 @@ def _checkpoint() -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 @functools.cache
 def vocabulary() -> tuple[str, ...]:
-    """The text of each token of the model."""
-    tokenizer = shipped.tokenizer()
-    return tuple(tokenizer.decode([i]) for i in range(tokenizer.get_vocab_size()))
+    """The text of each token of the model; of a part of a letter, its bytes."""
+    tokenizer, letters = shipped.tokenizer(), packed.letters()
+    hexadecimal = lambda i: " ".join(f"0x{letters.index(letter):02X}" for letter in tokenizer.id_to_token(i))
+    told = {i: tokenizer.decode([i]) for i in range(tokenizer.get_vocab_size())}
+    return tuple(hexadecimal(i) if "\ufffd" in text else text for i, text in told.items())
 
 
 @dataclass
@@ -189,7 +192,7 @@ def gap(key: str, part: Callable[..., Tensor], reference: Pass) -> float:
     return worst
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)  # a learner may type many texts
 def _reference(ids: tuple[int, ...]) -> Pass:
     return measured({}, torch.tensor(ids))
 

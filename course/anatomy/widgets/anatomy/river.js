@@ -17,24 +17,31 @@ function shownToken(text) {
 
 const percent = (share) => (Number.isFinite(share) ? `${Math.round(100 * share)}%` : "NaN");
 
-/** The prompt as text. A word is pointed at or clicked; under each word a line for its share in what is shown. */
+/** What is read, token by token. One is pointed at or clicked; the line under it is its share in what is shown. */
 function promptLine(ui) {
   const next = html("b");
   const line = html("p", { class: "an-prompt" });
   let before = [];
-  const chips = ui.spec.words.map((text, token) => {
-    const chip = html("span", {}, text);
-    line.append(chip);
-    return touch(ui, chip, () => ({ token }));
+  const chips = Array.from({ length: ui.spec.tokens }, (_, token) => {
+    const [space, chip] = [document.createTextNode(""), html("span")];
+    line.append(space, chip);
+    return [space, touch(ui, chip, () => ({ token }))];
   });
   line.append(next);
   ui.root.append(line);
   return (token, key, shares, says) => {
     write(next, says);
-    const now = [token, key, shares];
+    const { words, written } = ui.read;
+    const now = [token, key, shares, words, written];
     if (now.every((value, i) => value === before[i])) return;
     before = now;
-    chips.forEach((chip, i) => {
+    chips.forEach(([space, chip], i) => {
+      chip.hidden = i >= words.length;
+      if (chip.hidden) return;
+      // The rest of a word, and a sign after it, stand close; a line breaks at a space only.
+      write(space, i > 0 && /^\S/.test(words[i]) ? "" : " ");
+      write(chip, shownToken(words[i]));
+      chip.toggleAttribute("data-written", i >= words.length - written);
       fill(chip, { "data-share": Math.min(4, Math.ceil(shares[i] * 14 - 0.3)) });
       chip.toggleAttribute("data-here", i === token);
       chip.toggleAttribute("data-key", i === key && key !== token);
@@ -78,51 +85,57 @@ function walkBack(mean, { layers: L, tokens: T }, token, stem, flow) {
 const bucket = (share) => clamp(Math.ceil(share * 12) - 1, 0, BUCKETS - 1);
 
 function riverPanel(ui, parent, W, H) {
-  const { layers: L, tokens: T, words } = ui.spec;
+  const { layers: L, tokens: T } = ui.spec;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const legend = html("small");
   box.append(html("p", { class: "ta-caption" }, tr("Residual streams"), legend));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Residual streams of all tokens, from the embedding at the bottom to the top"));
   const [left, top, bottom] = [24, 22, 20];
-  const [step, lift] = [(W - left - 6) / T, (H - top - bottom) / (2 * L)];
+  const [wide, lift] = [W - left - 6, (H - top - bottom) / (2 * L)];
+  let step = wide / T; // a short text has wider places
   const x = (t) => left + (t + 0.5) * step;
   const y = (i) => H - bottom - i * lift;
-  const band = svg("rect", { x: left, width: T * step, height: 2 * lift, class: "an-band" });
-  const bed = svg("g");
-  canvas.append(band, bed);
+  const band = svg("rect", { x: left, width: wide, height: 2 * lift, class: "an-band" });
+  const [flow, bed] = [svg("g"), svg("g")];
+  flow.append(bed);
+  canvas.append(band, flow);
   for (let l = 0; l < L; l++) {
-    line(canvas, left, y(2 * l), left + T * step, y(2 * l), "ta-grid");
+    line(canvas, left, y(2 * l), left + wide, y(2 * l), "ta-grid");
     label(canvas, left - 4, y(2 * l + 1) + 4, `L${l}`, "end", "ta-small");
   }
   const segments = Array.from({ length: T * 2 * L }, (_, n) => {
-    const [t, i] = [Math.floor(n / (2 * L)), n % (2 * L)];
-    const segment = svg("path", { d: `M${x(t).toFixed(1)} ${y(i).toFixed(1)}V${y(i + 1).toFixed(1)}` });
+    const segment = svg("path");
     bed.append(segment);
     return segment;
   });
   const [stems, flows] = ["an-stem", "an-flow"].map((kind) => Array.from({ length: BUCKETS }, (_, b) => {
     const path = svg("path", { class: kind, "stroke-opacity": 0.25 + (0.75 * b) / (BUCKETS - 1) });
-    canvas.append(path);
+    flow.append(path);
     return path;
   }));
   const says = label(canvas, 0, top - 8, "", "middle", "ta-strong an-halo");
   const names = [0, 1, 2].map((i) => label(canvas, 0, H - 6, "", "middle", i ? "ta-small" : "ta-strong"));
   const place = cursor(ui, canvas, {
     name: tr("streams, by token and layer"),
-    box: () => ({ x: left, y: y(2 * L), width: T * step, height: 2 * L * lift }),
-    size: () => [T, L],
+    box: () => ({ x: left, y: y(2 * L), width: ui.read.words.length * step, height: 2 * L * lift }),
+    size: () => [ui.read.words.length, L],
     state: (token, row) => ({ token, layer: L - 1 - row }),
-    at: () => [ui.seen("token"), L - 1 - ui.seen("layer")],
+    at: () => [ui.at(), L - 1 - ui.seen("layer")],
     says: (token, row) => tr("token {token} {word}, layer {layer}",
-      { token, word: inQuotes(words[token]), layer: L - 1 - row }),
+      { token: ui.read.first + token, word: inQuotes(ui.read.words[token]), layer: L - 1 - row }),
     cross: false,
   });
 
   let mean = null;
   return {
+    rise(height) {
+      cutAbove(flow, height / L);
+      says.style.visibility = height < Infinity ? "hidden" : "";
+    },
     /** Widths by length, dashed and colored by distance from the reference. */
     stale() {
+      step = wide / ui.read.slots;
       mean = meanOfHeads(ui.table("att"), ui.spec);
       const [norms, drift] = [ui.table("norms"), ui.table("drift")];
       write(legend, drift.some((v) => !(v <= MOVED)) ? tr("orange, dashed: off the reference") : tr("upward, wide where long"));
@@ -132,8 +145,9 @@ function riverPanel(ui, parent, W, H) {
         const [length, off] = [norms[(i + 1) * T + t], drift[(i + 1) * T + t]];
         const away = !(off <= MOVED);
         fill(segment, {
-          class: away ? "an-off" : "an-on",
-          "stroke-width": (0.8 + ((step - 2.5) * (Number.isFinite(length) ? length : 0)) / longest).toFixed(1),
+          d: `M${x(t).toFixed(1)} ${y(i).toFixed(1)}V${y(i + 1).toFixed(1)}`,
+          class: t >= ui.read.words.length ? "an-none" : away ? "an-off" : "an-on",
+          "stroke-width": (0.8 + ((Math.min(step, 24) - 2.5) * (Number.isFinite(length) ? length : 0)) / longest).toFixed(1),
           "stroke-opacity": away ? clamp(0.35 + off, 0.35, 1).toFixed(2) : 0.5,
         });
       });
@@ -152,17 +166,17 @@ function riverPanel(ui, parent, W, H) {
       flows.forEach((path, b) => fill(path, { d: e[b] }));
       fill(band, { y: y(2 * layer + 2) });
       write(says, answer);
-      const wide = answer.length * 3.6;
-      fill(says, { x: clamp(x(token), left + wide, W - wide) });
+      const room = answer.length * 3.6;
+      fill(says, { x: clamp(x(token), left + room, W - room) });
       // The token itself, and the two others that gave most, where there is room for their names.
       const others = [...shares.keys()].filter((t) => t !== token).sort((a, b) => shares[b] - shares[a]).slice(0, 2);
       const taken = [];
       names.forEach((name, i) => {
         const t = i ? others[i - 1] : token;
-        const text = shownToken(words[t]);
+        const text = shownToken(ui.read.words[t] ?? "");
         const half = text.length * 3.6 + 4;
         const middle = clamp(x(t), left + half, W - half);
-        const worth = i === 0 || shares[t] > 0.02;
+        const worth = i === 0 || (shares[t] > 0.02 && t < ui.read.words.length);
         const free = worth && taken.every(([from, to]) => middle + half < from || middle - half > to);
         write(name, free ? text : "");
         fill(name, { x: middle });

@@ -10,12 +10,13 @@ function verdictOf(ui, key) {
   const i = ui.spec.places.findIndex((place) => place.key === key);
   if (i < 0) return null;
   const [state, gap, alone, says, who] = ui.table("parts").subarray(5 * i, 5 * i + 5);
-  return { ...ui.spec.places[i], state, gap, alone, says, who, lit: state === STATE.passed || state === STATE.right,
+  const own = state === STATE.right || state === STATE.wrong || state === STATE.named;
+  return { ...ui.spec.places[i], state, gap, alone, says, who, own, lit: state === STATE.passed || state === STATE.right,
     bad: state >= STATE.wrong };
 }
 
 function schemePanel(ui, parent, W, H) {
-  const { sizes, tokens: T, vocabulary } = ui.spec;
+  const { sizes, vocabulary } = ui.spec;
   const { d_model: d, n_heads, n_kv_heads, d_ff } = sizes;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   box.append(html("p", { class: "ta-caption" }, tr("Parts"), html("small", {}, tr("click to open"))));
@@ -27,15 +28,15 @@ function schemePanel(ui, parent, W, H) {
   const row = (i) => tops[i];
   // [row, key, text, name for assistive technology, share of the width, from, shapes]
   const rows = [
-    [0, "unembedding", tr("unembedding"), tr("unembedding"), 1, 0, `(${T}, ${d}) → (${T}, ${vocabulary.length})`],
+    [0, "unembedding", tr("unembedding"), tr("unembedding"), 1, 0, `(T, ${d}) → (T, ${vocabulary.length})`],
     [1, "norm", "RMSNorm", tr("last RMSNorm"), 1, 0, ""],
     [2, "ffn", tr("gated FFN"), tr("gated FFN"), 1, 0, `${d} → ${d_ff} → ${d}`],
     [3, "norm", "RMSNorm", tr("RMSNorm before the FFN"), 1, 0, ""],
-    [4, "attention", tr("attention"), tr("attention"), 1, 0, tr("{heads} heads, {kv} of keys", { heads: n_heads, kv: n_kv_heads })],
+    [4, "attention", tr("attention"), tr("attention"), 1, 0, tr("q: {heads} heads; k, v: {kv}", { heads: n_heads, kv: n_kv_heads })],
     [5, "rope", "RoPE", "RoPE", 0.47, 0, ""],
     [5, "mask", tr("mask"), tr("mask"), 0.47, 0.53, ""],
     [6, "norm", "RMSNorm", tr("RMSNorm before attention"), 1, 0, ""],
-    [7, "embedding", tr("embedding"), tr("embedding"), 1, 0, `(${T}) → (${T}, ${d})`],
+    [7, "embedding", tr("embedding"), tr("embedding"), 1, 0, `(T) → (T, ${d})`],
   ];
   const edge = row(2) - 9;
   const tall = row(6) + high + 4 - edge;
@@ -57,13 +58,15 @@ function schemePanel(ui, parent, W, H) {
     });
     canvas.append(g);
     parts.push({ g, key, name, words, text, broken });
+    return g;
   };
+  const byRow = rows.map(() => []);
   for (const [i, key, text, name, share, from, shapes] of rows) {
     const [x, y, w] = [left + from * wide, row(i), share * wide];
     const middle = y + high / 2;
     if (from === 0) line(canvas, stream, middle, x, middle, "an-wire");
-    add(key, name, svg("rect", { x, y, width: w, height: high, rx: 4 }), text, x + w / 2, middle + 4, w,
-      `M${x + w - 16} ${y}l-5 8l7 4l-6 12`);
+    byRow[i].push(add(key, name, svg("rect", { x, y, width: w, height: high, rx: 4 }), text, x + w / 2, middle + 4, w,
+      `M${x + w - 16} ${y}l-5 8l7 4l-6 12`));
     if (shapes) label(canvas, left + wide, y + high + 10, shapes, "end", "ta-small");
   }
   for (const i of [2, 4]) {
@@ -72,11 +75,16 @@ function schemePanel(ui, parent, W, H) {
     add("residual", name, svg("circle", { cx: stream, cy: y, r: 12 }), "+", stream, y + 4, 24,
       `M${stream + 2} ${y - 12}l-4 8l6 4l-5 12`);
   }
-  const which = label(canvas, 10, row(7) - 5, "", "start", "ta-small");
+  const which = label(canvas, left + wide, row(7) - 4, "", "end", "ta-small"); // beside the trunk, under the frame
 
   return {
+    /** Lights the parts that the flow is passing: five rows in each layer, from the lowest to the highest. */
+    rise(height) {
+      const row = height === Infinity ? -1 : height === 0 ? 7 : height >= ui.spec.layers ? 0 : 6 - Math.floor((height % 1) * 5);
+      byRow.forEach((found, i) => found.forEach((g) => g.toggleAttribute("data-now", i === row)));
+    },
     draw(open, layer) {
-      write(which, tr("layer {layer} of 0…{last}", { layer, last: ui.spec.layers - 1 }));
+      write(which, tr("layer {layer}; the last is {last}", { layer, last: ui.spec.layers - 1 }));
       for (const { g, key, name, words, text, broken } of parts) {
         const found = verdictOf(ui, key);
         const sign = found?.bad ? "✗ " : found?.lit ? "✓ " : "";

@@ -46,11 +46,11 @@ def _parts(axes, view):
 def _river(axes, view):
     norms, levels = view.shown("norms"), np.arange(len(view.shown("norms")))
     for token in range(norms.shape[1]):
-        here = token == view.token
+        here = token == view.at
         for i in levels[:-1]:
             axes.plot([token, token], [i, i + 1], color=VERMILLION if here else BLUE, alpha=1 if here else 0.5,
                       linewidth=0.4 + 5 * norms[i + 1, token] / norms.max(), solid_capstyle="butt")  # fmt: skip
-    words = [shown(word) for word in view.spec["words"]]
+    words = [shown(word) for word in view.read_words]
     axes.set_xticks(range(len(words)), words, rotation=90)
     axes.set_yticks(levels[::2], ["in", *(f"L{i}" for i in range(len(levels) // 2))])
     plain(axes, "Residual streams, wide where long")
@@ -60,15 +60,15 @@ def _river(axes, view):
 def _head(axes, view):
     axes.imshow(view.shown("att")[view.layer, view.head], cmap=SEQUENTIAL, vmin=0, vmax=1)
     axes.add_patch(
-        Rectangle((-0.5, view.token - 0.5), len(view.spec["words"]), 1, fill=False, edgecolor="black", linewidth=1)
+        Rectangle((-0.5, view.at - 0.5), len(view.read_words), 1, fill=False, edgecolor="black", linewidth=1)
     )
     plain(axes, f"Attention, layer {view.layer}, head {view.head}", "key", "query")
 
 
 def _lens(axes, view):
     axes.axis("off")
-    axes.set_title(f"After token {view.token} each layer would say", fontsize=9, loc="left")
+    axes.set_title(f"After “{shown(view.read_words[view.at])}” each layer would say", fontsize=9, loc="left")
     for i in range(view.spec["layers"] + 1):
-        said = "   ".join(f"{shown(word)} {share:.0%}" for word, share in view.likely(view.token, 2 * i)[:3])
+        said = "   ".join(f"{shown(word)} {share:.0%}" for word, share in view.likely(view.at, 2 * i)[:3])
         axes.text(0, (i + 0.5) / (view.spec["layers"] + 1), f"{'in' if i == 0 else f'L{i - 1}'}:  {said}",
                   fontsize=7.5, va="center", parse_math=False)  # fmt: skip

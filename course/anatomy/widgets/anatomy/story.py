@@ -1,17 +1,23 @@
 """The steps of AnatomyView."""
 
+from typing import Any
+
 from ..tools.story import Step
+
+
+def _scene(token: int, layer: int, head: int, part: str = "", text: str = "") -> dict[str, Any]:
+    return {"token": token, "layer": layer, "head": head, "part": part, "text": text, "wrote": [], "draws": False}
+
 
 STORY = (
     Step(
-        "Point at the words. Each gray stream is one token's vector, from the embedding at the bottom to what the "
-        "model says next, at the top; blue is the way back from there.",
+        "Point at a token, a piece of the text. Its gray stream rises to what comes next; blue is the way back.",
         "What does it say after the last comma?",
         ("and", "a quotation mark", "she"),
         1,
         "She spoke, was interrupted by “she added”, and goes on speaking.",
         "Read the end of the line of words, behind ▸.",
-        {"token": 31, "layer": 3, "head": 0, "part": ""},
+        _scene(31, 3, 0),
     ),
     Step(
         "Below the head you see what each layer would say if it were the last.",
@@ -20,7 +26,7 @@ STORY = (
         2,
         "From L0 to L2 the likeliest word is “and”: after a comma, a safe guess.",
         "Compare the first word of each line.",
-        {"token": 31, "layer": 2, "head": 0, "part": ""},
+        _scene(31, 2, 0),
     ),
     Step(
         "In layer 3, head 0 of the last token looks back. The dashed word is what it attends to most.",
@@ -29,7 +35,7 @@ STORY = (
         0,
         "That mark, 13 tokens back, says that a speech stopped with a comma: it is not over.",
         "Find the dashed frame in the line of words.",
-        {"token": 31, "layer": 3, "head": 0, "part": ""},
+        _scene(31, 3, 0),
     ),
     Step(
         "Another kind of head: layer 2, head 0. Point at its rows, one after the other.",
@@ -38,7 +44,7 @@ STORY = (
         1,
         "Such a head puts pieces of words together: “st”, “on”, “ish”, “ment”.",
         "Look at the dark cells: they lie just beside the diagonal.",
-        {"token": 10, "layer": 2, "head": 0, "part": ""},
+        _scene(10, 2, 0),
         moves=("token",),
     ),
     Step(
@@ -48,7 +54,7 @@ STORY = (
         0,
         "The stream becomes more than a hundred times as long, and every layer reads it at about one size.",
         "Compare the pale bars from left to right, then the blue ones.",
-        {"token": 31, "layer": 3, "head": 0, "part": "norm"},
+        _scene(31, 3, 0, part="norm"),
     ),
     Step(
         "Open the other parts. With your own functions, as in unit 11, a right part gets a ✓; a wrong one cracks, and "
@@ -58,7 +64,27 @@ STORY = (
         1,
         "Itself and the five before it: the mask hides what comes later.",
         "Point at token 5 and read below the mask.",
-        {"token": 12, "layer": 0, "head": 1, "part": "mask"},
+        _scene(12, 0, 1, part="mask"),
         moves=("token", "part"),
+    ),
+    Step(
+        "Now your own text: type one, or let this one go on. “One token” adds the likeliest.",
+        "Which streams does a new token change?",
+        ("none but its own", "all of them", "the one before it"),
+        0,
+        "No token looks at later ones, so earlier streams stay as they are: their keys and values are kept.",
+        "Press “One token” and watch the streams at its left.",
+        _scene(31, 3, 0, text="My dear Mr. Bennet"),
+        moves=("token", "text", "wrote", "draws"),
+    ),
+    Step(
+        "Press “Write on”: it always takes the likeliest token.",
+        "What does it come to?",
+        ("an end", "a circle", "a new speaker"),
+        1,
+        "“I am sure I am sure”: what was just written is likely again. With “draw among 5” it gets away.",
+        "Wait until twenty tokens are written.",
+        _scene(31, 3, 0, text="It is a truth universally"),
+        moves=("token", "wrote"),
     ),
 )

@@ -90,6 +90,12 @@ class TableWidget(anywidget.AnyWidget):
         """Tables of the given function(s) ``fn``: name → array. ``inputs`` are the recording's and set the dtype."""
         raise NotImplementedError
 
+    @classmethod
+    def parcels(cls) -> dict[str, bytes]:
+        """Bytes that only some readers need, by name: a page without a kernel carries them, and unpacks them on demand
+        (``model.parcel`` in page.js)."""
+        return {}
+
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         """More tables, such as invariants, computed from the learner's and the reference's tables."""
         raise NotImplementedError

@@ -180,6 +180,8 @@ function open(model, root, build, room, later) {
     },
     /** Read out once, not shown: the step of a story, a reply. The next change of state ends it. */
     whisper(text) { write(whispered, `${text} `); },
+    /** Draw again, after something that is no trait has changed. */
+    ask,
     atEnd(action) { undo.push(action); },
   };
 

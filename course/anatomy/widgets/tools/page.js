@@ -10,14 +10,16 @@ class PageModel {
     (this.listeners[`change:${name}`] || []).forEach((action) => action());
   }
   save_changes() {}
+  /** Bytes that only some readers need: decoded when somebody asks. */
+  async parcel(name) { return bytesOf(this.state.parcels[name]); }
   on(event, action) { (this.listeners[event] ||= []).push(action); }
   off(event, action) { this.listeners[event] = (this.listeners[event] || []).filter((other) => other !== action); }
 }
 
+const bytesOf = (text) => new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 const state = JSON.parse(document.getElementById("state").textContent);
 for (const [name, text] of Object.entries(state.tables)) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  state.tables[name] = new DataView(bytes.buffer);
+  state.tables[name] = bytesOf(text);
 }
 
 /**

@@ -53,7 +53,8 @@ def written(widget: "TableWidget", around: Around | None = None) -> str:
     with widget.for_others():
         traits = {name: getattr(widget, name) for name in ("spec", "notice", "mistake", "step", *widget.controls)}
         state = outside(type(widget), traits)
-        state["tables"] = {k: base64.b64encode(v).decode() for k, v in widget.tables.items()}
+        for name, parts in (("tables", widget.tables), ("parcels", widget.parcels())):
+            state[name] = {k: base64.b64encode(v).decode() for k, v in parts.items()}
         alt, picture = html.escape(widget.alt, quote=True), base64.b64encode(widget.png()).decode()
     data = json.dumps(state, sort_keys=True).replace("<", "\\u003c")  # "</script>" must not end the element
     title = html.escape(around.title or widget.spec["title"])
