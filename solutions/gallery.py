@@ -93,7 +93,7 @@ widgets.WavelengthExplorer()
 # %% [markdown]
 # ## Who may look at whom (unit 07)
 #
-# Step through the queries of a prefix mask. How many layers does a word need to reach the last one?
+# Step through the queries of a prefix mask. How many layers does a token need to reach the last one?
 
 # %%
 widgets.MaskExplorer()
@@ -125,7 +125,7 @@ widgets.CacheStepper()
 # %% [markdown]
 # ## Sparse patterns (unit 09)
 #
-# Which patterns reach every earlier word, and after how many layers? Compare what each of them scores.
+# Which patterns reach every earlier token, and after how many layers? Compare what each of them scores.
 
 # %%
 widgets.SparseExplorer()
