@@ -375,7 +375,7 @@ def words_axis(lengths):
     plt.minorticks_off(), plt.xticks(lengths, lengths), plt.xlabel("tokens"), plt.legend(fontsize=7)
 
 # %%
-with described("Left: your milliseconds against length; at {T} words dense takes {dense:.0f}, yours {yours:.0f}. "
+with described("Left: your milliseconds against length; at {T} tokens dense takes {dense:.0f}, yours {yours:.0f}. "
                "Right: recorded milliseconds of each way; those that score all pairs rise with the square, gathered "
                "ones in proportion.", T=rows[-1]["T"], dense=rows[-1]["dense"], yours=rows[-1]["gathered"]):
     plt.figure(figsize=(8, 3.6))

@@ -115,7 +115,7 @@ widgets.WavelengthExplorer()
 #
 # The mask says which tokens a token may look at, and so it decides what a model can be trained for.
 #
-# Step through the queries of a prefix mask. How many layers does a word need to reach the last one?
+# Step through the queries of a prefix mask. How many layers does a token need to reach the last one?
 
 # %%
 widgets.MaskExplorer()
@@ -155,7 +155,7 @@ widgets.CacheStepper()
 #
 # The cost of full attention grows with the square of the length, so long texts need patterns that leave out most pairs.
 #
-# Which patterns reach every earlier word, and after how many layers? Compare what each of them scores.
+# Which patterns reach every earlier token, and after how many layers? Compare what each of them scores.
 
 # %%
 widgets.SparseExplorer()

@@ -13,7 +13,7 @@ from .case import CASE
 
 pytestmark = pytest.mark.browser
 
-GRID, WAYS = "Grid: one row for each query", "Layers of words"
+GRID, WAYS = "Grid: one row for each query", "Layers of tokens"
 
 
 def area(page, name):
@@ -70,7 +70,7 @@ def test_every_mask_says_what_python_says(stage):
         assert deep in shown(page) and (reached is None) == ("depends" not in shown(page)), state
 
 
-def test_a_click_on_the_word_of_a_row_chooses_the_query(stage):
+def test_a_click_on_the_token_of_a_row_chooses_the_query(stage):
     page = stage(CASE.make(mask="causal", query=0))
     x, y = at(page, GRID, 0, 7, (8, 8))
     page.mouse.click(x - 50, y)
@@ -122,21 +122,21 @@ def test_a_click_paints_and_the_keyboard_paints_the_same(stage):
 
 
 def test_paint_changes_what_a_copier_loses(stage):
-    """“two” attends to “cats”, its next word: one word of seven costs nothing. After “Back …”, each costs ln 8."""
+    """“two” attends to “cats”, its next token: one token of seven costs nothing. After “Back …”, each costs ln 8."""
     page = stage(CASE.make(mask="causal", query=3))
-    assert (numbers(page)[4], words(page)[4]) == ("2.08", "all guessed")
-    assert "Next word “cats”: guessed, loss ln 8 = 2.08" in shown(page)
+    assert (numbers(page)[4], words(page)[4]) == ("2.08", "copies 0 of 7")
+    assert "Next token “cats”: guessed, loss ln 8 = 2.08" in shown(page)
     click(page, GRID, 4, 3)
     assert (numbers(page)[4], words(page)[4]) == ("1.78", "copies 1 of 7")
     page.keyboard.press("Escape")
     settle(page)
-    assert "Next word “cats”: copied, loss 0" in shown(page)
+    assert "Next token “cats”: copied, loss 0" in shown(page)
     find(page, "button", "Back to the mask").press("Enter")
     settle(page)
     assert numbers(page)[4] == "2.08"
     page.evaluate("() => { model.set('mask', 10); model.set('size', 0); }")
     settle(page)
-    assert (numbers(page)[4], words(page)[4]) == ("", "fills blanks")
+    assert (numbers(page)[4], words(page)[4]) == ("", "none: GLM fills blanks")
 
 
 def test_a_stroke_gives_all_its_cells_the_value_of_the_first(stage):
@@ -162,7 +162,7 @@ def test_paint_goes_by_the_button_and_with_another_mask(stage):
     assert trait(page, "painted") == ""
 
 
-def test_pointing_at_a_word_counts_its_ways_and_lights_its_column(stage):
+def test_pointing_at_a_token_counts_its_ways_and_lights_its_column(stage):
     page = stage(CASE.make(mask="causal", query=3, layers=2))
     column = page.get_by_role("group", name=GRID).locator("rect.ta-mark").first
     assert column.evaluate("(e) => e.style.visibility") == "hidden"
@@ -176,7 +176,7 @@ def test_pointing_at_a_word_counts_its_ways_and_lights_its_column(stage):
     assert trait(page, "query") == 6
 
 
-def test_the_words_of_the_ways_are_walked_by_keys(stage):
+def test_the_tokens_of_the_ways_are_walked_by_keys(stage):
     page = stage(CASE.make(mask="causal", query=3, layers=2))
     area(page, WAYS).focus()
     page.keyboard.press("ArrowRight")
@@ -188,7 +188,7 @@ def test_the_words_of_the_ways_are_walked_by_keys(stage):
 
 
 def test_a_leak_is_called_one_and_crossed_out(stage):
-    assert words(stage(CASE.make(mask="causal"))) == ["", "no leak", "", "same", "all guessed"]
+    assert words(stage(CASE.make(mask="causal"))) == ["", "no leak", "", "same", "copies 0 of 7"]
     wrong = {**MASKS, "causal_mask": lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0}
     page = stage(MaskExplorer(wrong, mask="causal"))
     assert words(page) == ["", "leak", "", "differs", "copies 7 of 7"]

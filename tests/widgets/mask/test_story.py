@@ -7,7 +7,7 @@ from .case import CASE
 
 
 def step(i):
-    """The widget in that step's state, the words of its columns, and the step."""
+    """The widget in that step's state, the tokens of its columns, and the step."""
     told = MaskExplorer.story[i]
     widget = CASE.make(**told.state)
     return widget, widget.spec["scenes"][widget.scene()]["columns"], told
@@ -56,7 +56,7 @@ def test_part_a_sees_all_of_a_and_nothing_of_b():
     a = words.index("[S]")
     assert widget.may()[:a, :a].all() and not widget.may()[:a, a:].any()
     assert told.choices[told.answer] == "all of A, nothing of B" and widget.query < a
-    assert np.triu(widget.may()[:a, :a], 1).any()  # so not only earlier words
+    assert np.triu(widget.may()[:a, :a], 1).any()  # so not only earlier tokens
 
 
 def test_one_arrives_in_two_layers():

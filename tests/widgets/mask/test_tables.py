@@ -80,7 +80,7 @@ def test_a_cell_that_cannot_be_painted_is_refused(cell):
 
 
 def test_two_layers_reach_what_one_hides():
-    """Full causal attention gains nothing with depth; two keys per query reach one word further with each layer."""
+    """Full causal attention gains nothing with depth; two keys per query reach one token further with each layer."""
     widget = MaskExplorer(MASKS, mask="causal", query=4)
     assert (widget.reached().sum(1) == 5).all()
 
@@ -94,7 +94,7 @@ def test_two_layers_reach_what_one_hides():
 def test_position_rows_of_padding_and_of_glm():
     widget = MaskExplorer(MASKS)
     ids = np.frombuffer(widget.tables["p_position_ids"], "<f4").reshape(16, 1, mask.SIZE)
-    assert ids[8 + 4, 0].tolist() == [0, 0, 0, 0, 1, 2, 3, 4] + [-1] * 4  # five words, and three of padding on the left
+    assert ids[8 + 4, 0].tolist() == [0, 0, 0, 0, 1, 2, 3, 4] + [-1] * 4  # five tokens, and three of padding on the left
     blanks = np.frombuffer(widget.tables["p_blank_infilling"], "<f4").reshape(len(mask.BLANKS), 2, mask.SIZE)
     # one [M] two [M] and ran . | [S] cats [S] dog saw
     assert blanks[1, 0].tolist() == [0, 1, 2, 3, 4, 5, 6, 3, 3, 1, 1, 1]
@@ -104,7 +104,7 @@ def test_position_rows_of_padding_and_of_glm():
 @pytest.mark.parametrize(
     "name, wrong, shown",
     [
-        ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril() > 0, ("causal, newest words only (cache)", 1)),
+        ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril() > 0, ("causal, newest tokens only (cache)", 1)),
         ("causal_mask", lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0, ("causal", 0)),
         (
             "causal_padding_mask",
@@ -120,8 +120,8 @@ def test_wrong_masks_show(name, wrong, shown):
     assert widget.facts()["wrong"] > 0 and "differ from the reference's" in widget.alt and widget.whose == "your"
 
 
-def test_a_copier_loses_what_does_not_reach_its_place():
-    """Checked by walking from word to word, not with powers of the mask."""
+def test_a_copier_loses_what_does_not_reach_its_position():
+    """Checked by walking from token to token, not with powers of the mask."""
 
     def reaches(may, i, j, layers):
         return i == j or (layers > 0 and any(reaches(may, k, j, layers - 1) for k in range(len(may)) if may[i][k]))
@@ -133,7 +133,7 @@ def test_a_copier_loses_what_does_not_reach_its_place():
         assert widget.loss() == pytest.approx(math.log(8) * widget.copied().count(False) / 7)
     assert MaskExplorer(MASKS, mask="causal", painted="0,3", layers=2).copied() == [True, False, True, *[False] * 4]
     assert MaskExplorer(MASKS, mask="UniLM: bidirectional").loss() == 0
-    padded = MaskExplorer(MASKS, mask="causal, padded on the left", size=4)  # five real words: four places predict
+    padded = MaskExplorer(MASKS, mask="causal, padded on the left", size=4)  # five real tokens: four positions predict
     assert len(padded.copied()) == 4 and "has a loss of 2.08" in padded.alt
-    for kind in ("GLM: part A, part B", "cross-attention, input padded", "causal, newest words only (cache)"):
+    for kind in ("GLM: part A, part B", "cross-attention, input padded", "causal, newest tokens only (cache)"):
         assert MaskExplorer(MASKS, mask=kind, size=0).loss() is None

@@ -11,7 +11,7 @@ CASE = Case(
     (OBJECTIVES,),
     [
         ("combobox", "objective", "objective", "ArrowDown"),
-        ("slider", "place", "place", "ArrowRight"),
+        ("slider", "token", "place", "ArrowRight"),
         ("slider", "random draw", "draw", "End", {"objective": "blank_infilling"}),
     ],
     crowded=tuple({"objective": i} for i in range(len(OBJECTIVES))),

@@ -11,23 +11,23 @@ def step(i):
     return CASE.make(**told.state), told, told.choices[told.answer]
 
 
-def test_place_3_of_gpt_sees_places_0_to_3():
+def test_token_3_of_gpt_sees_tokens_0_to_3():
     lab, _, answer = step(0)
-    assert answer == "places 0 to 3" and lab.visible()[0].nonzero()[0].tolist() == [0, 1, 2, 3]
+    assert answer == "tokens 0 to 3" and lab.visible()[0].nonzero()[0].tolist() == [0, 1, 2, 3]
 
 
-def test_bert_predicts_the_hidden_words_alone():
+def test_bert_predicts_the_hidden_tokens_alone():
     lab, told, answer = step(1)
     assert [c == str(lab.facts()["predicted"]) for c in told.choices] == [c == answer for c in told.choices]
     assert f"GPT {step(0)[0].facts()['predicted']} predictions" in told.because
 
 
-def test_the_decoder_of_t5_sees_up_to_its_place():
+def test_the_decoder_of_t5_sees_up_to_its_token():
     lab, _, answer = step(2)
-    assert lab.at() == (2, 1) and answer == "places 0 and 1" and lab.visible()[1].nonzero()[0].tolist() == [0, 1]
+    assert lab.at() == (2, 1) and answer == "tokens 0 and 1" and lab.visible()[1].nonzero()[0].tolist() == [0, 1]
 
 
-def test_the_blank_of_glm_stands_at_its_place():
+def test_the_blank_of_glm_has_the_position_of_its_mask():
     lab, _, answer = step(3)
     rows = lab.example()
     assert [objective.word(v) for v in rows[0, 13:15]] == ["[S]", "two"] and answer == "3 and 3"

@@ -25,18 +25,18 @@ def test_examples_hold_together(draw):
     rows = t5.example()
     assert rows[2, 0] == 0 and rows[2, 1:].tolist()[:5] == rows[3, :5].tolist()  # decoder inputs: shifted targets
     hidden = sorted(i for i in rows[3] if 6 <= i < 6 + len(objective.WORDS))
-    assert hidden == sorted(i for i in glm.example()[1] if i >= 6), "T5 and GLM hide the same words"
+    assert hidden == sorted(i for i in glm.example()[1] if i >= 6), "T5 and GLM hide the same tokens"
     for name, classes in (("nsp_pair", 2), ("sop_pair", 2)):
         label = at(name, draw).example()[1, 0] - objective.CLASS
         assert label in range(classes) and label == draw % 2
 
 
-def test_what_a_place_sees():
+def test_what_a_token_sees():
     lab = at("next_token_pairs", 0, place=3)
     assert lab.visible()[0].sum() == 4 and lab.wording(lab.example()[1, 3]) == "cats"
     assert at("mask_tokens", 0, place=3).visible()[0].sum() == 11
     lab = at("span_corruption", 1)
-    lab.place = int((lab.example()[0] != objective.NOTHING).sum()) + 2  # the decoder's third place
+    lab.place = int((lab.example()[0] != objective.NOTHING).sum()) + 2  # the decoder's third token
     assert lab.at() == (2, 2) and lab.visible()[1].sum() == 3
     lab = at("blank_infilling", 1, place=14)
     assert lab.visible()[0].sum() == 15

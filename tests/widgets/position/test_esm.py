@@ -26,7 +26,7 @@ def test_words_follow_the_variant(stage):
     assert words(page) == ["distance only", "no direction", "same"]
     find(page, "slider", "variant").press("ArrowRight")
     settle(page)
-    assert words(page) == ["place counts", "direction", "same"]
+    assert words(page) == ["position counts", "direction", "same"]
     find(page, "slider", "variant").press("ArrowRight")
     settle(page)
     assert words(page) == ["distance only", "direction", "same"]

@@ -33,8 +33,8 @@ def test_the_plain_product_forgets_the_direction():
     assert "same distance" in STORY[0].says and shown(0).facts()["spread"] <= TOLERANCE
 
 
-def test_random_projections_make_the_place_count():
-    assert chosen(1) == "no, the place too" and shown(1).facts()["spread"] > 1
+def test_random_projections_make_the_position_count():
+    assert chosen(1) == "no, the position too" and shown(1).facts()["spread"] > 1
 
 
 def test_the_turned_waves_look_three_back():

@@ -85,7 +85,7 @@ def test_facts_say_what_each_scheme_knows(right, scheme, variant, spread, direct
     right.scheme, right.variant = NAMES.index(scheme), variant
     found = right.facts()
     assert (found["spread"] > 0.1, found["direction"] > 0.1) == (spread, direction)
-    assert ("place counts" in right.alt, "(direction)" in right.alt) == (spread, direction)
+    assert ("position counts" in right.alt, "(direction)" in right.alt) == (spread, direction)
     assert min(found["spread"], 0.1) in (0.1, pytest.approx(0, abs=TOLERANCE))
 
 

@@ -13,7 +13,7 @@ from .test_tables import WRONG, show
 
 pytestmark = pytest.mark.browser
 
-GRID, WAYS, SMALL = "Grid: one row for each query", "Layers of words", "All patterns in small"
+GRID, WAYS, SMALL = "Grid: one row for each query", "Layers of tokens", "All patterns in small"
 
 
 def area(page, name):
@@ -86,8 +86,8 @@ def test_pointing_at_a_cell_says_if_it_is_scored_or_on_which_way_it_arrives(stag
     point(page, GRID, 12, 14, T, T)
     assert "mask[14, 12] = True in layer 4 (rule: 0 ≤ i − j < 3): the pair is scored" in shown(page)
     point(page, GRID, 6, 14, T, T)
-    assert "mask[14, 6] = False" in shown(page) and "word 6 arrives by 14 ← 12 ← 10 ← 8 ← 6" in shown(page)
-    assert lit(page) == 5  # one word in each layer, and the input
+    assert "mask[14, 6] = False" in shown(page) and "token 6 arrives by 14 ← 12 ← 10 ← 8 ← 6" in shown(page)
+    assert lit(page) == 5  # one token in each layer, and the input
     point(page, GRID, 5, 14, T, T)
     assert "no way yet from 5 to 14, one after 5 layers" in shown(page) and lit(page) == 1
     page.mouse.move(1, 1)
@@ -96,7 +96,7 @@ def test_pointing_at_a_cell_says_if_it_is_scored_or_on_which_way_it_arrives(stag
 
 
 def test_every_way_that_is_named_goes_by_scored_pairs(stage):
-    """Also in patterns whose layers differ: each step is a pair of its layer, or stays at the word."""
+    """Also in patterns whose layers differ: each step is a pair of its layer, or stays at the token."""
     for pattern in ("strided: near and far in turn", "window, global and random (BigBird)", "hybrid: 3 local, 1 full"):
         widget = SparseExplorer(PATTERNS, pattern=pattern, size=0, layers=5)
         page, seen = stage(widget), 0
@@ -109,46 +109,51 @@ def test_every_way_that_is_named_goes_by_scored_pairs(stage):
             at, layer = way[0], widget.layers
             for target in way[1:]:
                 while not widget.masks()[layer - 1, at, target]:
-                    layer -= 1  # stays at the word
+                    layer -= 1  # stays at the token
                 at, layer, seen = target, layer - 1, seen + 1
             assert layer >= 0
         assert seen
 
 
-def test_pointing_at_a_word_counts_its_ways(stage):
+def test_pointing_at_a_token_counts_its_ways(stage):
     widget = SparseExplorer(PATTERNS, layers=4)
     page = stage(widget)
     step = (widget.masks()[0] | np.eye(T, dtype=bool)).astype(int)
     point(page, WAYS, 11, 4, T, 5)
     count = int(np.linalg.matrix_power(step, 4)[14, 11])
     terms = [str(n) for n in np.linalg.matrix_power(step, 3)[12:15, 11]]
-    assert f"ways from input word 11 to query 14 = {' + '.join(terms)} = {count}" in shown(page)
+    assert f"ways from input token 11 to query 14 = {' + '.join(terms)} = {count}" in shown(page)
     point(page, WAYS, 12, 1, T, 5)
-    assert "ways from word 12 of layer 3 to query 14 = 1" in shown(page) and lit(page) == 2
+    assert "ways from token 12 of layer 3 to query 14 = 1" in shown(page) and lit(page) == 2
     click(page, WAYS, 3, 0, T, 5)
     assert trait(page, "query") == 3
 
 
-def test_words_of_the_ways_are_walked_by_keys(stage):
+def test_tokens_of_the_ways_are_walked_by_keys(stage):
     page = stage(SparseExplorer(PATTERNS, layers=2))
     area(page, WAYS).focus()
     for key in ("ArrowDown", "ArrowLeft"):
         page.keyboard.press(key)
     settle(page)
-    assert "ways from word 13 of layer 1 to query 14 = 1" in shown(page) and trait(page, "query") == 14
+    assert "ways from token 13 of layer 1 to query 14 = 1" in shown(page) and trait(page, "query") == 14
 
 
-def test_small_pictures_are_compared_by_pointing_and_kept_by_a_click_or_a_key(stage):
-    page = stage(SparseExplorer(PATTERNS))
+@pytest.mark.parametrize("width, across", [(820, 10), (390, 5)])
+def test_small_pictures_are_compared_by_pointing_and_kept_by_a_click_or_a_key(stage, width, across):
+    """Each stands over its name, on a phone in two rows."""
+    page = stage(SparseExplorer(PATTERNS), viewport={"width": width, "height": 1500})
+    grid = (across, len(KINDS) // across)
+    names = page.get_by_role("group", name=SMALL).locator("text").all_text_contents()
+    assert names == [kind.short for kind in KINDS]
     for k in (3, 7):
-        point(page, SMALL, k, 0, len(KINDS), 1)
+        point(page, SMALL, k % across, k // across, *grid)
         assert shown(page).startswith(KINDS[k].name) and trait(page, "pattern") == 1
-    click(page, SMALL, 7, 0, len(KINDS), 1)
+    click(page, SMALL, 7 % across, 7 // across, *grid)
     assert trait(page, "pattern") == 7
     page.keyboard.press("ArrowRight")
     settle(page)
     assert trait(page, "pattern") == 8 and shown(page).startswith(KINDS[8].name)
-    assert area(page, SMALL).get_attribute("aria-valuetext") == KINDS[8].name
+    assert KINDS[8].name in area(page, SMALL).get_attribute("aria-valuetext" if across == len(KINDS) else "aria-label")
 
 
 def test_layers_are_added_by_a_step_and_played(stage):
@@ -164,7 +169,7 @@ def test_layers_are_added_by_a_step_and_played(stage):
 
 
 def test_no_hole_stands_above_the_ways(stage):
-    """The query's word and the input keep their heights, whatever the number of layers."""
+    """The query's token and the input keep their heights, whatever the number of layers."""
     page = stage(SparseExplorer(PATTERNS, layers=1))
     heights = set()
     for n in range(1, LAYERS + 1):
@@ -191,7 +196,7 @@ def test_the_size_rests_where_there_is_only_one(stage):
 def test_layers_grow_the_field(stage):
     page = stage(SparseExplorer(PATTERNS, size=1, query=12))
     for n, reached in ((1, 2), (2, 3), (3, 4), (4, 5)):
-        assert f"it depends on {reached} of 20 words" in said(page) and f"after {n} layer" in said(page)
+        assert f"it depends on {reached} of 20 tokens" in said(page) and f"after {n} layer" in said(page)
         find(page, "slider", "layers").press("ArrowRight")
         settle(page)
 

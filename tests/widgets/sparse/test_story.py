@@ -14,23 +14,23 @@ def step(i):
 
 
 def closed(widget):
-    """(T, T): the words that each word depends on after any number of layers."""
+    """(T, T): the tokens that each token depends on after any number of layers."""
     turn = np.eye(T, dtype=int)
     for mask in widget.masks():
         turn = ((mask | np.eye(T, dtype=bool)).astype(int) @ turn > 0).astype(int)
     return np.linalg.matrix_power(turn.astype(float), T) > 0
 
 
-def test_query_14_scores_three_words():
+def test_query_14_scores_three_tokens():
     widget, told, answer = step(0)
     assert answer == "12 to 14" and np.flatnonzero(widget.masks()[0, 14]).tolist() == [12, 13, 14]
     assert widget.query == 14 and all(getattr(CASE.usual, k) == v for k, v in told.state.items())
 
 
-def test_four_layers_go_back_to_word_6():
+def test_four_layers_go_back_to_token_6():
     widget, _, answer = step(1)
     first = np.flatnonzero(widget.reached()[14])[0]
-    assert answer == f"word {first}" and first == 14 - 4 * 2 and widget.layers == 4
+    assert answer == f"token {first}" and first == 14 - 4 * 2 and widget.layers == 4
 
 
 def test_a_block_keeps_to_itself():
@@ -40,15 +40,15 @@ def test_a_block_keeps_to_itself():
     assert (widget.reached() == widget.masks()[0]).all() and widget.layers == LAYERS  # no dots
 
 
-def test_a_global_word_needs_two_layers():
+def test_a_global_token_needs_two_layers():
     widget, told, answer = step(3)
     assert [c == str(widget.facts()["full"]) for c in told.choices] == [c == answer for c in told.choices]
     assert (widget.hops()[:, 0] == 1).sum() == T and (widget.hops()[0] == 1).sum() == T
 
 
-def test_two_strided_layers_reach_all_earlier_words():
+def test_two_strided_layers_reach_all_earlier_tokens():
     widget, told, answer = step(4)
-    assert answer == "all earlier words" and np.flatnonzero(widget.reached()[14]).tolist() == list(range(15))
+    assert answer == "all earlier tokens" and np.flatnonzero(widget.reached()[14]).tolist() == list(range(15))
     assert f"{widget.facts()['all_pairs'] / (widget.layers * T * T):.0%}".replace("%", " %") in told.says
     near, far = widget.masks()[:2]
     assert near[14].sum() == 4 and np.flatnonzero(far[14]).tolist() == [2, 6, 10, 14]

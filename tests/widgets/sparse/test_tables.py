@@ -51,7 +51,7 @@ def by_hand(name, n, layer, i, j):
         return abs(back) <= n // 2
     if name == "blocks":
         return i // n == j // n
-    if name == "window of 3 and global words":
+    if name == "window of 3 and global tokens":
         return abs(back) <= 1 or bool({i, j} & set(GLOBALS[:n]))
     if name.startswith("strided"):
         return back >= 0 and (back < n if layer % 2 else back % n == 0)
@@ -117,13 +117,13 @@ def test_reach_over_layers_equals_the_reference_and_the_formulas():
 
 
 def test_facts_that_the_unit_tells():
-    """Two hops reach all earlier words; blocks never mix; a global word needs two layers; the fourth layer is full."""
+    """Two hops reach all earlier tokens; blocks never mix; a global token needs two layers; the fourth layer is full."""
     full = {}
     for scene in SCENES:
         widget = SparseExplorer(PATTERNS)
         show(widget, scene)
         full.setdefault(KINDS[scene.kind].name.split(":")[0], set()).add(widget.facts()["full"])
-    assert full["strided"] == full["fixed"] == full["window of 3 and global words"] == {2}
+    assert full["strided"] == full["fixed"] == full["window of 3 and global tokens"] == {2}
     assert full["blocks"] == {0} and full["hybrid"] == {4} and full["full, causal"] == {1}
     found = SparseExplorer(PATTERNS, layers=3, size=1).facts()
     assert found == {"pairs": 39, "all_pairs": 117, "reached": 4, "full": 0, "wrong": 0}
@@ -175,4 +175,4 @@ def test_errors_of_the_learner_come_through_and_names_are_checked():
 
 def test_words_say_what_is_reached():
     made = SparseExplorer(PATTERNS, pattern="strided: near and far in turn", size=2, layers=2)
-    assert "looks at 2, 6, 10, 14. After 2 layers it depends on 15 of 20 words: 0 to 14" in made.alt
+    assert "looks at 2, 6, 10, 14. After 2 layers it depends on 15 of 20 tokens: 0 to 14" in made.alt

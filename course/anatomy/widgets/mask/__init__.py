@@ -1,4 +1,4 @@
-"""MaskExplorer: the words that a query may attend to under each mask of unit 07, directly and over several layers.
+"""MaskExplorer: the tokens that a query may attend to under each mask of unit 07, directly and over several layers.
 
 Sources: arXiv:1706.03762 (causal), arXiv:1910.10683 (prefix LM), arXiv:1905.03197 (UniLM), arXiv:2103.10360 (GLM).
 """
@@ -21,7 +21,7 @@ from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, next_words, real
 from .story import STORY
 
 LAYERS = 4
-GUESS = math.log(T)  # nats, the loss of a uniform guess among the words of the text
+GUESS = math.log(T)  # nats, the loss of a uniform guess among the tokens of the text
 KIND_NAMES = tuple(k.name for k in KINDS)
 _MASKS = ("causal_mask", "causal_padding_mask", "prefix_lm_mask", "unilm_mask")
 
@@ -153,29 +153,29 @@ class MaskExplorer(SeveralFunctions):
         return len(scene.rows), len(scene.columns)
 
     def ways(self) -> np.ndarray | None:
-        """(LAYERS, T, T) int: number of paths from row i to word j through 1, 2, … layers; None if not square."""
+        """(LAYERS, T, T) int: number of paths from row i to token j through 1, 2, … layers; None if not square."""
         rows, columns = self._shape()
         if rows != columns:
             return None
-        # The residual connection keeps a word's own state in any mask.
+        # The residual connection keeps a token's own state in any mask.
         step = (self.may() | np.eye(rows, dtype=bool)).astype(int)
         return np.stack([np.linalg.matrix_power(step, n) for n in range(1, LAYERS + 1)])
 
     def reached(self) -> np.ndarray | None:
-        """(LAYERS, S) boolean: words that the query depends on after 1, 2, … layers; None if the mask is not square."""
+        """(LAYERS, S) boolean: tokens that the query depends on after 1, 2, … layers; None if the mask is not square."""
         ways = self.ways()
         return None if ways is None else ways[:, min(self.query, ways.shape[1] - 1)] > 0
 
     def copied(self) -> list[bool]:
-        """For each position that predicts the next word: True if that word reaches it through the chosen layers."""
+        """For each position that predicts the next token: True if that token reaches it through the chosen layers."""
         ways = self.ways()
         if ways is None:
             return []
         return [bool(ways[self.layers - 1, i, i + 1] > 0) for i in next_words(SCENES[self.scene()])]
 
     def loss(self) -> float | None:
-        """Nats per word of a model that copies the next word if that is visible, and else guesses uniformly among the T
-        words; None if no position predicts the next word."""
+        """Nats per token of a model that copies the next token if that is visible, and else guesses uniformly among the
+        T tokens; None if no position predicts the next token."""
         copied = self.copied()
         return GUESS * (1 - sum(copied) / len(copied)) if copied else None
 
@@ -216,12 +216,12 @@ class MaskExplorer(SeveralFunctions):
         looks, deep, copies = _("Query “{word}” (row {row}) may look at: {seen}."), "", ""
         reached, copied, loss = self.reached(), self.copied(), self.loss()
         if reached is not None:
-            deep = _("After {layers} layers it depends on {n} words.")
+            deep = _("After {layers} layers it depends on {n} tokens.")
             deep = deep.format(layers=self.layers, n=int(reached[self.layers - 1].sum()))
         if loss is not None:
             copies = _(
-                "A model that copies the next word where it reaches it, in {n} of {all} places, and guesses elsewhere "
-                "has a loss of {loss:.2f}."
+                "A model that copies the next token where that reaches it, at {n} of {all} positions, and guesses "
+                "elsewhere has a loss of {loss:.2f}."
             ).format(n=sum(copied), all=len(copied), loss=loss)
         return sentences(
             shown.format(

@@ -1,10 +1,10 @@
-// MaskExplorer: a mask as a grid of words that can be painted; one query's row, and what reaches it over several layers.
+// MaskExplorer: a mask as a grid of tokens that can be painted; one query's row, and what reaches it over several layers.
 
 const QUERY_MS = 700; // between two queries of "Play"
 // What the size says, for what a kind of mask counts.
 const SIZES = {
-  "new words": N_("{n} new words"), "real words": N_("{n} real words"), "in the prefix": N_("{n} in the prefix"),
-  "source words": N_("{n} source words"), example: N_("example {n}"), "": N_("one size"),
+  "new tokens": N_("{n} new tokens"), "real tokens": N_("{n} real tokens"), "in the prefix": N_("{n} in the prefix"),
+  "source tokens": N_("{n} source tokens"), example: N_("example {n}"), "": N_("one size"),
 };
 
 function maskWidget(ui) {
@@ -43,18 +43,18 @@ function maskWidget(ui) {
   ui.root.append(ui.readout);
 
   const row = ui.row();
-  /** Does the word after place i reach it? undefined where no place predicts the next word. */
+  /** Does the token after position i reach it? undefined where no position predicts the next token. */
   const copies = (i, layers) => (now.s.predicts.includes(i) ? now.ways[layers][i * N + i + 1] > 0 : undefined);
   let now = null; // what is on the sheet; made anew when the scene, the paint or the tables change
   const grid = maskGrid(ui, row, { left, side, N, setting: () => now, paint });
-  const path = pathPanel(ui, row, wide ? room - left - side - 2 - gap : Math.min(room, 420), wide ? 262 : 220, N, () => now);
+  const path = pathPanel(ui, row, wide ? room - left - side - 2 - gap : Math.min(room, 420), wide ? 244 : 220, N, () => now);
   const show = signs(wide ? path.box : ui.row(), [
     [tr("allowed pairs"), tr("True in the mask, of all pairs")],
     [tr("pairs that look ahead"), tr("the key is later than the query")],
     [tr("queries that see nothing"), tr("their softmax would be 0 ÷ 0")],
     [tr("unlike the reference"), tr("cells of the function, before any painting; crossed out in the picture")],
-    [tr("loss if it can copy or guess"),
-      tr("it copies the next word where that reaches its place through the layers, and guesses elsewhere")],
+    [tr("loss of a model that copies each next token that reaches it, and guesses the others"),
+      tr("through the layers on show; a guess among 8 tokens costs ln 8")],
   ]);
 
   /** Turns a cell over; a stroke gives all its cells the value of its first. Returns that value. */
@@ -100,7 +100,7 @@ function maskWidget(ui) {
       rule === "cross" ? ["", tr("two texts")]
         : rule === "yes" ? [String(ahead), ahead ? tr("by design") : "", undefined]
           : [String(ahead), ahead ? tr("leak") : tr("no leak"), ahead === 0],
-      [String(empty), empty ? tr("define them") : ""],
+      [String(empty), empty ? tr("their softmax is 0 ÷ 0") : ""],
       [String(wrong), wrong ? tr("differs") : tr("same"), wrong === 0],
     ];
     fill(back, { "aria-disabled": String(!painted) });
@@ -111,18 +111,18 @@ function maskWidget(ui) {
   function copier(layers) {
     const copied = now.s.predicts.filter((i) => copies(i, layers)).length;
     const many = now.s.predicts.length;
-    if (!many) return ["", now.square ? tr("fills blanks") : tr("two texts")];
-    return [fixed((spec.guess * (many - copied)) / many, 2), copied ? tr("copies {n} of {all}", { n: copied, all: many }) : tr("all guessed")];
+    if (!many) return ["", now.square ? tr("none: GLM fills blanks") : tr("none: not a square mask")];
+    return [fixed((spec.guess * (many - copied)) / many, 2), tr("copies {n} of {all}", { n: copied, all: many })];
   }
 
   function lossFormula(query, layers) {
     const copied = copies(query, layers);
     if (copied === undefined) return "";
-    return tr(copied ? N_("Next word “{word}”: copied, loss 0") : N_("Next word “{word}”: guessed, loss ln 8 = {loss}"),
+    return tr(copied ? N_("Next token “{word}”: copied, loss 0") : N_("Next token “{word}”: guessed, loss ln 8 = {loss}"),
       { word: now.s.columns[query + 1], loss: fixed(spec.guess, 2) });
   }
 
-  /** Of the cell or the word that is pointed at: is it allowed, and on how many ways does it reach the query? */
+  /** Of the cell or the token that is pointed at: is it allowed, and on how many ways does it reach the query? */
   function formula(query, key, level, layers) {
     if (key === undefined) return lossFormula(query, layers);
     if (level !== undefined) return waysFormula(now, query, key, layers - level, N);
@@ -165,7 +165,7 @@ function maskWidget(ui) {
   };
 }
 
-/** Ways from key to query over 0, 1, … layers: powers of the mask with the residual connection, which keeps a word's own state. */
+/** Ways from key to query over 0, 1, … layers: powers of the mask with the residual connection, which keeps a token's own state. */
 function powers(may, T, N, layers) {
   const one = new Float64Array(N * N);
   for (let i = 0; i < T; i++) one[i * N + i] = 1;
@@ -182,7 +182,7 @@ function powers(may, T, N, layers) {
   return found;
 }
 
-/** ways₂[3, 1] = Σₖ ways₁[k, 1]: the sum over the words k that the query itself reads, with their own numbers. */
+/** ways₂[3, 1] = Σₖ ways₁[k, 1]: the sum over the tokens k that the query itself reads, with their own numbers. */
 function waysFormula({ may, ways, columns }, query, key, depth, N) {
   if (depth < 1) return "";
   const count = (d, i) => ways[d][i * N + key];
@@ -211,7 +211,7 @@ function positionRows(ui, positions, columns) {
   });
 }
 
-/** Cells of the mask. Pointing shows a cell, a click or a stroke paints; the word of a row chooses the query. */
+/** Cells of the mask. Pointing shows a cell, a click or a stroke paints; the token of a row chooses the query. */
 function maskGrid(ui, parent, { left, side, N, setting, paint }) {
   const W = left + side + 2;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
@@ -313,10 +313,10 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
 function pathPanel(ui, parent, W, H, N, setting) {
   const [top, left, foot] = [26, 48, 22];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("What reaches the query"),
-    html("small", {}, tr("point at a word: its ways"))));
+    html("small", {}, tr("point at a token: its ways"))));
   parent.append(box);
-  const canvas = picture(box, W, H, tr("Layers of words: lines show on which ways the inputs below reach the query at the top"));
-  const none = label(canvas, 0, 24, tr("Queries and keys are different words here."));
+  const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which ways the inputs below reach the query at the top"));
+  const none = label(canvas, 0, 24, tr("Queries and keys are different tokens here."));
   const whole = svg("g");
   const lines = ["stroke-opacity: 0.4", "stroke-opacity: 0.5; stroke-dasharray: 2 3", "stroke-width: 2.5; stroke-opacity: 1"]
     .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
@@ -330,7 +330,7 @@ function pathPanel(ui, parent, W, H, N, setting) {
   const step = () => Math.min(84, (H - top - foot) / depth);
   const y = (l) => top + (depth - l) * step() - 12; // layer 0 at the bottom
   const spot = cursor(ui, canvas, {
-    name: tr("Ways to the query; arrow keys walk through words and layers"), cross: false,
+    name: tr("Ways to the query; arrow keys walk through tokens and layers"), cross: false,
     box: () => ({ x: left, y: 2, width: W - left, height: y(0) + 22 }),
     size: () => [T(), depth + 1],
     at: () => [ui.seen("key") ?? Math.min(ui.seen("query"), T() - 1), depth - Math.min(ui.seen("level") ?? (ui.seen("key") === undefined ? depth : 0), depth)],
@@ -358,7 +358,7 @@ function pathPanel(ui, parent, W, H, N, setting) {
       if (shape !== `${columns},${depth}`) layout(columns);
       shape = `${columns},${depth}`;
       spot();
-      // Needed in layer l: what the query reaches over the layers above. On the way: what the word pointed at reaches too.
+      // Needed in layer l: what the query reaches over the layers above. On the way: what the token pointed at reaches too.
       const needed = (l, i) => ways[depth - l][query * N + i] > 0;
       const onWay = (l, i) => key !== undefined && l >= level && needed(l, i) && ways[l - level][i * N + key] > 0;
       const d = ["", "", ""];

@@ -1,4 +1,4 @@
-"""The masks that MaskExplorer shows: each with its function, arguments and words."""
+"""The masks that MaskExplorer shows: each with its function, arguments and tokens."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -22,28 +22,28 @@ class Kind(NamedTuple):
     """One entry of the list of masks: what its slider counts, and whether queries may look ahead by design."""
 
     name: str
-    counts: str  # unit of the slider: "3 real words"
+    counts: str  # unit of the slider: "3 real tokens"
     sizes: tuple[int, ...]
     ahead: str  # "no": seeing a later key is a leak; "yes": it is by design
 
 
 KINDS = (
     Kind(N_("causal"), "", (0,), "no"),
-    Kind(N_("causal, newest words only (cache)"), N_("new words"), tuple(range(1, T + 1)), "no"),
-    Kind(N_("causal, padded on the right"), N_("real words"), tuple(range(1, T + 1)), "no"),
-    Kind(N_("causal, padded on the left"), N_("real words"), tuple(range(1, T + 1)), "no"),
+    Kind(N_("causal, newest tokens only (cache)"), N_("new tokens"), tuple(range(1, T + 1)), "no"),
+    Kind(N_("causal, padded on the right"), N_("real tokens"), tuple(range(1, T + 1)), "no"),
+    Kind(N_("causal, padded on the left"), N_("real tokens"), tuple(range(1, T + 1)), "no"),
     Kind(N_("prefix LM"), N_("in the prefix"), tuple(range(T + 1)), "yes"),
     Kind(N_("UniLM: bidirectional"), "", (0,), "yes"),
     Kind(N_("UniLM: left-to-right"), "", (0,), "no"),
     Kind(N_("UniLM: right-to-left"), "", (0,), "yes"),
-    Kind(N_("UniLM: sequence-to-sequence"), N_("source words"), tuple(range(1, T)), "yes"),
-    Kind(N_("cross-attention, input padded"), N_("real words"), tuple(range(1, T + 1)), "cross"),
+    Kind(N_("UniLM: sequence-to-sequence"), N_("source tokens"), tuple(range(1, T)), "yes"),
+    Kind(N_("cross-attention, input padded"), N_("real tokens"), tuple(range(1, T + 1)), "cross"),
     Kind(N_("GLM: part A, part B"), N_("example"), tuple(range(len(BLANKS))), "yes"),
 )
 
 
 class Scene(NamedTuple):
-    """One mask: words of rows and columns, the function that makes it, and its arguments."""
+    """One mask: tokens of rows and columns, the function that makes it, and its arguments."""
 
     kind: int
     rows: tuple[str, ...]
@@ -61,7 +61,7 @@ class Scene(NamedTuple):
 
 
 def real(count: int, left: bool) -> Tensor:
-    """(1, T) boolean: ``count`` real words, padding on the left or on the right."""
+    """(1, T) boolean: ``count`` real tokens, padding on the left or on the right."""
     place = torch.arange(T)[None]
     return place >= T - count if left else place < count
 
@@ -72,7 +72,7 @@ def _padded(count, left):
 
 
 def glm_words(spans: Sequence[Sequence[int]], order: Iterable[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(words of part A, words of part B) of a GLM example on TEXT."""
+    """(tokens of part A, tokens of part B) of a GLM example on TEXT."""
     part_a, last = [], 0
     for start, stop in spans:
         part_a += [*TEXT[last:start], MASK]
@@ -115,11 +115,11 @@ def _scenes():
                     N_("j ≤ i and j ≥ {n}") if left else N_("j ≤ i and j < {n}"),
                     T - size if left else size,
                 )
-            elif kind.counts == "new words":
+            elif kind.counts == "new tokens":
                 yield Scene(k, TEXT[T - size :], TEXT, "causal_mask", (size, T), (), "j ≤ i + {n}", T - size)
             elif kind.name == "prefix LM":
                 yield Scene(k, TEXT, TEXT, "prefix_lm_mask", (T, size), (), N_("j ≤ i or j < {n}"), size)
-            elif kind.counts == "source words":
+            elif kind.counts == "source tokens":
                 arguments = ("sequence-to-sequence", size, T - size)
                 yield Scene(k, TEXT, TEXT, "unilm_mask", arguments, (), N_("j ≤ i or j < {n}"), size)
             elif kind.ahead == "cross":
@@ -146,8 +146,8 @@ SCENES = tuple(_scenes())
 
 
 def next_words(scene: Scene) -> list[int]:
-    """Positions whose next word a language model would learn to predict: both are words of the text. Empty if queries
-    and keys are different words, and for GLM, which predicts blanks."""
+    """Positions whose next token a language model would learn to predict: both are tokens of the text. Empty if queries
+    and keys are different tokens, and for GLM, which predicts blanks."""
     if scene.rows != scene.columns or not set(scene.rows) <= {*TEXT, PAD}:
         return []
     return [i for i in range(len(scene.rows) - 1) if PAD not in scene.rows[i : i + 2]]

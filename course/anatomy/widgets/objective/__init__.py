@@ -63,8 +63,8 @@ class ObjectiveLab(SeveralFunctions):
     first_sentinel)``, ``blank_infilling(ids, spans, order, mask_id, start_id, end_id)``, ``nsp_pair(documents,
     document, sentence, replacement)`` and ``sop_pair(first, second, swap)``. T5 and GLM hide the same spans.
 
-    Traits objective (index into TITLES; a function's name works too), draw and place follow the controls; a click on a
-    token chooses its place. Raises the errors of TableWidget.
+    Traits objective (index into TITLES; a function's name works too), draw and place (index of a token) follow the
+    controls; a click on a token chooses it. Raises the errors of TableWidget.
     """
 
     recording = "objective"
@@ -134,13 +134,13 @@ class ObjectiveLab(SeveralFunctions):
         }
 
     def at(self) -> tuple[int, int]:
-        """(row of the sequence read, column) of the current place: the decoder's places follow the encoder's."""
+        """(row of the sequence read, column) of the current token: the decoder's tokens follow the encoder's."""
         lengths = (self.example()[[0, 2]] != NOTHING).sum(1)
         place = min(self.place, int(lengths.sum()) - 1)
         return (0, place) if place < lengths[0] else (2, place - int(lengths[0]))
 
     def visible(self) -> np.ndarray:
-        """(2, SIZE) boolean: the tokens of the two sequences that the current place may see."""
+        """(2, SIZE) boolean: the tokens of the two sequences that the current token may see."""
         rows, (row, column) = self.example(), self.at()
         there = rows[[0, 2]] != NOTHING
         column_of = np.arange(SIZE)
@@ -174,7 +174,7 @@ class ObjectiveLab(SeveralFunctions):
             about.format(whose=self.whose, title=_(TITLES[self.objective]), draw=self.draw),
             _("Text: {text}").format(text=" ".join(TEXT)),
             reads.format(read=said, decoder=decoder),
-            _("At place {n} it sees {seen} and predicts {answer}.").format(
+            _("At token {n} it sees {seen} and predicts {answer}.").format(
                 n=column, seen=" ".join(seen), answer=answer or _("nothing")
             ),
             counted.format(**found),
@@ -208,7 +208,7 @@ class ObjectiveLab(SeveralFunctions):
         axes.set_xlim(-2.5, SIZE)
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.axis("off")
-        axes.set_title(f"{TITLES[self.objective]}: place {column} sees the blue tokens", fontsize=10, loc="left")
+        axes.set_title(f"{TITLES[self.objective]}: token {column} sees the blue tokens", fontsize=10, loc="left")
         return fig
 
 

@@ -1,6 +1,6 @@
-// ObjectiveLab: the rows that a model reads and predicts, and what one place of them may see.
+// ObjectiveLab: the rows that a model reads and predicts, and what one token of them may see.
 
-const PLACE_MS = 800; // between two places of "Play"
+const PLACE_MS = 800; // between two tokens of "Play"
 
 function objectiveWidget(ui) {
   const { spec, room } = ui;
@@ -25,7 +25,7 @@ function objectiveWidget(ui) {
   };
   pick(ui, { trait: "objective", name: tr("objective"), names: spec.objectives.map((o) => o.title) });
   slider(ui, {
-    trait: "place", name: tr("place"), long: true,
+    trait: "place", name: tr("token"), long: true,
     max: () => count(example()) - 1,
     show: (p) => {
       const rows = example();
@@ -36,7 +36,7 @@ function objectiveWidget(ui) {
   slider(ui, { trait: "draw", name: tr("random draw"), max: spec.draws - 1 });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  player(ui, bar, { stepName: tr("Next place"), playName: tr("Play places"), every: PLACE_MS, step() {
+  player(ui, bar, { stepName: tr("To the next token"), playName: tr("Play tokens"), every: PLACE_MS, step() {
     const all = count(example());
     ui.set("place", (Math.min(ui.get("place"), all - 1) + 1) % all);
   } });
@@ -49,7 +49,7 @@ function objectiveWidget(ui) {
     [tr("entries unlike the reference"), tr("tokens, labels and positions; crossed out in the picture")],
   ]);
 
-  /** Which tokens of the two sequences this place may see. */
+  /** Which tokens of the two sequences this token may see. */
   function visible(rows, [row, column]) {
     const there = [0, 2].map((r) => rows[r].map((v) => v !== spec.nothing));
     const reads = objective().reads;
@@ -58,7 +58,7 @@ function objectiveWidget(ui) {
     return [there[0].map((on, c) => on && (c <= column || c < partA)), there[1]];
   }
 
-  /** The term of the loss at this place: whose logarithm, given what, divided by how many. */
+  /** The term of the loss at this token: whose logarithm, given what, divided by how many. */
   function formula({ rows, asked }, [row, column], seen) {
     const label = rows[row + 1][column];
     if (!wording(label)) {
@@ -110,12 +110,12 @@ function objectiveWidget(ui) {
   };
 }
 
-/** A place by its row, the decoder's or the only one that is read, and its column. */
-const placed = (row, column) => tr(row ? N_("decoder place {n}") : N_("place {n}"), { n: column });
+/** A token by its row, the decoder's or the only one that is read, and its column. */
+const placed = (row, column) => tr(row ? N_("decoder token {n}") : N_("token {n}"), { n: column });
 
 /**
  * Rows of tokens under one another, in as many pieces as the room asks for. Pointing at a token, or at its label or its
- * position, shows what that place sees.
+ * position, shows what that token sees.
  */
 function tokenTable(ui, parent, { word, wording, lengths, setting }) {
   const { spec, room } = ui;
@@ -142,7 +142,7 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
     return p < first ? [0, p] : [2, p - first];
   };
   const place = cursor(ui, canvas, {
-    name: tr("Tokens; arrow keys walk along the places"), cross: false,
+    name: tr("Tokens; arrow keys walk along them"), cross: false,
     box: () => ({ x: left, y: top, width: per * cell, height: lines.length * step }),
     size: () => [per, lines.length],
     at() {
@@ -170,8 +170,8 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
       const names = { [TEXT]: tr("text"), 0: some ? tr("encoder reads") : tr("model reads"), 1: tr("must predict"),
         2: tr("decoder reads"), 3: tr("must predict"), 4: tr("position"), 5: tr("in blank") };
       write(note, tr(hidden.some(Boolean)
-        ? N_("blue: what the framed place sees; orange: what it must predict; dashed: hidden; {whose}")
-        : N_("blue: what the framed place sees; orange: what it must predict; {whose}"),
+        ? N_("blue: what the framed token sees; orange: what it must predict; dashed: hidden; {whose}")
+        : N_("blue: what the framed token sees; orange: what it must predict; {whose}"),
       { whose: reference ? tr("the reference") : tr("yours") }));
       const cells = { [TEXT]: pair ? [] : spec.text.map((_, c) => c) };
       rows.forEach((values, r) => {

@@ -46,7 +46,7 @@ class PositionExplorer(SeveralFunctions):
     ``transformer_xl_scores(q, k, r, u, v)``, ``t5_relative_bucket(relative_position, bidirectional=…)``,
     ``deberta_scores(qc, kc, kr, qr)``, ``alibi_bias(slopes, T, S)``; each of them is optional.
 
-    Each is measured on 32 positions that all have the same word, so that only the position part of the scores remains:
+    Each is measured on 32 positions that all have the same token, so that only the position part of the scores remains:
     (32, 32) per variant. Tables, vectors and projections are fixed random numbers; nothing is trained.
 
     Traits scheme (index into SCHEMES; a name works too), variant and query follow the controls; a variant beyond the
@@ -98,7 +98,7 @@ class PositionExplorer(SeveralFunctions):
             for name, fn, letter, variants in SCHEMES
         ]
         return {
-            "title": _("Positions: what does a score learn from places alone?"),
+            "title": _("Positions: what does a score learn from them alone?"),
             "places": T,
             "schemes": schemes,
             "tolerance": TOLERANCE,
@@ -144,7 +144,7 @@ class PositionExplorer(SeveralFunctions):
             query=self.query,
             best=int(np.nanargmax(row)) if np.isfinite(row).any() else _("none"),
             spread=number(found["spread"]),
-            spread_state=_("distance only") if found["spread"] <= TOLERANCE else _("place counts"),
+            spread_state=_("distance only") if found["spread"] <= TOLERANCE else _("position counts"),
             direction=number(found["direction"]),
             direction_state=_("no direction") if found["direction"] <= TOLERANCE else _("direction"),
             far=number(found["reference"]),

@@ -56,7 +56,7 @@ function positionWidget(ui) {
     [tr("from the reference"), tr("largest difference of a score")],
   ]);
   ui.root.append(html("p", { class: "ta-note", style: "margin-top: 2px" },
-    tr("The same word stands at all 32 places. Tables, words and projections are random numbers, not trained.")));
+    tr("The same token stands at all 32 positions. Tables, vectors and projections are random numbers, not trained.")));
 
   let drawn = "";
   let now = null;
@@ -73,7 +73,7 @@ function positionWidget(ui) {
         const found = [...ui.table("facts").subarray((at * 8 + variant) * 3, (at * 8 + variant) * 3 + 3)];
         now = { S: cut(source), right: cut(`ref_${source}`), own: ui.table("own")[at] === 1 };
         const small = found.map((v) => v <= spec.tolerance);
-        now.words = [small[0] ? tr("distance only") : tr("place counts"), small[1] ? tr("no direction") : tr("direction")];
+        now.words = [small[0] ? tr("distance only") : tr("position counts"), small[1] ? tr("no direction") : tr("direction")];
         map.paint(now.S, palette(ui.dark));
         curve.layout(now);
         const same = [short(found[2]), small[2] ? tr("same") : tr("differs"), small[2]];

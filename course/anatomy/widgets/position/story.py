@@ -15,7 +15,7 @@ STORY = (
     Step(
         "The same waves behind random projections W_q and W_k. Walk along a diagonal with shift and an arrow key.",
         "Does the distance alone make the score?",
-        ("yes", "no, the place too"),
+        ("yes", "no, the position too"),
         1,
         "The band is wide: pairs with one distance have very different scores.",
         "Look at the height of the band, which holds all pairs of a distance.",
@@ -23,7 +23,7 @@ STORY = (
         moves=("query",),
     ),
     Step(
-        "Here W turns each wave by three places. Move the query and watch the darkest cell of its row.",
+        "Here W turns each wave by three positions. Move the query and watch the darkest cell of its row.",
         "Where does query 20 look?",
         ("at itself", "3 back", "3 ahead"),
         1,

@@ -1,4 +1,4 @@
-"""SparseExplorer: sparse patterns of unit 09, the pairs that a layer scores, and the words reached over several layers.
+"""SparseExplorer: sparse patterns of unit 09, the pairs that a layer scores, and the tokens reached over several layers.
 
 Sources: arXiv:1904.10509 (strided, fixed), arXiv:2004.05150 (global), arXiv:2007.14062 (random), arXiv:2310.06825
 (causal window), arXiv:2501.18795 (hybrid).
@@ -76,7 +76,14 @@ class SparseExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         kinds = [
-            {"name": _(k.name), "counts": k.counts, "sizes": list(k.sizes), "masks": k.masks, "ahead": k.ahead}
+            {
+                "name": _(k.name),
+                "short": _(k.short),
+                "counts": k.counts,
+                "sizes": list(k.sizes),
+                "masks": k.masks,
+                "ahead": k.ahead,
+            }
             for k in KINDS
         ]
         return {
@@ -139,23 +146,23 @@ class SparseExplorer(SeveralFunctions):
             )
         if not found["full"]:
             full = (
-                _("Some word is not reached within {n} layers.")
+                _("Some token is not reached within {n} layers.")
                 if kind.ahead
-                else _("Some earlier word is not reached within {n} layers.")
+                else _("Some earlier token is not reached within {n} layers.")
             )
         elif kind.ahead:
             full = ngettext(
-                "Every word is reached after {n} layer.", "Every word is reached after {n} layers.", found["full"]
+                "Every token is reached after {n} layer.", "Every token is reached after {n} layers.", found["full"]
             )
         else:
             full = ngettext(
-                "Every earlier word is reached after {n} layer.",
-                "Every earlier word is reached after {n} layers.",
+                "Every earlier token is reached after {n} layer.",
+                "Every earlier token is reached after {n} layers.",
                 found["full"],
             )
         after = ngettext(
-            "After {n} layer it depends on {some} of {all} words: {list}.",
-            "After {n} layers it depends on {some} of {all} words: {list}.",
+            "After {n} layer it depends on {some} of {all} tokens: {list}.",
+            "After {n} layers it depends on {some} of {all} tokens: {list}.",
             self.layers,
         )
         told = _(
@@ -187,7 +194,7 @@ class SparseExplorer(SeveralFunctions):
         grown = np.stack([(hops[self.query] > 0) & (hops[self.query] <= n) for n in range(1, LAYERS + 1)])
         right.imshow(grown[::-1], cmap=SEQUENTIAL, vmin=0, vmax=1.2, aspect="auto")
         right.set_yticks(range(LAYERS), range(LAYERS, 0, -1))
-        plain(right, f"what query {self.query} depends on", "input word", "after layers")
+        plain(right, f"what query {self.query} depends on", "input token", "after layers")
         return fig
 
 
@@ -236,7 +243,7 @@ def _hops(masks):
     """(T, T): the first depth at which output i depends on input j if layers use these masks in turn; 0 if none."""
     reached, hops = np.eye(T, dtype=bool), np.zeros((T, T))
     for depth in range(1, LAYERS + 1):
-        # The residual connection keeps a word's own state with any mask.
+        # The residual connection keeps a token's own state with any mask.
         step = masks[(depth - 1) % len(masks)] | np.eye(T, dtype=bool)
         reached = step.astype(int) @ reached.astype(int) > 0
         hops[reached & (hops == 0)] = depth

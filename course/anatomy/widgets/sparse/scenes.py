@@ -15,11 +15,12 @@ SEED_DRAWS = "draws"  # name of the recorded random numbers, one per pair
 class Kind(NamedTuple):
     """One entry of the list of patterns.
 
-    counts: its slider's label, with {n} for the size. masks: how many masks the layers use in turn. ahead: True if
-    later keys are visible by design; else only earlier ones are reachable.
+    short: its name under a small picture. counts: its slider's label, with {n} for the size. masks: how many masks the
+    layers use in turn. ahead: True if later keys are visible by design; else only earlier ones are reachable.
     """
 
     name: str
+    short: str
     function: str
     counts: str
     sizes: tuple[int, ...]
@@ -28,22 +29,30 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind(N_("full, causal"), "", "", (0,)),
-    Kind(N_("window, causal"), "local_causal_mask", N_("{n} keys"), (1, 2, 3, 4, 6, 8, 12)),
-    Kind(N_("window, symmetric"), "local_symmetric_mask", N_("{n} keys"), (3, 5, 7, 9), ahead=True),
-    Kind(N_("blocks"), "block_mask", N_("blocks of {n}"), (2, 3, 4, 5, 7, 10), ahead=True),
+    Kind(N_("full, causal"), N_("full"), "", "", (0,)),
+    Kind(N_("window, causal"), N_("window"), "local_causal_mask", N_("{n} keys"), (1, 2, 3, 4, 6, 8, 12)),
+    Kind(N_("window, symmetric"), N_("2 sides"), "local_symmetric_mask", N_("{n} keys"), (3, 5, 7, 9), ahead=True),
+    Kind(N_("blocks"), N_("blocks"), "block_mask", N_("blocks of {n}"), (2, 3, 4, 5, 7, 10), ahead=True),
     Kind(
-        N_("window of 3 and global words"),
+        N_("window of 3 and global tokens"),
+        N_("global"),
         "longformer_mask",
         N_("{n} global"),
         tuple(range(1, len(GLOBALS) + 1)),
         ahead=True,
     ),
-    Kind(N_("random keys"), "random_mask", N_("{n} keys"), (1, 2, 3, 4), ahead=True),
-    Kind(N_("window, global and random (BigBird)"), "random_mask", N_("{n} random"), (1, 2, 3), ahead=True),
-    Kind(N_("strided: near and far in turn"), "strided_masks", N_("stride {n}"), (2, 3, 4, 5, 6, 8), 2),
-    Kind(N_("fixed: own block and summaries in turn"), "fixed_masks", N_("blocks of {n}"), (2, 3, 4, 5, 6, 8), 2),
-    Kind(N_("hybrid: 3 local, 1 full"), "hybrid_layers", N_("window of {n}"), WINDOWS, LAYERS),
+    Kind(N_("random keys"), N_("random"), "random_mask", N_("{n} keys"), (1, 2, 3, 4), ahead=True),
+    Kind(N_("window, global and random (BigBird)"), "BigBird", "random_mask", N_("{n} random"), (1, 2, 3), ahead=True),
+    Kind(N_("strided: near and far in turn"), N_("strided"), "strided_masks", N_("stride {n}"), (2, 3, 4, 5, 6, 8), 2),
+    Kind(
+        N_("fixed: own block and summaries in turn"),
+        N_("fixed"),
+        "fixed_masks",
+        N_("blocks of {n}"),
+        (2, 3, 4, 5, 6, 8),
+        2,
+    ),
+    Kind(N_("hybrid: 3 local, 1 full"), N_("hybrid"), "hybrid_layers", N_("window of {n}"), WINDOWS, LAYERS),
 )
 
 
@@ -78,7 +87,7 @@ def _rules(name, n):
         "window, causal": (near,),
         "window, symmetric": (("|i − j| ≤ {n}", {"n": n // 2}),),
         "blocks": (("⌊i/{n}⌋ = ⌊j/{n}⌋", {"n": n}),),
-        "window of 3 and global words": ((_GLOBAL, {"places": GLOBALS[:n]}),),
+        "window of 3 and global tokens": ((_GLOBAL, {"places": GLOBALS[:n]}),),
         "random keys": ((N_("drawn at random"), {}),),
         "window, global and random (BigBird)": ((_BIG_BIRD, {"places": GLOBALS[:1]}),),
         "strided: near and far in turn": (near, (N_("j ≤ i and (i − j) mod {n} = 0"), {"n": n})),

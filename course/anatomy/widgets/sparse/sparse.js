@@ -11,7 +11,7 @@ function sparseWidget(ui) {
   const sizeText = (k, i) => tr(spec.kinds[k].counts, { n: spec.kinds[k].sizes[i] });
   pick(ui, { trait: "pattern", name: tr("pattern"), names: spec.kinds.map((k) => k.name) });
   if (room > 540) ui.controls.firstChild.style.gridColumn = "span 2";
-  slider(ui, { trait: "query", name: tr("query"), max: T - 1, show: (n) => tr("word {n}", { n }), long: true });
+  slider(ui, { trait: "query", name: tr("query"), max: T - 1, show: (n) => tr("token {n}", { n }), long: true });
   const size = slider(ui, {
     trait: "size", name: tr("size"), max: () => kind().sizes.length - 1, long: true,
     show: (i) => (kind().counts ? sizeText(ui.get("pattern"), i) : tr("one size")),
@@ -36,10 +36,10 @@ function sparseWidget(ui) {
   const paths = growth(ui, side, wide ? room - W - gap : Math.min(room, 440), T, () => now);
   const strip = thumbnails(ui, side, wide ? room - W - gap : Math.min(room, 440), T, (k) => masksOf(k).layer[ui.get("layers") - 1]);
   const show = signs(side, [
-    [tr("pairs in the last layer"), tr("scored, of n² pairs of words")],
+    [tr("pairs in the last layer"), tr("scored, of n² pairs of tokens")],
     [tr("in all layers shown"), tr("of n² for each layer")],
-    [tr("the query depends on"), tr("words, itself included")],
-    [tr("all is reached after"), tr("every word, or every earlier word where the pattern is causal")],
+    [tr("the query depends on"), tr("tokens, itself included")],
+    [tr("all is reached after"), tr("every token, or every earlier token where the pattern is causal")],
     [tr("unlike the reference"), tr("cells of this pattern; crossed out in the picture")],
   ]);
 
@@ -110,8 +110,8 @@ function sparseWidget(ui) {
       ]);
       const told = { name: now.name, layers, query, direct: runs(direct), n: seen.length, all: T, seen: runs(seen) };
       ui.say(layers === 1
-        ? tr("{name}: in layer {layers} query {query} looks at {direct}; after {layers} layer it depends on {n} of {all} words: {seen}", told)
-        : tr("{name}: in layer {layers} query {query} looks at {direct}; after {layers} layers it depends on {n} of {all} words: {seen}", told),
+        ? tr("{name}: in layer {layers} query {query} looks at {direct}; after {layers} layer it depends on {n} of {all} tokens: {seen}", told)
+        : tr("{name}: in layer {layers} query {query} looks at {direct}; after {layers} layers it depends on {n} of {all} tokens: {seen}", told),
       key === undefined ? "" : level === undefined ? cellFormula(now, query, key, T) : waysFormula(now, query, key, level, ways, T));
       ui.root.dataset.key = `${now.at},${query},${layers}`;
     },
@@ -130,10 +130,10 @@ function runs(places) {
   return said.join(tr("{a}, {b}", { a: "", b: "" })) || tr("nothing");
 }
 
-/** May row i of that mask read word j? The residual connection keeps a word's own state, whatever the mask says. */
+/** May row i of that mask read token j? The residual connection keeps a token's own state, whatever the mask says. */
 const reads = (mask, i, j, T) => i === j || mask[i * T + j] > 0;
 
-/** On how many ways each word of each layer knows word `key` of layer `level`: [layer][word]. */
+/** On how many ways each token of each layer knows token `key` of layer `level`: [layer][token]. */
 function upwards(layer, key, level, T) {
   const found = [];
   found[level] = Array.from({ length: T }, (_, i) => (i === key ? 1 : 0));
@@ -143,7 +143,7 @@ function upwards(layer, key, level, T) {
   return found;
 }
 
-/** On how many ways each word of each layer reaches the query at the top: [layer][word]. */
+/** On how many ways each token of each layer reaches the query at the top: [layer][token]. */
 function downwards(layer, query, T) {
   const found = [];
   found[layer.length] = Array.from({ length: T }, (_, i) => (i === query ? 1 : 0));
@@ -153,7 +153,7 @@ function downwards(layer, query, T) {
   return found;
 }
 
-/** Is that pair scored in the last layer, by which rule, and if not, on which way does the word arrive? */
+/** Is that pair scored in the last layer, by which rule, and if not, on which way does the token arrive? */
 function cellFormula(now, query, key, T) {
   const { may, hops, layer, layers, rule } = now;
   const allowed = may[query * T + key] > 0;
@@ -168,23 +168,23 @@ function cellFormula(now, query, key, T) {
   const way = [query];
   for (let l = layers; l > 0; l--) {
     const at = way[way.length - 1];
-    // Stay where a layer is not needed, else the nearest word that knows the key.
+    // Stay where a layer is not needed, else the nearest token that knows the key.
     const from = [...ways[l - 1].keys()].filter((j) => ways[l - 1][j] && reads(layer[l - 1], at, j, T));
     way.push(from.includes(at) ? at : from.reduce((a, b) => (Math.abs(b - key) < Math.abs(a - key) ? b : a)));
   }
-  return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); word {key} arrives by {way}",
+  return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); token {key} arrives by {way}",
     { ...told, way: way.filter((p, i) => p !== way[i - 1]).join(" ← ") });
 }
 
-/** The number of ways as the sum over the words that the query itself reads in the last layer. */
+/** The number of ways as the sum over the tokens that the query itself reads in the last layer. */
 function waysFormula({ layer, layers }, query, key, level, ways, T) {
   if (level === layers) return "";
   const terms = ways[layers - 1].filter((n, k) => n && reads(layer[layers - 1], query, k, T));
   const shown = terms.length > 7 ? [...terms.slice(0, 5), "…", terms[terms.length - 1]] : terms;
   const sum = terms.length > 1 ? `${shown.map((n) => (n === "…" ? n : whole(n))).join(" + ")} = ` : "";
   const told = { key, level, query, sum: sum + whole(ways[layers][query]) };
-  return level ? tr("ways from word {key} of layer {level} to query {query} = {sum}", told)
-    : tr("ways from input word {key} to query {query} = {sum}", told);
+  return level ? tr("ways from token {key} of layer {level} to query {query} = {sum}", told)
+    : tr("ways from input token {key} to query {query} = {sum}", told);
 }
 
 /** Cells of the last layer's mask over what is reached; a click or the arrow keys choose the query. */
@@ -259,10 +259,10 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
 
 /** Layers from the input at the bottom to the query at the top; lines are the steps on a way to the query. */
 function growth(ui, parent, W, T, setting) {
-  const [H, top, left, foot] = [162, 14, 50, 26];
-  const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), html("small", {}, tr("point at a word: its ways"))));
+  const [H, top, left, foot] = [150, 14, 50, 26];
+  const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), html("small", {}, tr("point at a token: its ways"))));
   parent.append(box);
-  const canvas = picture(box, W, H, tr("Layers of words: lines show on which ways the inputs below reach the query at the top"));
+  const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which ways the inputs below reach the query at the top"));
   const x = (i) => left + ((i + 0.5) * (W - left)) / T;
   const lines = ["stroke-opacity: 0.35", "stroke-opacity: 0.45; stroke-dasharray: 2 3", "stroke-width: 2.2"]
     .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
@@ -273,12 +273,12 @@ function growth(ui, parent, W, T, setting) {
   const y = (l) => top + ((depth - l) * (H - top - foot)) / depth; // layer 0 at the bottom, whatever the depth
   const half = () => (H - top - foot) / depth / 2;
   const place = cursor(ui, canvas, {
-    name: tr("Ways to the query; arrow keys walk through words and layers"), cross: false,
+    name: tr("Ways to the query; arrow keys walk through tokens and layers"), cross: false,
     box: () => ({ x: left, y: top - half(), width: W - left, height: H - top - foot + 2 * half() }),
     size: () => [T, depth + 1],
     at: () => [ui.seen("key") ?? ui.seen("query"), depth - Math.min(ui.seen("level") ?? (ui.seen("key") === undefined ? depth : 0), depth)],
     state: (key, r) => (r === 0 ? { query: key, key, level: depth } : { key, level: depth - r }),
-    says: (key, r) => (r === depth ? tr("word {key}, input", { key }) : tr("word {key}, layer {layer}", { key, layer: depth - r })),
+    says: (key, r) => (r === depth ? tr("token {key}, input", { key }) : tr("token {key}, layer {layer}", { key, layer: depth - r })),
   });
 
   function layout() {
@@ -325,26 +325,30 @@ function growth(ui, parent, W, T, setting) {
 /** All patterns in small, each with the mask of the layer on show: pointing along them compares, a click keeps one. */
 function thumbnails(ui, parent, W, T, maskOf) {
   const { kinds } = ui.spec;
-  const width = W / kinds.length;
-  const side = Math.min(width - 4, 40);
-  const H = side + 6;
+  const across = W < 400 ? kinds.length / 2 : kinds.length; // in two rows where the names have no room in one
+  const down = kinds.length / across;
+  const width = W / across;
+  const [side, high] = [Math.min(width - 4, 40), 58];
+  const H = down * high;
   parent.append(html("p", { class: "ta-caption" }, tr("All patterns"), html("small", {}, tr("point along them, click to keep one"))));
   const canvas = picture(parent, W, H, tr("All patterns in small: the cells that the layer on show scores"));
-  const x = (k) => k * width + (width - side) / 2;
-  const inked = kinds.map((_, k) => {
-    const path = svg("path", { class: "ta-fill-one", transform: `translate(${x(k).toFixed(1)} 3) scale(${(side / T).toFixed(4)})` });
-    canvas.append(svg("rect", { x: x(k), y: 3, width: side, height: side, class: "ta-axis" }), path);
+  const x = (k) => (k % across) * width + (width - side) / 2;
+  const y = (k) => Math.floor(k / across) * high + 3;
+  const inked = kinds.map(({ short: name }, k) => {
+    const path = svg("path", { class: "ta-fill-one", transform: `translate(${x(k).toFixed(1)} ${y(k)}) scale(${(side / T).toFixed(4)})` });
+    canvas.append(svg("rect", { x: x(k), y: y(k), width: side, height: side, class: "ta-axis" }), path);
+    label(canvas, x(k) + side / 2, y(k) + side + 13, name, "middle", "ta-small").style.letterSpacing = "-0.4px";
     return path;
   });
-  const frame = svg("rect", { y: 1, width: side + 4, height: side + 4, class: "ta-mark" });
+  const frame = svg("rect", { width: side + 4, height: side + 4, class: "ta-mark" });
   canvas.append(frame);
   const place = cursor(ui, canvas, {
     name: tr("pattern, in small"), cross: false,
     box: () => ({ x: 0, y: 0, width: W, height: H }),
-    size: () => [kinds.length, 1],
-    at: () => [ui.seen("pattern"), 0],
-    state: (pattern) => ({ pattern }),
-    says: (k) => kinds[k].name,
+    size: () => [across, down],
+    at: () => [ui.seen("pattern") % across, Math.floor(ui.seen("pattern") / across)],
+    state: (c, r) => ({ pattern: r * across + c }),
+    says: (c, r) => kinds[r * across + c].name,
   });
   let shown = null;
   return {
@@ -354,7 +358,7 @@ function thumbnails(ui, parent, W, T, maskOf) {
         inked.forEach((path, k) => fill(path, { d: rows(maskOf(k), T) }));
         shown = [tables, state];
       }
-      fill(frame, { x: x(pattern) - 2 });
+      fill(frame, { x: x(pattern) - 2, y: y(pattern) - 2 });
       place();
     },
   };
