@@ -40,7 +40,7 @@ NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own func
 class TableWidget(anywidget.AnyWidget):
     """Base of the widgets that draw tables of a learner's function.
 
-    A subclass sets its ``recording``: the name of its folder, of its script (``rope/rope.js``), and of the file under
+    A subclass sets its ``recording``: the name of its folder, of the last of its scripts (``rope/rope.js``), and of the file under
     ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets ``function_name``, the course's
     name of the function, and ``controls``, the traits that the page's controls change. It implements ``measure``,
     ``derive``, ``describe``, ``figure`` and the property ``words``.
@@ -67,8 +67,9 @@ class TableWidget(anywidget.AnyWidget):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "recording" in cls.__dict__:
-            own = Path(inspect.getfile(cls)).parent / f"{cls.recording}.js"
-            cls._esm = "".join(map(_source, SCRIPTS)) + own.read_text(encoding="utf-8")
+            folder, own = Path(inspect.getfile(cls)).parent, f"{cls.recording}.js"
+            scripts = sorted(folder.glob("*.js"), key=lambda path: (path.name == own, path.name))  # its own name last
+            cls._esm = "".join([*map(_source, SCRIPTS), *(path.read_text(encoding="utf-8") for path in scripts)])
             cls._css = _source("widgets.css")
         super().__init_subclass__(**kwargs)
 
