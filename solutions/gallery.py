@@ -77,18 +77,10 @@ widgets.PositionExplorer()
 # %% [markdown]
 # ## Rotating queries and keys (unit 06)
 #
-# Move both positions by one with the button: the dials turn, the score stands still.
+# Put three tokens in front: the dials turn, the score stands still. Then break it, and look at its hands in a text that is longer than trained.
 
 # %%
 widgets.RopeExplorer()
-
-# %% [markdown]
-# ## Wavelengths of RoPE (unit 06)
-#
-# How many planes finish a full turn within 4,096 tokens? Raise the base and look again.
-
-# %%
-widgets.WavelengthExplorer()
 
 # %% [markdown]
 # ## Who may look at whom (unit 07)

@@ -37,4 +37,10 @@ REGISTERED: dict[str, type[TableWidget]] = {
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "tools" / "templates"
 
-__all__ = ["TEMPLATES", "TableWidget", "WavelengthExplorer", "WrongOutput", *sorted(kind.__name__ for kind in REGISTERED.values())]
+__all__ = [
+    "TEMPLATES",
+    "TableWidget",
+    "WavelengthExplorer",
+    "WrongOutput",
+    *sorted(kind.__name__ for kind in REGISTERED.values()),
+]

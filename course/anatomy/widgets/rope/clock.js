@@ -104,6 +104,7 @@ function positions(ui, moves, N, whole, draw) {
   const settled = () => {
     ui.setAll({ m: ui.get("m"), n: ui.get("n") });
     for (const trait of ["m", "n"]) moves.glide(trait, 0, 250);
+    draw();
   };
   return {
     shown: (trait) => {
@@ -140,6 +141,9 @@ function positions(ui, moves, N, whole, draw) {
       draw();
       return to;
     },
-    letGo(trait) { moves.glide(trait, 0, 200); },
+    letGo(trait) {
+      moves.glide(trait, 0, 200);
+      draw(); // where nothing glides, it is there at once
+    },
   };
 }

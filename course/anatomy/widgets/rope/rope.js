@@ -67,7 +67,8 @@ function ropeWidget(ui) {
   }));
   ui.root.append(folds);
   const area = ui.row("ro-area");
-  const invariants = signs(ui.row(), [
+  const below = ui.row();
+  const invariants = signs(below, [
     [tr("depends on m − n alone"), "max |S[m+1, n+1] − S[m, n]|"],
     [tr("keeps every length"), "max | ‖Rx‖ − ‖x‖ |"],
     [tr("as the reference"), tr("max |S − S of the reference|: right direction, pairs and speeds")],
@@ -82,13 +83,8 @@ function ropeWidget(ui) {
       hold.play(bar, part);
       button(bar, tr("Step both +1"), () => step(1));
       button(bar, tr("Three tokens in front"), () => step(3));
-      const note = html("span", { class: "ta-note" });
-      bar.append(note);
       const place = tokenLine(part, box, { W, hold });
-      return (state) => {
-        write(note, state.scene.turns ? "" : tr("Your function does not turn these planes evenly: the picture steps through whole positions."));
-        place(state.m, state.n, ui.get("front"));
-      };
+      return (state) => place(state.m, state.n, ui.get("front"));
     },
     dials(part, box, W) {
       const bar = html("div", { class: "ta-bar" });
@@ -97,9 +93,12 @@ function ropeWidget(ui) {
       const inside = Object.create(part, { controls: { value: bar } });
       choice(inside, { trait: "hand", name: tr("A drag moves the"), values: ["position", "content"],
         show: (hand) => tr(hand === "content" ? N_("content") : N_("position")) });
+      const note = html("span", { class: "ta-note" });
+      bar.append(note);
       const turn = dialPanel(part, box, { W, dim: ui.get("dim"), hold, now: scenes.setting });
       return (state) => {
         fill(stand, { "aria-pressed": String(ui.get("stand")) });
+        write(note, state.scene.turns ? "" : tr("This function does not turn these planes evenly: the picture steps through whole positions, and content stays."));
         turn({ ...state, stand: moves.at("stand") });
       };
     },
@@ -167,6 +166,7 @@ function ropeWidget(ui) {
     }
     settled = true;
     const open = ui.get("panels");
+    below.hidden = open.length > 0 && open.every((name) => name === "training"); // its hands have signs of their own
     buttons.forEach((node, i) => fill(node, { "aria-pressed": String(open.includes(PANELS[i])) }));
     parts.draw(state);
     const words = [[tr("ok"), tr("broken")], [tr("ok"), tr("broken")], [tr("same"), tr(scene.differs)]];

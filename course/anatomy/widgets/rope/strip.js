@@ -11,7 +11,7 @@ function stripPanel(ui, parent, { W, dim }) {
     show: (order) => tr(order === "halves" ? N_("first halves, then partners") : N_("partners side by side")),
   });
   const [left, cell, arcs] = [18, Math.min((W - 22) / dim, 66), 34];
-  const H = arcs + 2 * 26 + 16;
+  const H = arcs + 2 * 26 + 24;
   const canvas = picture(parent, W, H, tr("The D numbers of q and k in memory, with an arc between the two partners of each pair"));
   label(canvas, 4, arcs + 17, "q", "start", "ta-strong");
   label(canvas, 4, arcs + 43, "k", "start", "ta-strong");
@@ -26,7 +26,7 @@ function stripPanel(ui, parent, { W, dim }) {
         g.append(svg("rect", { x: 1, y: arcs + 26 * row, width: cell - 2, height: 24, rx: 3, class: `ro-cell ${hue}` }));
         return label(g, cell / 2, arcs + 26 * row + 16, "", "middle", "ta-small");
       });
-      const name = label(g, cell / 2, H - 3, String(2 * i + side), "middle", "ta-small");
+      const name = label(g, cell / 2, H - 11, String(2 * i + side), "middle", "ta-small");
       canvas.append(g);
       return { g, numbers, name };
     });
@@ -39,7 +39,7 @@ function stripPanel(ui, parent, { W, dim }) {
     };
     pairs.forEach(({ arc, cells }, i) => {
       // On its way a card passes over the others: the second partners rise, as in a riffle of two halves.
-      const rise = Math.sin(Math.PI * share) * 9;
+      const rise = Math.sin(Math.PI * share) * 8;
       cells.forEach(({ g, numbers }, side) => {
         fill(g, { transform: `translate(${x(2 * i + side).toFixed(1)},${(side ? rise : -rise).toFixed(1)})` });
         [q, k].forEach((vector, row) => write(numbers[row], narrow ? fixed(vector[i][side], 1) : fixed(vector[i][side], 2)));

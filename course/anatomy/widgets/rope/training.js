@@ -82,6 +82,7 @@ function trainingPanel(ui, parent, { W, draw }) {
     rest() { read = null; draw(); },
     draw,
   });
+  bar.append(html("span", { class: "ta-note" }, spec.frequencies && !ui.get("notice") ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)")));
   parent.append(controls, bar);
 
   const planes = ui.get("head") / 2;

@@ -40,8 +40,8 @@ NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own func
 class TableWidget(anywidget.AnyWidget):
     """Base of the widgets that draw tables of a learner's function.
 
-    A subclass sets its ``recording``: the name of its folder, of the last of its scripts (``rope/rope.js``), and of the file under
-    ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets ``function_name``, the course's
+    A subclass sets its ``recording``: the name of its folder, of the last of its scripts (``rope/rope.js``), and of the
+    file under ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets ``function_name``, the course's
     name of the function, and ``controls``, the traits that the page's controls change. It implements ``measure``,
     ``derive``, ``describe``, ``figure`` and the property ``words``.
 
