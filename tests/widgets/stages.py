@@ -96,7 +96,7 @@ class Pages:
         self.browser, self.kept = browser, {}
 
     @contextmanager
-    def page(self, viewport, color_scheme="light", reduced_motion="no-preference", **lasting):
+    def page(self, viewport, color_scheme="light", reduced_motion="reduce", **lasting):
         """Lends a page; the borrower must clear it. lasting: options that a context can't change later.
 
         Fails if a script in the page raised an error or wrote one to the console.
@@ -138,7 +138,7 @@ class Stages(Pages):
 
     def showing(self, widget, css="", **options):
         """A page with the widget drawn, at rest; css is added after the widget's own."""
-        options = {"viewport": {"width": 820, "height": 900}, "reduced_motion": "reduce", **options}
+        options = {"viewport": {"width": 820, "height": 900}, **options}
         return self.drawing(widget._esm, widget._css + css, state_of(widget), **options)
 
     @contextmanager

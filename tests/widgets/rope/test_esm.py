@@ -45,7 +45,7 @@ def center(page, locator):
 
 
 def test_play_is_continuous_and_the_score_stands_still(stage):
-    page = stage(CASE.make(m=50, n=45))
+    page = stage(CASE.make(m=50, n=45), reduced_motion="no-preference")
     score, drawn = score_of(page), []
     page.get_by_role("button", name="Play both").press("Enter")
     for _ in range(12):
@@ -75,7 +75,7 @@ def test_play_is_continuous_and_the_score_stands_still(stage):
 
 
 def test_play_turns_round_at_an_end(stage):
-    page = stage(CASE.make(m=POSITIONS - 1, n=60))
+    page = stage(CASE.make(m=POSITIONS - 1, n=60), reduced_motion="no-preference")
     page.get_by_role("button", name="Play both").press("Enter")
     page.wait_for_timeout(1500)
     m, n = positions(page)
@@ -167,7 +167,7 @@ def test_a_token_is_dragged_and_turns_its_arrows_in_between(stage, name, letter,
 
 
 def test_a_function_that_is_no_rotation_steps_through_whole_positions_and_says_so(stage):
-    page = stage(RopeExplorer(sign_rope, m=9, n=4))
+    page = stage(RopeExplorer(sign_rope, m=9, n=4), reduced_motion="no-preference")
     assert "steps through whole positions" in page.locator(".ro-dials .ta-note").text_content()
     page.get_by_role("button", name="Play both").press("Enter")
     for _ in range(6):

@@ -129,7 +129,7 @@ def test_a_hand_pointed_at_shows_its_wavelength(stage):
 
 @pytest.mark.browser
 def test_reading_the_text_turns_the_hands_and_blurs_what_no_eye_can_follow(stage):
-    page = stage(CASE.make(length=65536, **OPEN))
+    page = stage(CASE.make(length=65536, **OPEN), reduced_motion="no-preference")
     hands = lambda: [e.get_attribute("d") for e in page.locator(".ro-hand").all()]
     rest = hands()
     find(page, "button", "Read the text").press("Enter")
@@ -145,7 +145,7 @@ def test_reading_the_text_turns_the_hands_and_blurs_what_no_eye_can_follow(stage
 
 @pytest.mark.browser
 def test_the_riffle_moves_the_cards_and_no_score(stage):
-    page = stage(CASE.make(panels=["strip"], m=9, n=4))
+    page = stage(CASE.make(panels=["strip"], m=9, n=4), reduced_motion="no-preference")
     places = "() => [...document.querySelectorAll('.ro-strip svg > g')].map((g) => g.getBoundingClientRect().x)"
     order = lambda: np.argsort(page.evaluate(places)).tolist()
     score = readout(page)

@@ -152,7 +152,7 @@ def test_small_pictures_are_compared_by_pointing_and_kept_by_a_click_or_a_key(st
 
 
 def test_layers_are_added_by_a_step_and_played(stage):
-    page = stage(SparseExplorer(PATTERNS, layers=LAYERS - 1))
+    page = stage(SparseExplorer(PATTERNS, layers=LAYERS - 1), reduced_motion="no-preference")
     step = find(page, "button", "Add a layer")
     for n in (LAYERS, 1):
         step.press("Enter")

@@ -140,7 +140,7 @@ def test_slots_tell_why_a_token_lies_there(stage):
 
 
 def test_step_goes_on_and_starts_again_and_play_can_pause(stage):
-    page = stage(CASE.make(chunk=3))
+    page = stage(CASE.make(chunk=3), reduced_motion="no-preference")
     step = page.get_by_role("button", name="Step", exact=True)
     seen = []
     for _ in range(3):

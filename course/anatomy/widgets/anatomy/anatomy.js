@@ -169,7 +169,7 @@ function paintWeights(canvas, weights, T, dark) {
     const v = weights[i];
     to[i] = from[Number.isNaN(v) ? SHADES + 1 : Math.round(clamp(v, 0, 1) * SHADES)];
   }
-  canvas.getContext("2d").putImageData(out, 0, 0);
+  paintImage(canvas, out);
 }
 
 function paintMap(canvas, ui, layer, head) {

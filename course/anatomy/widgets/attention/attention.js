@@ -284,8 +284,7 @@ function headPanel(ui, parent, T, wide) {
   });
   return {
     paint(weights, colors) {
-      const context = maps.getContext("2d");
-      const image = context.createImageData(w, h);
+      const image = new ImageData(w, h);
       const size = T * T;
       const rule = mix(colors.zero, [128, 128, 128], 0.35); // a frame, so that empty cells are seen to be inside
       for (let y = 0; y < h; y++) {
@@ -296,7 +295,7 @@ function headPanel(ui, parent, T, wide) {
           image.data.set([...(inside ? colors.at(weights[i]) : rule), 255], 4 * (y * w + x));
         }
       }
-      context.putImageData(image, 0, 0);
+      paintImage(maps, image);
     },
     mark(layer, head) {
       place();

@@ -106,7 +106,7 @@ class RopeExplorer(TableWidget):
         rows = {(D, j): [mine[f"{name}{D}"][j].astype(float) for name in "qk"] for D, j in settings}
         plain = {D: [inputs[f"{name}{D}"].numpy().astype(float) for name in "qk"] for D in DIMS}
         shape = (len(DIMS), len(BASES))
-        values = [_invariants(*rows[D, j], *plain[D], _scores(reference, D, j)) for D, j in settings]
+        values = [_invariants(rows[D, j], plain[D], _scores(reference, D, j)) for D, j in settings]
         f = {f"f{D}": mine.get(f"f{D}", np.stack([faults.thetas(D, base) for base in BASES])) for D in lengths.HEADS}
         return {
             "invariants": np.array(values).reshape(*shape, len(INVARIANTS)),
@@ -184,8 +184,8 @@ class RopeExplorer(TableWidget):
         S|. For a right function, each is within TOLERANCE.
         """
         if self.fault:
-            q, k = self.content("q"), self.content("k")
-            row = _invariants(self.vectors("q"), self.vectors("k"), q, k, self.right_scores())
+            rows, plain = [self.vectors(name) for name in "qk"], [self.content(name) for name in "qk"]
+            row = _invariants(rows, plain, self.right_scores())
             return dict(zip(INVARIANTS, map(float, row), strict=True))
         return dict(zip(INVARIANTS, self._table("invariants").tolist(), strict=True))
 
@@ -277,9 +277,9 @@ def _scores(tables, D, j):
     return tables[f"q{D}"][j].astype(float) @ tables[f"k{D}"][j].astype(float).T
 
 
-def _invariants(q, k, plain_q, plain_k, right):
-    S = q @ k.T
-    longer = [np.linalg.norm(rows, axis=-1) - np.linalg.norm(x) for rows, x in ((q, plain_q), (k, plain_k))]
+def _invariants(rows, plain, right):
+    S = rows[0] @ rows[1].T
+    longer = [np.linalg.norm(turned, axis=-1) - np.linalg.norm(x) for turned, x in zip(rows, plain, strict=True)]
     return [np.abs(a).max() for a in (S[1:, 1:] - S[:-1, :-1], np.stack(longer), S - right)]
 
 

@@ -13,13 +13,14 @@ function equalities({ m, n, q, k, scene, plane, score }) {
 }
 
 /** Rows of the proof; show(state, lit) fills in the numbers and lights the first `lit` equalities, those that hold. */
-function proofPanel(ui, parent) {
+function proofPanel(ui, parent, standOn) {
   const bar = html("div", { class: "ta-bar" });
   const list = html("ol", { class: "ro-proof" });
   parent.append(bar, list);
   const next = button(bar, tr("Next equality"), () => {
     const to = (ui.get("proof") + 1) % (rows.length);
-    ui.setAll({ proof: to, stand: to > 0 });
+    ui.set("proof", to);
+    if (ui.get("stand") !== to > 0) standOn(to > 0);
   });
   next.title = tr("Each equality stands on the one before");
   const rows = [

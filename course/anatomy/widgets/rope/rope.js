@@ -80,8 +80,7 @@ function ropeWidget(ui) {
     line(part, box, W) {
       const bar = html("div", { class: "ta-bar" });
       box.append(bar);
-      hold.play(bar, part);
-      button(bar, tr("Step both +1"), () => step(1));
+      hold.play(part, bar, () => step(1));
       button(bar, tr("Three tokens in front"), () => step(3));
       const place = tokenLine(part, box, { W, hold });
       return (state) => place(state.m, state.n, ui.get("front"));
@@ -89,7 +88,7 @@ function ropeWidget(ui) {
     dials(part, box, W) {
       const bar = html("div", { class: "ta-bar" });
       box.append(bar);
-      const stand = button(bar, tr("Stand on k"), () => ui.set("stand", !ui.get("stand")));
+      const stand = button(bar, tr("Stand on k"), () => standOn(!ui.get("stand")));
       const inside = Object.create(part, { controls: { value: bar } });
       choice(inside, { trait: "hand", name: tr("A drag moves the"), values: ["position", "content"],
         show: (hand) => tr(hand === "content" ? N_("content") : N_("position")) });
@@ -103,17 +102,19 @@ function ropeWidget(ui) {
       };
     },
     proof: (part, box) => {
-      const show = proofPanel(part, box);
+      const show = proofPanel(part, box, standOn);
       return (state) => show(state, ui.get("proof"));
     },
     score: (part, box, W) => scorePanel(part, box, { W, dim: ui.get("dim") }),
     map: (part, box) => heatPanel(part, box, N),
     breaking: (part, box) => breakingPanel(part, box),
     training(part, box, W) {
-      const show = trainingPanel(part, box, { W, draw: () => draw() });
+      const show = trainingPanel(part, box, W);
       return (state) => show(state.hands);
     },
     strip(part, box, W) {
+      // Before the choice sets the trait, so that the first drawing knows of the riffle.
+      box.addEventListener("change", () => moves.glide("halves", ui.get("order") === "halves" ? 0 : 1, 1200), true);
       const show = stripPanel(part, box, { W, dim: ui.get("dim") });
       return (state) => show(state, moves.at("halves"));
     },
@@ -125,6 +126,12 @@ function ropeWidget(ui) {
     const on = Math.max(m, n) + by < N;
     hold.shift(on ? by : -Math.min(m, n));
     if (by > 1 || !on) ui.set("front", on ? front + by : 0);
+  }
+
+  /** The dials turn back by nθ, slowly enough to be followed; a step of the story does it at the pace of all else. */
+  function standOn(on) {
+    ui.set("stand", on);
+    moves.glide("stand", on ? 1 : 0, 1200);
   }
 
   function rebuild() {
@@ -146,10 +153,14 @@ function ropeWidget(ui) {
     }
     parts = { key, close, draw: (state) => { show(); views.forEach((view) => view(state)); } };
   }
-  ui.atEnd(() => parts?.close());
+  let closed = false; // a hand may let go after that
+  ui.atEnd(() => {
+    parts?.close();
+    closed = true;
+  });
 
-  let settled = false;
   function draw() {
+    if (closed) return;
     rebuild();
     const scene = scenes.setting();
     const [m, n] = [hold.shown("m"), hold.shown("n")];
@@ -159,12 +170,9 @@ function ropeWidget(ui) {
     const plane = Math.min(ui.seen("plane"), scene.planes - 1);
     const state = { m, n, q, k, right, scene, plane, parts: terms, score: terms.reduce((a, x) => a + x, 0), hands: null };
     if (ui.get("panels").includes("training")) state.hands = handsNow(ui);
-    // The first picture stands as it is; later changes are seen on their way.
     for (const [name, to] of [["stand", ui.get("stand") ? 1 : 0], ["halves", ui.get("order") === "halves" ? 1 : 0]]) {
-      if (settled) moves.glide(name, to, 900);
-      else moves.put(name, to);
+      if (!moves.on(name)) moves.put(name, to);
     }
-    settled = true;
     const open = ui.get("panels");
     below.hidden = open.length > 0 && open.every((name) => name === "training"); // its hands have signs of their own
     buttons.forEach((node, i) => fill(node, { "aria-pressed": String(open.includes(PANELS[i])) }));

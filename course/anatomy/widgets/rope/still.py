@@ -1,6 +1,7 @@
 """The still pictures of RopeExplorer."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.patches import Circle, Wedge
@@ -8,8 +9,11 @@ from matplotlib.patches import Circle, Wedge
 from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, plain
 from . import lengths
 
+if TYPE_CHECKING:
+    from . import RopeExplorer
 
-def dials_and_scores(widget) -> Figure:
+
+def dials_and_scores(widget: "RopeExplorer") -> Figure:
     """Dials of the planes, the score against the distance, and the scores of all positions."""
     fig = new_figure(8.4, 5.2)
     q, k = widget.vectors("q"), widget.vectors("k")
@@ -47,7 +51,7 @@ def dials_and_scores(widget) -> Figure:
     return fig
 
 
-def hands(widget) -> Figure:
+def hands(widget: "RopeExplorer") -> Figure:
     """A hand for each plane of a large head, with the part of its dial that training showed and the part beyond."""
     theta, slow = widget.frequencies(), widget.slowed()
     across = 16

@@ -25,7 +25,7 @@ STORY = (
         {**_USUAL, "panels": ["line", "dials"], "m": 20, "n": 15, "front": 0},
     ),
     Step(
-        "Press “Next equality” four times. With the first you stand on k: the dial turns back by nθ. Then press “Play both”.",
+        "Press “Next equality” four times: with the first you stand on k, the dial turns back by nθ. Then “Play both”.",
         "Which arrow stands still when both tokens move on?",
         ("only k", "only q", "both"),
         2,

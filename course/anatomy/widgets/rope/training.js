@@ -61,7 +61,7 @@ function handsSaid(ui, hands) {
 }
 
 /** The hands, W px wide; show(hands) draws them at the end of the text, or where Play has come to. */
-function trainingPanel(ui, parent, { W, draw }) {
+function trainingPanel(ui, parent, W) {
   const { spec } = ui;
   const controls = html("div", { class: "ta-controls" });
   const inside = Object.create(ui, { controls: { value: controls } });
@@ -70,17 +70,11 @@ function trainingPanel(ui, parent, { W, draw }) {
   slider(inside, { trait: "head", name: tr("head size"), values: spec.heads });
   const bar = html("div", { class: "ta-bar" });
   choice(Object.create(ui, { controls: { value: bar } }), { trait: "scheme", name: tr("Slowed by:"), values: spec.schemes.map((_, i) => i), show: (i) => spec.schemes[i] });
-  let read = null; // tokens read so far while it plays
-  let before = 0; // tokens read at the frame before
-  const play = playButton(ui, bar, tr("Read the text"), {
-    start() { read = 0; before = 0; },
-    step(dt) {
-      before = read;
-      read += (dt / 9) * ui.get("length");
-      return read < ui.get("length");
-    },
-    rest() { read = null; draw(); },
-    draw,
+  const pace = () => ui.get("length") / 9; // tokens per second, so that any text is read in nine
+  clock(ui, bar, {
+    playName: tr("Read the text"), stepName: tr("Twice as long"),
+    step: () => ui.set("length", spec.lengths[Math.min(spec.lengths.indexOf(ui.get("length")) + 1, spec.lengths.length - 1)]),
+    at: () => 0, range: () => [0, ui.get("length")], speed: pace, show: (read) => ({ read }), keep() {},
   });
   bar.append(html("span", { class: "ta-note" }, spec.frequencies && !ui.get("notice") ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)")));
   parent.append(controls, bar);
@@ -130,8 +124,9 @@ function trainingPanel(ui, parent, { W, draw }) {
     const chosen = Math.min(ui.seen("clock"), last);
     const [x, y] = middle(chosen);
     fill(ringed, { x: x - cell / 2 + 0.5, y: y - cell / 2 + 0.5 });
+    const read = ui.seen("read"); // tokens read so far, while it plays
     const at = read ?? hands.length;
-    const by = read === null ? 0 : read - before;
+    const by = read === undefined ? 0 : pace() / 60;
     dials.forEach(({ seen, fresh, blur, hand }, i) => {
       const sign = hands.theta[i] < 0 ? -1 : 1;
       const gone = Math.abs(hands.slow[i]) * at;
@@ -152,6 +147,5 @@ function trainingPanel(ui, parent, { W, draw }) {
         return [short(v), tr(good ? N_("ok") : i === 2 ? N_("differs") : N_("broken")), good];
       }) : []),
     ]);
-    return play.playing;
   };
 }

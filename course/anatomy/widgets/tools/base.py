@@ -26,7 +26,8 @@ from .types import Function, Inputs, Tables
 from .words import N_, _, for_page
 
 _HERE = Path(__file__).parent
-SCRIPTS = ("drawing.js", "parts.js", "touch.js", "story.js", "life.js")  # of all widgets, before their own
+# Of all widgets, before their own.
+SCRIPTS = ("motion.js", "drawing.js", "parts.js", "touch.js", "play.js", "story.js", "life.js")
 
 
 def _source(name):
@@ -40,10 +41,10 @@ NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own func
 class TableWidget(anywidget.AnyWidget):
     """Base of the widgets that draw tables of a learner's function.
 
-    A subclass sets its ``recording``: the name of its folder, of the last of its scripts (``rope/rope.js``), and of the
-    file under ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets ``function_name``, the course's
-    name of the function, and ``controls``, the traits that the page's controls change. It implements ``measure``,
-    ``derive``, ``describe``, ``figure`` and the property ``words``.
+    A subclass sets its ``recording``: the name of its folder, of the last of its scripts (``rope/rope.js``), and of
+    the file under ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets
+    ``function_name``, the course's name of the function, and ``controls``, the traits that the page's controls
+    change. It implements ``measure``, ``derive``, ``describe``, ``figure`` and the property ``words``.
 
     Everything is computed in the constructor and in ``refresh``; moving a control runs no Python at all. While the
     check of a function shown does not pass, ``mistake`` holds the check's message. After each check the widget switches

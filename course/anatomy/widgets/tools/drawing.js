@@ -12,7 +12,7 @@ const SVG = (() => {
 function fill(node, attributes, children = []) {
   for (const name in attributes) {
     const value = String(attributes[name]);
-    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+    if (!travels(node, name, value) && node.getAttribute(name) !== value) node.setAttribute(name, value);
   }
   node.append(...children);
   return node;
@@ -152,8 +152,8 @@ function arrow(parent, kind, withHead = true) {
   const head = svg("path", { class: `ta-head ${kind}` });
   parent.append(shaft);
   if (withHead) parent.append(head);
-  return (x, y) => {
-    const length = Math.hypot(x, y);
+  const draw = ([length, angle]) => {
+    const [x, y] = [length * Math.cos(angle), length * Math.sin(angle)];
     if (!Number.isFinite(length) || length < 1e-6) {
       shaft.setAttribute("d", "");
       head.setAttribute("d", "");
@@ -166,5 +166,12 @@ function arrow(parent, kind, withHead = true) {
     const side = size * 0.45;
     head.setAttribute("d", `M${x.toFixed(2)} ${y.toFixed(2)}L${(bx - uy * side).toFixed(2)} ` +
       `${(by + ux * side).toFixed(2)}L${(bx + uy * side).toFixed(2)} ${(by - ux * side).toFixed(2)}Z`);
+  };
+  // It turns the shorter way round and keeps its length meanwhile: between two of its places there is no third one.
+  let angle = 0;
+  return (x, y) => {
+    const turn = Math.atan2(y, x) - angle;
+    if (Number.isFinite(turn)) angle += Math.atan2(Math.sin(turn), Math.cos(turn));
+    glide(shaft, "arrow", [Math.hypot(x, y), angle], draw);
   };
 }

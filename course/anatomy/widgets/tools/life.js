@@ -63,10 +63,16 @@ function open(model, root, build, room, later) {
   let asked = false;
   let peeked = null; // what is shown while the pointer rests there
   let held = {}; // names that are no traits, pinned by a click or a key
+  let run = null; // what is shown while Play runs
+  let discrete = false; // now changes one thing at a time: a control, a click, a step of the story
+  let moving = false; // what has changed since the last drawing may travel
+  const hand = handOn(root);
+  undo.push(hand.end);
 
   // The first change is drawn as soon as its event is over, while the browser waits for the next frame anyway; what
   // changes after it waits for that frame, so that a fast hand costs one more drawing and not one for each event.
   const ask = () => {
+    moving = discrete || (asked && moving && !hand.busy());
     if (asked) return;
     asked = true;
     if (!frame) queueMicrotask(drawNow);
@@ -77,6 +83,11 @@ function open(model, root, build, room, later) {
       if (asked) paint();
     });
     if (asked) paint();
+  };
+  const discretely = (action) => {
+    discrete = !hand.busy() && run === null;
+    action();
+    discrete = false;
   };
   const spec = model.get("spec");
   spoken = spec.says ?? {};
@@ -97,12 +108,12 @@ function open(model, root, build, room, later) {
     get: (name) => model.get(name),
     set(name, value) {
       write(whispered, "");
-      model.set(name, value);
+      discretely(() => model.set(name, value));
       later();
     },
     setAll: (values) => Object.entries(values).forEach(([name, value]) => ui.set(name, value)),
-    /** What is shown: where somebody points, else what is held, else the trait. */
-    seen: (name) => peeked?.[name] ?? held[name] ?? model.get(name),
+    /** What is shown: where somebody points, else what Play has come to, what is held, or the trait. */
+    seen: (name) => peeked?.[name] ?? run?.[name] ?? held[name] ?? model.get(name),
     /** Is anything shown because somebody points at it? */
     get pointing() { return peeked !== null || Object.keys(held).length > 0; },
     /** Show this state for as long as the pointer rests; null: no longer. */
@@ -119,13 +130,18 @@ function open(model, root, build, room, later) {
         if (isTrait(name)) ui.set(name, value);
         else held[name] = value;
       }
-      ask();
+      discretely(ask);
     },
     /** Let go of what is pointed at or held. */
     release() {
       held = {};
       peeked = null;
       ui.hush(false);
+      discretely(ask);
+    },
+    /** Show these values while Play runs, real numbers among them; null: no longer. */
+    run(values) {
+      run = values;
       ask();
     },
     hush(quiet) { fill(readout, { "aria-live": quiet ? "off" : "polite" }); },
@@ -181,12 +197,17 @@ function open(model, root, build, room, later) {
     tell(mistake, "mistake");
     if (view.stale) view.stale();
     ask();
+    moving = false;
   }
 
   function paint() {
     asked = false;
-    bound.forEach((show) => show());
-    view.draw();
+    if (hand.busy()) stopColors(root);
+    drawMoving(root, moving, () => {
+      bound.forEach((show) => show());
+      view.draw();
+    });
+    moving = false;
     root.dataset.peek = ui.pointing ? JSON.stringify({ ...held, ...peeked }) : "";
   }
 

@@ -145,7 +145,7 @@ function scoreMap(parent, { N, cell, left, right, topEdge, bottom, inset, places
           image.data.set([...(j ? rgb : dot), 255], 4 * at);
         });
       });
-      canvas.getContext("2d").putImageData(image, 0, 0);
+      paintImage(canvas, image);
       [colors.plus, colors.zero, colors.negative].forEach((rgb, i) => stops[i].setAttribute("stop-color", css(rgb)));
       ends[0].textContent = `+${show(limit)}`;
       ends[1].textContent = show(-limit);

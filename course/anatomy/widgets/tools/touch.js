@@ -187,27 +187,3 @@ function touch(ui, node, state) {
   node.addEventListener("click", () => { ui.peek(null); ui.pin(state()); });
   return node;
 }
-
-/** Step and Play: `step()` moves on by one. With prefers-reduced-motion there is no Play; steps remain. */
-function player(ui, bar, { step, stepName = tr("Step"), playName = tr("Play"), every = 400 }) {
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  let timer = 0;
-  const stop = () => {
-    clearInterval(timer);
-    timer = 0;
-    play.textContent = playName;
-    ui.hush(false);
-  };
-  button(bar, stepName, () => { stop(); step(); });
-  const play = button(bar, playName, () => {
-    if (timer) return stop();
-    timer = setInterval(step, every);
-    play.textContent = tr("Pause");
-    ui.hush(true); // several announcements a second would help nobody
-  });
-  const obey = () => { stop(); play.hidden = calm.matches; };
-  obey();
-  calm.addEventListener("change", obey);
-  ui.atEnd(() => { stop(); calm.removeEventListener("change", obey); });
-  return stop;
-}
