@@ -32,7 +32,7 @@ def dials_and_scores(widget: "RopeExplorer") -> Figure:
             axes.text(x, y, name, fontsize=9, ha="center", va="center", bbox=box)
     S, right = q @ k.T, widget.right_scores()
     curve = fig.add_subplot(grid[1, 0])
-    distance = np.arange(1 - len(S), len(S))
+    distance = range(1 - len(S), len(S))
     curve.plot(
         distance, [right[max(d, 0), max(-d, 0)] for d in distance], color=GRAY, linestyle=DASHES, label="reference"
     )
