@@ -3,6 +3,7 @@
 Source of the method: Su et al. 2021, arXiv:2104.09864.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ PANELS = ("line", "dials", "proof", "score", "map", "breaking", "training", "str
 HANDS = ("position", "content")
 ORDERS = ("interleaved", "halves")
 EQUALITIES = 4
+# Beside rope.js: one idea each.
+SCRIPTS = ("positions", "turning", "line", "dials", "proof", "score", "map", "breaking", "training", "strip")
 
 
 class RopeExplorer(TableWidget):
@@ -271,6 +274,11 @@ class RopeExplorer(TableWidget):
     def figure(self) -> Figure:
         alone = "training" in self.panels and "dials" not in self.panels
         return still.hands(self) if alone else still.dials_and_scores(self)
+
+
+RopeExplorer._esm = "\n".join(
+    [RopeExplorer._esm, *((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)]
+)
 
 
 def _scores(tables, D, j):

@@ -20,7 +20,7 @@ function wedgePath(from, over, r) {
 function entryOf(ui, trait, index) {
   return Object.create(ui, {
     get: { value: (name) => (name === trait ? ui.get(trait)[index] : ui.get(name)) },
-    set: { value: (name, value) => ui.set(name, ui.get(name).map((old, i) => (i === index ? (value + 360) % 360 : old))) },
+    set: { value: (name, value) => ui.set(name, ui.get(name).map((old, i) => (i === index ? value : old))) },
     bind: { value: (name, show) => ui.bind(name, () => show()) },
   });
 }
@@ -94,7 +94,8 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
   function contentGrip(grip, i, letter, j) {
     const index = i + (j ? ui.get("turned").length / 2 : 0);
     return handle(entryOf(ui, "turned", index), grip, {
-      canvas, trait: "turned", name: tr("content of {letter} in plane {plane}, in degrees", { letter, plane: i }), max: 359,
+      canvas, trait: "turned", max: 359,
+      name: tr("content of {letter} in plane {plane}, in degrees", { letter, plane: i }),
       drag: ([x, y], start) => (Math.round(start.value + followed(start, x, y, i) * DEGREES) % 360 + 360) % 360,
     });
   }
@@ -114,7 +115,9 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     place();
     dials.forEach((dial, i) => {
       const back = -stand * (n + scene.origin) * scene.used[i];
-      const scale = r / ui.spec.reach;
+      // These faults make vectors longer; the rim, which is the length of q, shrinks with them.
+      const longest = { [FAULT.added]: 2.05, [FAULT.sign]: 1.45 }[scene.fault] ?? 1;
+      const scale = r / ui.spec.reach / longest;
       const seen = (v) => spun(v, back);
       const [a, b] = [seen(q[i]), seen(k[i])];
       // A ghost only where it differs: two lines on top of each other would hide the wedge.
@@ -125,10 +128,11 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       });
       dial.q(a[0] * scale, -a[1] * scale);
       dial.k(b[0] * scale, -b[1] * scale);
-      fill(dial.frame, { transform: `rotate(${(-back * DEGREES).toFixed(2)})` });
-      fill(dial.rim, { class: i === plane ? "ta-mark" : "ta-axis" });
+      fill(dial.frame, { transform: `rotate(${(-back * DEGREES).toFixed(2)}) scale(${(1 / longest).toFixed(4)})` });
+      fill(dial.rim, { class: i === plane ? "ta-mark" : "ta-axis", r: (r / longest).toFixed(2) });
       const between = (m - n) * scene.used[i];
-      fill(dial.wedge, { d: wedgePath(angleOf(spun(scene.content.q[i], (n + scene.origin) * scene.used[i] + back)), between, r) });
+      const start = angleOf(spun(scene.content.q[i], (n + scene.origin) * scene.used[i] + back));
+      fill(dial.wedge, { d: wedgePath(start, between, r / longest) });
       const turnsLeft = a[0] * b[1] - a[1] * b[0] > 0 ? 1 : -1;
       [a, b].forEach(([x, y], j) => {
         const length = Math.hypot(x, y);

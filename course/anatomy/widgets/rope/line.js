@@ -8,11 +8,13 @@ function tokenLine(ui, parent, { W, hold }) {
   const [H, left] = [84, 12];
   const step = (W - 2 * left) / (N - 1);
   const x = (p) => left + p * step;
-  const canvas = picture(parent, W, H, tr("The text as a line of tokens, with the query's token above it and the key's below"));
+  const canvas = picture(parent, W, H,
+    tr("The text as a line of tokens, with the query's token above it and the key's below"));
   alive(canvas);
   const size = Math.min(step - 2, 8);
   const tokens = Array.from({ length: N }, (_, p) => {
-    const token = svg("rect", { x: (x(p) - size / 2).toFixed(1), y: 42 - size / 2, width: size.toFixed(1), height: size.toFixed(1), rx: 1.5 });
+    const side = size.toFixed(1);
+    const token = svg("rect", { x: (x(p) - size / 2).toFixed(1), y: 42 - size / 2, width: side, height: side, rx: 1.5 });
     canvas.append(token);
     return token;
   });
@@ -23,7 +25,8 @@ function tokenLine(ui, parent, { W, hold }) {
     ([trait, letter, word, name, y]) => {
       const stem = line(canvas, 0, y < 42 ? 28 : 56, 0, y < 42 ? 36 : 48, `ro-stem ro-${letter}`);
       const text = svg("text", { x: 0, y: y + 16, "text-anchor": "middle", class: "ta-strong" });
-      const box = svg("g", {}, svg("rect", { x: -PITCH / 2, y, width: PITCH, height: 24, rx: 5, class: `ro-token ro-${letter}` }), text);
+      const frame = { x: -PITCH / 2, y, width: PITCH, height: 24, rx: 5, class: `ro-token ro-${letter}` };
+      const box = svg("g", {}, svg("rect", frame), text);
       canvas.append(box);
       box.addEventListener("lostpointercapture", () => hold.letGo(trait));
       handle(ui, box, {
@@ -39,7 +42,12 @@ function tokenLine(ui, parent, { W, hold }) {
   return (m, n, front) => {
     boxes[0](m);
     boxes[1](n);
-    tokens.forEach((token, p) => fill(token, { class: p === Math.round(m) ? "ro-at ro-q" : p === Math.round(n) ? "ro-at ro-k" : p < front ? "ro-new" : "ro-tick" }));
+    const kind = (p) => {
+      if (p === Math.round(m)) return "ro-at ro-q";
+      if (p === Math.round(n)) return "ro-at ro-k";
+      return p < front ? "ro-new" : "ro-tick";
+    };
+    tokens.forEach((token, p) => fill(token, { class: kind(p) }));
     // From the edge of k's box to q's token, with the number on it where there is room.
     const edge = clamp(x(n), PITCH / 2, W - PITCH / 2) + (Math.sign(m - n) * PITCH) / 2;
     const room = (x(m) - edge) * Math.sign(m - n) > PITCH;

@@ -3,7 +3,8 @@
 function heatPanel(ui, parent, N) {
   const map = scoreMap(parent, {
     N, cell: 3, left: 38, right: 50, topEdge: 4, bottom: 36, inset: 14, places: [0, 16, 32, 48, N - 1],
-    caption: tr("Scores S[m, n]"), name: tr("Heatmap of the score for every query position m (down) and key position n (across)"),
+    caption: tr("Scores S[m, n]"),
+    name: tr("Heatmap of the score for every query position m (down) and key position n (across)"),
     down: tr("query position m"), across: tr("key position n"),
   });
   const { left, topEdge, cell, over } = map;

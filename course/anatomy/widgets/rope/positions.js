@@ -18,7 +18,7 @@ function glider(ui, draw) {
   const tick = (now) => {
     frame = 0;
     for (const [name, path] of Object.entries(paths)) {
-      path.since ??= now;
+      path.since = Math.min(path.since ?? now, now);
       const share = Math.min((now - path.since) / path.ms, 1);
       values[name] = path.from + (path.to - path.from) * eased(share);
       if (share === 1) delete paths[name];

@@ -2,9 +2,13 @@
 
 // Least width of a panel, and what it wants beyond that: a share of what is left in its row. 0: a row of its own.
 const ROOMS = {
-  line: [0, 0], dials: [380, 3], proof: [336, 1], score: [300, 3], map: [282, 0], breaking: [0, 0], training: [0, 0], strip: [0, 0],
+  line: [0, 0], dials: [380, 3], proof: [336, 1], score: [300, 3], map: [282, 0],
+  breaking: [0, 0], training: [0, 0], strip: [0, 0],
 };
 const GAP = 20;
+// What a widget shows, besides the two positions.
+const STATE = ["base", "dim", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves", "fault", "order",
+  "head", "trained", "length", "scheme", "clock"];
 
 /** Rows of [name, width] for the open panels: as many side by side as there is room for. */
 function arranged(names, room) {
@@ -14,7 +18,8 @@ function arranged(names, room) {
   const finish = () => {
     const left = room - taken;
     const shares = row.reduce((all, name) => all + ROOMS[name][1], 0);
-    if (row.length) rows.push(row.map((name) => [name, Math.floor(ROOMS[name][0] + (shares ? (left * ROOMS[name][1]) / shares : 0))]));
+    const width = ([least, share]) => Math.floor(least + (shares ? (left * share) / shares : 0));
+    if (row.length) rows.push(row.map((name) => [name, width(ROOMS[name])]));
     [row, taken] = [[], 0];
   };
   for (const name of Object.keys(ROOMS).filter((panel) => names.includes(panel))) {
@@ -37,7 +42,12 @@ function partOf(ui) {
   const undo = [];
   const bound = [];
   const part = Object.create(ui, {
-    listen: { value(name, action) { ui.model.on(`change:${name}`, action); undo.push(() => ui.model.off(`change:${name}`, action)); } },
+    listen: {
+      value(name, action) {
+        ui.model.on(`change:${name}`, action);
+        undo.push(() => ui.model.off(`change:${name}`, action));
+      },
+    },
     bind: { value(name, show) { bound.push(() => show(ui.get(name))); } }, // all traits are watched as it is
     atEnd: { value(action) { undo.push(action); } },
   });
@@ -55,8 +65,7 @@ function ropeWidget(ui) {
     breaking: tr("Break it"), training: tr("Longer than trained"), strip: tr("In memory"),
   };
   const PANELS = Object.keys(NAMES);
-  for (const trait of ["m", "n", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves", "fault", "order",
-    "head", "trained", "length", "scheme", "clock"]) ui.watch(trait);
+  for (const trait of ["m", "n", ...STATE]) ui.watch(trait);
 
   slider(ui, { trait: "base", name: tr("base of the angles"), values: spec.bases, show: whole });
   slider(ui, { trait: "dim", name: tr("head dim D"), values: spec.dims });
@@ -97,7 +106,8 @@ function ropeWidget(ui) {
       const turn = dialPanel(part, box, { W, dim: ui.get("dim"), hold, now: scenes.setting });
       return (state) => {
         fill(stand, { "aria-pressed": String(ui.get("stand")) });
-        write(note, state.scene.turns ? "" : tr("This function does not turn these planes evenly: the picture steps through whole positions, and content stays."));
+        write(note, state.scene.turns ? ""
+          : tr("This function does not turn these planes evenly: the picture steps through whole positions, and content stays."));
         turn({ ...state, stand: moves.at("stand") });
       };
     },
@@ -146,7 +156,8 @@ function ropeWidget(ui) {
       const line = html("div", { class: "ro-row" });
       area.append(line);
       for (const [name, W] of row) {
-        const box = html("section", { class: `ta-panel ro-panel ro-${name}`, "aria-label": NAMES[name], style: `width: ${W}px` });
+        const box = html("section", { class: `ta-panel ro-panel ro-${name}`, "aria-label": NAMES[name] });
+        box.style.width = `${W}px`;
         line.append(box);
         views.push(build[name](part, box, W));
       }
@@ -168,7 +179,8 @@ function ropeWidget(ui) {
     const right = { q: scene.right("q", m), k: scene.right("k", n) };
     const terms = q.map((v, i) => dot(v, k[i]));
     const plane = Math.min(ui.seen("plane"), scene.planes - 1);
-    const state = { m, n, q, k, right, scene, plane, parts: terms, score: terms.reduce((a, x) => a + x, 0), hands: null };
+    const score = terms.reduce((a, x) => a + x, 0);
+    const state = { m, n, q, k, right, scene, plane, parts: terms, score, hands: null };
     if (ui.get("panels").includes("training")) state.hands = handsNow(ui);
     for (const [name, to] of [["stand", ui.get("stand") ? 1 : 0], ["halves", ui.get("order") === "halves" ? 1 : 0]]) {
       if (!moves.on(name)) moves.put(name, to);
@@ -183,8 +195,8 @@ function ropeWidget(ui) {
       return [short(x), words[i][good ? 0 : 1], good];
     }));
     say(state, right);
-    ui.root.dataset.key = `${Number(m.toFixed(3))},${Number(n.toFixed(3))},${fixed(state.score, 4)},${spec.story.length && JSON.stringify(
-      ["base", "dim", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves", "fault", "order", "head", "trained", "length", "scheme", "clock"].map(ui.get))}`;
+    const key = [Number(m.toFixed(3)), Number(n.toFixed(3)), fixed(state.score, 4), JSON.stringify(STATE.map(ui.get))];
+    ui.root.dataset.key = key.join(",");
   }
 
   function say({ m, n, q, k, scene, plane, parts: terms, score, hands }, right) {
@@ -198,7 +210,8 @@ function ropeWidget(ui) {
     const pointed = ui.seen("plane") !== ui.get("plane");
     return ui.say(text, pointed
       ? tr("plane {plane}: |q||k| cos(φ − (m − n)θ) = {size} · cos({phi} − {turn}) = {value}",
-        { plane, size: fixed(wave.size, 2), phi: fixed(wave.phi, 2), turn: fixed((m - n) * scene.used[plane], 2), value: fixed(wave.at(m - n), 2) })
+        { plane, size: fixed(wave.size, 2), phi: fixed(wave.phi, 2), turn: fixed((m - n) * scene.used[plane], 2),
+          value: fixed(wave.at(m - n), 2) })
       : `S[${at}, ${to}] = ${sum(terms)} = ${fixed(score, 2)}`);
   }
 

@@ -2,7 +2,8 @@
 
 /** a − b + … of the planes' products; with many, the first three, the last, and the plane that is pointed at. */
 function sum(terms, plane = -1) {
-  const shown = terms.map((x, i) => [x, i]).filter(([, i]) => terms.length <= 4 || i < 3 || i === plane || i === terms.length - 1);
+  const few = (i) => terms.length <= 4 || i < 3 || i === plane || i === terms.length - 1;
+  const shown = terms.map((x, i) => [x, i]).filter(([, i]) => few(i));
   return shown.map(([x, i], j) => {
     const gap = j && i - shown[j - 1][1] > 1 ? " + …" : "";
     const sign = x < 0 ? "− " : j ? "+ " : "";
@@ -16,7 +17,8 @@ function stackedBars(parent, W, planes) {
   const [row, left, right] = [13, 52, 46];
   const H = row * (planes + 1) + 4;
   const iw = W - left - right;
-  const canvas = picture(parent, W, H, tr("Bars of the planes' products, each beginning where the one above it ends; they add up to q·k"));
+  const canvas = picture(parent, W, H,
+    tr("Bars of the planes' products, each beginning where the one above it ends; they add up to q·k"));
   const zero = line(canvas, 0, 0, 0, H, "ta-axis");
   const bars = Array.from({ length: planes + 1 }, (_, i) => {
     const y = i * row + (i === planes ? 3 : 0);
@@ -32,8 +34,8 @@ function stackedBars(parent, W, planes) {
     bars.forEach(({ bar, number }, i) => {
       const [from, by] = i === planes ? [0, at] : [at, off.includes(i) ? 0 : parts[i]];
       const [a, b] = [x(Math.min(from, from + by)), x(Math.max(from, from + by))];
-      const good = Number.isFinite(by);
-      fill(bar, { x: good ? a.toFixed(1) : 0, width: good ? Math.max(b - a, 0.8).toFixed(1) : 0, class: by < 0 ? "ta-open-two" : "ta-fill-one" });
+      const [start, wide] = Number.isFinite(by) ? [a, Math.max(b - a, 0.8)] : [0, 0];
+      fill(bar, { x: start.toFixed(1), width: wide.toFixed(1), class: by < 0 ? "ta-open-two" : "ta-fill-one" });
       fill(number, { x: left + iw + 4 });
       write(number, i < planes && off.includes(i) ? tr("off") : fixed(by, 2));
       if (i < planes) at += by;
@@ -62,10 +64,11 @@ function scorePanel(ui, parent, { W, dim }) {
   };
 }
 
-/** Score against m − n for the n on show, its waves thin behind it; the right sum is dashed. The point can be dragged. */
+/** Score against m − n for the n on show, its waves thin behind it; the right sum is dashed. */
 function curvePanel(ui, parent, N, W) {
   const [H, left, right, topEdge, bottom] = [132, 36, 8, 6, 30];
-  const canvas = picture(parent, W, H, tr("Curve of the score against the distance m minus n, as a sum of one wave for each plane"));
+  const canvas = picture(parent, W, H,
+    tr("Curve of the score against the distance m minus n, as a sum of one wave for each plane"));
   const [iw, ih] = [W - left - right, H - topEdge - bottom];
   const x = (delta) => left + ((delta + N - 1) / (2 * N - 2)) * iw;
   for (const delta of [-60, -40, -20, 0, 20, 40, 60]) {

@@ -10,9 +10,10 @@ function stripPanel(ui, parent, { W, dim }) {
     trait: "order", name: tr("Order in memory:"), values: ["interleaved", "halves"],
     show: (order) => tr(order === "halves" ? N_("first halves, then partners") : N_("partners side by side")),
   });
-  const [left, cell, arcs] = [18, Math.min((W - 22) / dim, 66), 34];
+  const [left, cell, arcs] = [18, Math.min((W - 22) / dim, 66), 26];
   const H = arcs + 2 * 26 + 24;
-  const canvas = picture(parent, W, H, tr("The D numbers of q and k in memory, with an arc between the two partners of each pair"));
+  const canvas = picture(parent, W, H,
+    tr("The D numbers of q and k in memory, with an arc between the two partners of each pair"));
   label(canvas, 4, arcs + 17, "q", "start", "ta-strong");
   label(canvas, 4, arcs + 43, "k", "start", "ta-strong");
   const narrow = cell < 38;
@@ -42,11 +43,12 @@ function stripPanel(ui, parent, { W, dim }) {
       const rise = Math.sin(Math.PI * share) * 8;
       cells.forEach(({ g, numbers }, side) => {
         fill(g, { transform: `translate(${x(2 * i + side).toFixed(1)},${(side ? rise : -rise).toFixed(1)})` });
-        [q, k].forEach((vector, row) => write(numbers[row], narrow ? fixed(vector[i][side], 1) : fixed(vector[i][side], 2)));
+        [q, k].forEach((vector, row) => write(numbers[row], fixed(vector[i][side], narrow ? 1 : 2)));
       });
       const [a, b] = [x(2 * i) + cell / 2, x(2 * i + 1) + cell / 2];
       const high = Math.min(8 + Math.abs(b - a) * 0.07, arcs - 4);
-      fill(arc, { d: `M${a.toFixed(1)} ${arcs - 2}C${a.toFixed(1)} ${(arcs - 4 - high).toFixed(1)} ${b.toFixed(1)} ${(arcs - 4 - high).toFixed(1)} ${b.toFixed(1)} ${arcs - 2}`,
+      const [from, to, up] = [a, b, arcs - 4 - high].map((v) => v.toFixed(1));
+      fill(arc, { d: `M${from} ${arcs - 2}C${from} ${up} ${to} ${up} ${to} ${arcs - 2}`,
         class: i === plane ? "ro-arc ro-chosen" : "ro-arc" });
     });
   };

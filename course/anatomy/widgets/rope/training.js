@@ -28,7 +28,8 @@ function ring(from, to, inner, outer) {
   if (b - a > TURN - 0.05) return round(outer) + round(inner);
   const at = (r, angle) => `${(r * Math.cos(angle)).toFixed(2)} ${(-r * Math.sin(angle)).toFixed(2)}`;
   const big = b - a > Math.PI ? 1 : 0;
-  return `M${at(outer, a)}A${outer} ${outer} 0 ${big} 0 ${at(outer, b)}L${at(inner, b)}A${inner} ${inner} 0 ${big} 1 ${at(inner, a)}Z`;
+  const [out, back] = [`A${outer} ${outer} 0 ${big} 0 `, `A${inner} ${inner} 0 ${big} 1 `];
+  return `M${at(outer, a)}${out}${at(outer, b)}L${at(inner, b)}${back}${at(inner, a)}Z`;
 }
 
 /** Everything about the hands at the current setting: frequencies, slowed ones, what training showed. */
@@ -69,14 +70,18 @@ function trainingPanel(ui, parent, W) {
   slider(inside, { trait: "trained", name: tr("trained on"), values: spec.trained, show: whole });
   slider(inside, { trait: "head", name: tr("head size"), values: spec.heads });
   const bar = html("div", { class: "ta-bar" });
-  choice(Object.create(ui, { controls: { value: bar } }), { trait: "scheme", name: tr("Slowed by:"), values: spec.schemes.map((_, i) => i), show: (i) => spec.schemes[i] });
+  choice(Object.create(ui, { controls: { value: bar } }), {
+    trait: "scheme", name: tr("Slowed by:"), values: spec.schemes.map((_, i) => i), show: (i) => spec.schemes[i],
+  });
   const pace = () => ui.get("length") / 9; // tokens per second, so that any text is read in nine
   clock(ui, bar, {
     playName: tr("Read the text"), stepName: tr("Twice as long"),
-    step: () => ui.set("length", spec.lengths[Math.min(spec.lengths.indexOf(ui.get("length")) + 1, spec.lengths.length - 1)]),
+    step: () => ui.set("length", spec.lengths[spec.lengths.indexOf(ui.get("length")) + 1] ?? ui.get("length")),
     at: () => 0, range: () => [0, ui.get("length")], speed: pace, show: (read) => ({ read }), keep() {},
   });
-  bar.append(html("span", { class: "ta-note" }, spec.frequencies && !ui.get("notice") ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)")));
+  const own = spec.frequencies && !ui.get("notice");
+  const note = own ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)");
+  bar.append(html("span", { class: "ta-note" }, note));
   parent.append(controls, bar);
 
   const planes = ui.get("head") / 2;
@@ -84,17 +89,19 @@ function trainingPanel(ui, parent, W) {
   const cell = Math.min(W / columns, 52);
   const rows = Math.ceil(planes / columns);
   const R = cell / 2 - 2;
-  const canvas = picture(parent, W, rows * cell + 4, tr("A dial for each plane: gray where training has been, hatched where it has not, and its hand at the end of the text"));
+  const canvas = picture(parent, W, rows * cell + 4,
+    tr("A dial for each plane: gray where training has been, hatched where it has not, and its hand at the end of the text"));
   const id = freshId();
-  canvas.append(svg("defs", {}, svg("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+  const tile = { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+  canvas.append(svg("defs", {}, svg("pattern", tile,
     svg("rect", { width: 5, height: 5, class: "ro-unseen" }), svg("rect", { width: 1.6, height: 5, class: "ro-hatch" }))));
   const offset = (W - columns * cell) / 2;
   const middle = (i) => [offset + (i % columns + 0.5) * cell, (Math.floor(i / columns) + 0.5) * cell + 2];
   const dials = Array.from({ length: planes }, (_, i) => {
     const [x, y] = middle(i);
     const g = svg("g", { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})` });
-    const [seen, fresh, blur, hand] = [svg("path", { class: "ro-seen", "fill-rule": "evenodd" }), svg("path", { fill: `url(#${id})`, class: "ro-fresh" }),
-      svg("circle", { r: R * 0.6, class: "ro-blur" }), svg("path", { class: "ro-hand" })];
+    const [seen, fresh, blur, hand] = [svg("path", { class: "ro-seen", "fill-rule": "evenodd" }),
+      svg("path", { fill: `url(#${id})`, class: "ro-fresh" }), svg("circle", { r: R * 0.6, class: "ro-blur" }), svg("path", { class: "ro-hand" })];
     g.append(svg("circle", { r: R, class: "ta-axis" }), seen, fresh, blur, hand);
     canvas.append(g);
     return { seen, fresh, blur, hand };
@@ -131,7 +138,8 @@ function trainingPanel(ui, parent, W) {
       const sign = hands.theta[i] < 0 ? -1 : 1;
       const gone = Math.abs(hands.slow[i]) * at;
       fill(seen, { d: ring(0, hands.seen[i], R * 0.66, R - 1), transform: `scale(1,${sign})` });
-      fill(fresh, { d: hands.round[i] ? "" : ring(hands.seen[i], Math.min(gone, TURN), R * 0.66, R - 1), transform: `scale(1,${sign})` });
+      const beyond = hands.round[i] ? "" : ring(hands.seen[i], Math.min(gone, TURN), R * 0.66, R - 1);
+      fill(fresh, { d: beyond, transform: `scale(1,${sign})` });
       const fast = by * Math.abs(hands.slow[i]) > BLUR;
       blur.style.visibility = fast ? "visible" : "hidden";
       hand.style.visibility = fast || !Number.isFinite(gone) ? "hidden" : "visible";
@@ -140,7 +148,7 @@ function trainingPanel(ui, parent, W) {
     });
     const longest = TURN / Math.min(...hands.theta.map(Math.abs));
     verdicts([
-      [tr("{n} of {all}", { n: countOf(hands.round), all: planes }), ""], [tr("{n} of {all}", { n: countOf(hands.fresh), all: planes }), ""],
+      ...[hands.round, hands.fresh].map((flags) => [tr("{n} of {all}", { n: countOf(flags), all: planes }), ""]),
       [tr("{n} tokens", { n: whole(longest) }), ""],
       ...(spec.frequencies ? hands.facts.map((v, i) => {
         const good = v <= spec.tolerance;

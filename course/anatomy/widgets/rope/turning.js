@@ -49,7 +49,7 @@ function turner(ui) {
   const { spec } = ui;
   const N = spec.positions;
   const kept = {};
-  const planesOf = (row, start, planes) => Array.from({ length: planes }, (_, i) => [row[start + 2 * i], row[start + 2 * i + 1]]);
+  const planesOf = (row, at, planes) => Array.from({ length: planes }, (_, i) => [row[at + 2 * i], row[at + 2 * i + 1]]);
 
   function make(dim, base, fault, turned) {
     const [d, b, planes] = [spec.dims.indexOf(dim), spec.bases.indexOf(base), dim / 2];
@@ -65,7 +65,8 @@ function turner(ui) {
       const table = ui.table(`${letter}${dim}`);
       const phase = phases(letter);
       content[letter] = planesOf(ui.table(`plain_${letter}${dim}`), 0, planes).map((v, i) => spun(v, phase[i]));
-      rows[letter] = Array.from({ length: N }, (_, p) => planesOf(table, (b * N + p) * dim, planes).map((v, i) => spun(v, phase[i])));
+      const row = (p) => planesOf(table, (b * N + p) * dim, planes).map((v, i) => spun(v, phase[i]));
+      rows[letter] = Array.from({ length: N }, (_, p) => row(p));
       steps[letter] = rows[letter][0].map((v, i) => turnBy(angleOf(rows[letter][1][i]) - angleOf(v)));
     }
     const own = (letter, p) => {

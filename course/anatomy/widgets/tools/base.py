@@ -41,10 +41,10 @@ NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own func
 class TableWidget(anywidget.AnyWidget):
     """Base of the widgets that draw tables of a learner's function.
 
-    A subclass sets its ``recording``: the name of its folder, of the last of its scripts (``rope/rope.js``), and of
-    the file under ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets
-    ``function_name``, the course's name of the function, and ``controls``, the traits that the page's controls
-    change. It implements ``measure``, ``derive``, ``describe``, ``figure`` and the property ``words``.
+    A subclass sets its ``recording``: the name of its folder, of its script (``rope/rope.js``), and of the file under
+    ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets ``function_name``, the course's
+    name of the function, and ``controls``, the traits that the page's controls change. It implements ``measure``,
+    ``derive``, ``describe``, ``figure`` and the property ``words``.
 
     Everything is computed in the constructor and in ``refresh``; moving a control runs no Python at all. While the
     check of a function shown does not pass, ``mistake`` holds the check's message. After each check the widget switches
@@ -68,9 +68,8 @@ class TableWidget(anywidget.AnyWidget):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "recording" in cls.__dict__:
-            folder, own = Path(inspect.getfile(cls)).parent, f"{cls.recording}.js"
-            scripts = sorted(folder.glob("*.js"), key=lambda path: (path.name == own, path.name))  # its own name last
-            cls._esm = "".join([*map(_source, SCRIPTS), *(path.read_text(encoding="utf-8") for path in scripts)])
+            own = Path(inspect.getfile(cls)).parent / f"{cls.recording}.js"
+            cls._esm = "".join(map(_source, SCRIPTS)) + own.read_text(encoding="utf-8")
             cls._css = _source("widgets.css")
         super().__init_subclass__(**kwargs)
 
