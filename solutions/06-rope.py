@@ -507,7 +507,7 @@ def wavelengths(D, base=10000.0):
 [f"{n:,.0f}" for n in wavelengths(128)[[0, 16, 32, 48, 63]].tolist()]
 
 # %% [markdown]
-# In a LLaMA head ($D = 128$) the fastest pair comes round every 6 tokens, the slowest every 54,410. The picture has one hand per pair, turned by **your** function. Gray is the part of its dial that a training on 4,096 tokens has shown. Move the base and the head size, and watch which pairs come round in training. The red parts wait for section 8.
+# In a LLaMA head ($D = 128$) the fastest pair comes round every 6 tokens, the slowest every 54,410. The picture has one hand per pair, turned by **your** function. Gray is the part of its dial that a training on 4,096 tokens has shown. Move the base and the head dim, and watch which pairs come round in training. The red parts wait for section 8.
 
 # %%
 RopeExplorer.of_frequencies(rope_frequencies)
@@ -651,12 +651,13 @@ def apply_rope(x, position_ids, base=10000.0):
 # %% [markdown]
 # ### See it turn
 #
-# The picture has one dial per pair, drawn by your `apply_rope`. Press **Three tokens in front**, and all hands move while the score stays the same.
-#
-# The panel *Proof* has the equalities of section 2 for the pair that you choose. Press **Next equality**: with the first you stand on the key, which no longer moves, and the query is left with the distance. The heatmap in *Map* should be constant along its diagonals, and three numbers say by how much it fails. Try a wrong sign in your function, for example, or choose a fault in *Break it*.
+# The picture has one dial per pair, drawn by your `apply_rope`. Press **Three tokens in front**, and all hands move while the score stays the same. The heatmap in *Map* should be constant along its diagonals, and three numbers say by how much it fails. Try a wrong sign in your function, for example, or choose a fault in *Break it*.
 
 # %%
 RopeExplorer(apply_rope)
+
+# %% [markdown]
+# The panel *Proof* has the equalities of section 2 for the pair that you choose. Press **Next equality**: with the first you stand on the key, which no longer moves, and the query is left with the distance.
 
 # %% [markdown]
 # ### Claim on trial: the dtype stays

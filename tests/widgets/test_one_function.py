@@ -11,8 +11,7 @@ from anatomy.widgets import (
     RopeExplorer,
     WrongOutput,
 )
-from anatomy.widgets.rope import TOLERANCE
-from anatomy.widgets.rope.frequencies import FrequencyExplorer
+from anatomy.widgets.rope import TOLERANCE, FrequencyExplorer
 from anatomy.widgets.tools.base import NOTHING_GIVEN
 
 from .attention.learners import right_attention

@@ -27,7 +27,7 @@ CASE = Case(
         ("button", "wave of plane 0", "waves", "Enter", SCORE),
         ("group", "Broken:", "fault", "ArrowRight", BREAKING),
         ("group", "Order in memory:", "order", "ArrowRight", STRIP),
-        ("slider", "head size", "head", "ArrowLeft", TRAINING),
+        ("slider", "for a head dim of", "head", "ArrowLeft", TRAINING),
         ("slider", "trained on", "trained", "ArrowLeft", TRAINING),
         ("slider", "length of the text", "length", "ArrowLeft", TRAINING),
         ("group", "Slowed by:", "scheme", "ArrowRight", TRAINING),

@@ -16,7 +16,7 @@ from ..tools.drawing import Figure, number
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import N_, _
 from . import faults, lengths, still
-from .story import STORY
+from .story import STORY, TRAINING
 
 POSITIONS = 64
 DIMS = (4, 8, 16)
@@ -86,8 +86,6 @@ class RopeExplorer(TableWidget):
     @staticmethod
     def of_frequencies(rope_frequencies: Function | None = None, **state: Any) -> "RopeExplorer":
         """The same picture, turned by a function ``rope_frequencies(D, base=10000.0)``; see FrequencyExplorer."""
-        from .frequencies import FrequencyExplorer
-
         return FrequencyExplorer(rope_frequencies, **state)
 
     @classmethod
@@ -279,6 +277,35 @@ class RopeExplorer(TableWidget):
 RopeExplorer._esm = "\n".join(
     [RopeExplorer._esm, *((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)]
 )
+
+
+class FrequencyExplorer(RopeExplorer):
+    """RopeExplorer for ``rope_frequencies(D, base=10000.0)``, which returns (D/2,) float32, radians per token.
+
+    The function is called for D in 4…16, whose dials it turns, and in 32…256, whose hands it turns. It opens with the
+    panel *Longer than trained*.
+    """
+
+    function_name = "rope_frequencies"
+
+    def __init__(self, rope_frequencies: Function | None = None, **state: Any) -> None:
+        super().__init__(rope_frequencies, **{"panels": ["training"], "step": TRAINING, **state})
+
+    @classmethod
+    def measure(cls, fn: Function, inputs: Inputs) -> Tables:
+        """As RopeExplorer.measure, and f32, f64, … of shape (bases, D/2)."""
+        found = {
+            D: torch.stack([call(fn, cls.function_name, (D // 2,), D, base=base) for base in BASES])
+            for D in (*DIMS, *lengths.HEADS)
+        }
+        tables = {f"f{D}": found[D].numpy() for D in lengths.HEADS}
+        for D in DIMS:
+            angles = torch.arange(POSITIONS)[:, None] * found[D].double()[:, None]  # (bases, positions, D/2)
+            for name in "qk":
+                pairs = inputs[f"{name}{D}"].double().unflatten(0, (-1, 2))
+                z = torch.view_as_complex(pairs.contiguous()) * torch.polar(torch.ones_like(angles), angles)
+                tables[f"{name}{D}"] = torch.view_as_real(z).flatten(-2).float().numpy()
+        return tables
 
 
 def _scores(tables, D, j):

@@ -1,7 +1,7 @@
 """The still pictures of RopeExplorer."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Circle, Wedge
@@ -9,11 +9,8 @@ from matplotlib.patches import Circle, Wedge
 from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, plain
 from . import lengths
 
-if TYPE_CHECKING:
-    from . import RopeExplorer
 
-
-def dials_and_scores(widget: "RopeExplorer") -> Figure:
+def dials_and_scores(widget: Any) -> Figure:
     """Dials of the planes, the score against the distance, and the scores of all positions."""
     fig = new_figure(8.4, 5.2)
     q, k = widget.vectors("q"), widget.vectors("k")
@@ -51,7 +48,7 @@ def dials_and_scores(widget: "RopeExplorer") -> Figure:
     return fig
 
 
-def hands(widget: "RopeExplorer") -> Figure:
+def hands(widget: Any) -> Figure:
     """A hand for each plane of a large head, with the part of its dial that training showed and the part beyond."""
     theta, slow = widget.frequencies(), widget.slowed()
     across = 16

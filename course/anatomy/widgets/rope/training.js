@@ -68,7 +68,7 @@ function trainingPanel(ui, parent, W) {
   const inside = Object.create(ui, { controls: { value: controls } });
   slider(inside, { trait: "length", name: tr("length of the text"), values: spec.lengths, show: whole });
   slider(inside, { trait: "trained", name: tr("trained on"), values: spec.trained, show: whole });
-  slider(inside, { trait: "head", name: tr("head size"), values: spec.heads });
+  slider(inside, { trait: "head", name: tr("for a head dim of"), values: spec.heads });
   const bar = html("div", { class: "ta-bar" });
   choice(Object.create(ui, { controls: { value: bar } }), {
     trait: "scheme", name: tr("Slowed by:"), values: spec.schemes.map((_, i) => i), show: (i) => spec.schemes[i],
