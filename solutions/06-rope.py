@@ -28,7 +28,7 @@ import torch
 from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.experiments import length, recorded, show_large, where
 from anatomy.plots import described, use_style
-from anatomy.widgets import RopeExplorer, WavelengthExplorer
+from anatomy.widgets import RopeExplorer
 
 theta, q0, q1, k0, k1 = sp.symbols("theta q0 q1 k0 k1", real=True)
 x1, x2, a = sp.symbols("x1 x2 a", real=True)
@@ -507,10 +507,10 @@ def wavelengths(D, base=10000.0):
 [f"{n:,.0f}" for n in wavelengths(128)[[0, 16, 32, 48, 63]].tolist()]
 
 # %% [markdown]
-# In a LLaMA head ($D = 128$) the fastest pair comes round every 6 tokens, the slowest every 54,410. Move base and size, and watch which pairs complete a turn within the training length, as **your** function has it.
+# In a LLaMA head ($D = 128$) the fastest pair comes round every 6 tokens, the slowest every 54,410. The picture has one hand per pair, turned by **your** function. Gray is the part of its dial that a training on 4,096 tokens has shown. Move the base and the head dim, and watch which pairs come round in training. The red parts wait for section 8.
 
 # %%
-WavelengthExplorer(rope_frequencies)
+RopeExplorer.of_frequencies(rope_frequencies)
 
 # %% [markdown]
 # ### Positions as numerals
@@ -651,10 +651,13 @@ def apply_rope(x, position_ids, base=10000.0):
 # %% [markdown]
 # ### See it turn
 #
-# The picture has one dial per pair, drawn by your `apply_rope`. Press **Step both +1**, and all hands move while the score stays the same. The heatmap should be constant along its diagonals, and three numbers say by how much it fails. Try a wrong sign in your function, for example.
+# The picture has one dial per pair, drawn by your `apply_rope`. Press **Three tokens in front**, and all hands move while the score stays the same. The heatmap in *Map* should be constant along its diagonals, and three numbers say by how much it fails. Try a wrong sign in your function, for example, or choose a fault in *Break it*.
 
 # %%
 RopeExplorer(apply_rope)
+
+# %% [markdown]
+# The panel *Proof* has the equalities of section 2 for the pair that you choose. Press **Next equality**: with the first you stand on the key, which no longer moves, and the query is left with the distance.
 
 # %% [markdown]
 # ### Claim on trial: the dtype stays
@@ -1034,6 +1037,8 @@ with described("One line per seed. Up to position 64 all are near 1; then all fa
 
 # %% [markdown]
 # As numerals, PI divides the number before it is written, which slows down all digits, the last one included. NTK writes the number itself, but in a larger base: the fast digits hardly change, and the slow ones take most of the stretch. For example, base 100, $s = 4$ and $D = 4$ give the new base $100\cdot 4^{4/2} = 1600$.
+#
+# In the picture of section 3, with its 64 hands, choose PI or NTK under **Slowed by** and watch what happens to the red parts.
 
 # %% [markdown] statement="rope.stretch"
 # Write the three as functions.

@@ -95,20 +95,10 @@ widgets.PositionExplorer()
 #
 # Most models of today use RoPE: it turns queries and keys in such a way that a score depends only on their distance.
 #
-# Move both positions by one with the button: the dials turn, the score stands still.
+# Put three tokens in front: the dials turn, the score stands still. Then break it, and look at its hands in a text that is longer than trained.
 
 # %%
 widgets.RopeExplorer()
-
-# %% [markdown]
-# ## Wavelengths of RoPE (unit 06)
-#
-# Each plane of RoPE turns at a speed of its own, and the slow planes decide what happens in texts longer than those of the training.
-#
-# How many planes finish a full turn within 4,096 tokens? Raise the base and look again.
-
-# %%
-widgets.WavelengthExplorer()
 
 # %% [markdown]
 # ## Who may look at whom (unit 07)

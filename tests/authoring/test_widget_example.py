@@ -26,7 +26,7 @@ def line():
 def register(clone):
     path = clone / WING
     text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("from .wavelength", line() + "\nfrom .wavelength"), encoding="utf-8")
+    path.write_text(text.replace("from .tools.base", line() + "\nfrom .tools.base"), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ SAME = {
     "permutation": "the dog bites man",
     "attention": "I like him very well pad hope you are quite No indeed it is not He ought he does exp entropy",
     "anatomy": "The She He",
-    "rope": "max Rx",
+    "rope": "max Rx cos",
     "position": "Shaw Transformer XL DeBERTa ALiBi PE cos kr qr",
     "mask": "one dog saw two cats and ran ein Hund sah zwei pad",
     "objective": "one dog saw two cats then it ran home rates went up banks lend less money PAD CLS SEP",
@@ -35,7 +35,6 @@ SAME = {
     "gradient": "Post Pre LN DeepNorm",
     "norm": "LayerNorm RMS",
     "stability": "float bfloat logsumexp tanh log",
-    "wavelength": "cos",
 }
 FORMULA = re.compile(
     r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b"

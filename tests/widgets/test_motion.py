@@ -127,7 +127,7 @@ def test_each_step_of_a_story_travels_and_arrives_where_it_would_have_jumped(mov
     assert travelled or name in ANEW, "no step of the story moves anything"
 
 
-@pytest.mark.parametrize("name", ["MixExplorer", "RopeExplorer", "NormExplorer", "WavelengthExplorer"])
+@pytest.mark.parametrize("name", ["MixExplorer", "RopeExplorer", "NormExplorer"])
 def test_a_move_that_is_interrupted_goes_on_from_where_it_is(moving, name):
     page, (role, label, *_) = moving(CASES[name].usual), CASES[name].controls[0]
     find(page, role, label).press("End")
@@ -150,7 +150,7 @@ def numbers(found):
     return {key: float(value) for key, value in found.items() if value.replace(".", "").replace("-", "").isdigit()}
 
 
-@pytest.mark.parametrize("name", ["MixExplorer", "RopeExplorer", "NormExplorer", "WavelengthExplorer"])
+@pytest.mark.parametrize("name", ["MixExplorer", "RopeExplorer", "NormExplorer"])
 def test_a_key_that_repeats_is_followed_at_once(moving, name):
     page, (role, label, _, key, *_) = moving(CASES[name].usual), CASES[name].controls[0]
     find(page, role, label).focus()
@@ -166,7 +166,7 @@ def test_a_key_that_repeats_is_followed_at_once(moving, name):
     page.keyboard.up(key)
 
 
-@pytest.mark.parametrize("name, grip", [("MixExplorer", ".ta-grip"), ("RopeExplorer", ".ta-area >> nth=0")])
+@pytest.mark.parametrize("name, grip", [("MixExplorer", ".ta-grip"), ("RopeExplorer", ".ta-handle >> nth=0")])
 @pytest.mark.parametrize("where", ["grip", "slider"])
 def test_what_is_dragged_follows_the_hand_at_once(moving, name, grip, where):
     page = moving(CASES[name].usual)

@@ -9,21 +9,19 @@ from anatomy.widgets import (
     MixExplorer,
     PermutationExplorer,
     RopeExplorer,
-    WavelengthExplorer,
     WrongOutput,
 )
-from anatomy.widgets.rope import TOLERANCE
+from anatomy.widgets.rope import TOLERANCE, FrequencyExplorer
 from anatomy.widgets.tools.base import NOTHING_GIVEN
 
 from .attention.learners import right_attention
 from .learners import unfinished
 from .mix.learners import right_average
-from .rope.learners import right_rope, sign_rope
-from .wavelength.learners import right_frequencies
+from .rope.learners import right_frequencies, right_rope, sign_rope
 
 WIDGETS = [
     (RopeExplorer, right_rope),
-    (WavelengthExplorer, right_frequencies),
+    (FrequencyExplorer, right_frequencies),
     (AttentionExplorer, right_attention),
     (PermutationExplorer, right_attention),
     (MixExplorer, right_average),

@@ -14,6 +14,7 @@ from . import comparing
 from .cases import CASES
 from .comparing import MOST, SCHEMES, WIDTHS, differing, other_words, packed, photograph, shown, verdict, words
 from .page import settle
+from .stages import set_state
 
 EACH = pytest.mark.parametrize("name", CASES)
 
@@ -46,6 +47,10 @@ def test_no_picture_is_left_of_a_widget_that_is_gone():
     assert not comparing.abandoned(), "`make pictures` removes them"
 
 
+# A widget with arrows, curves and a map, all open.
+OPEN = {"panels": ["dials", "score", "map"]}
+
+
 # Changes that an edit of styles or scripts could cause without being noticed. The code must find each element.
 SPOILS = {
     "an arrow head": "document.querySelector('.ta-head').remove()",
@@ -75,6 +80,7 @@ SPOILED_WORDS = {
 @pytest.mark.parametrize("what", SPOILS)
 def test_what_is_lost_is_found(stages, tmp_path, what):
     with shown(stages, "RopeExplorer", "light", 820) as page:
+        set_state(page, OPEN)
         before = photograph(page)
         assert verdict("RopeExplorer", "light", 820, photograph(page), tmp_path, expected=before) == ""
         page.evaluate(f"() => {{ {SPOILS[what]} }}")
@@ -89,6 +95,7 @@ def test_what_is_lost_is_found(stages, tmp_path, what):
 def test_a_lost_word_is_found(stages, what):
     script, sentence = SPOILED_WORDS[what]
     with shown(stages, "RopeExplorer", "light", 820) as page:
+        set_state(page, OPEN)
         before = words(page)
         assert other_words(before, words(page)) == []
         page.evaluate(f"() => {{ {script} }}")
@@ -100,6 +107,7 @@ def test_a_lost_word_is_found(stages, what):
 def test_words_are_not_in_the_picture_and_their_room_is(stages, tmp_path):
     """Other letters of the same widths move no pixel; longer texts may take more room."""
     with shown(stages, "RopeExplorer", "light", 820) as page:
+        set_state(page, OPEN)
         before = photograph(page)
         page.evaluate("""() => {
           const title = document.querySelector('.ta-title').firstChild;
@@ -120,6 +128,7 @@ def test_last_digits_of_another_processor_change_nothing(stages, tmp_path):
       model.set('tables', moved);
     }"""
     with shown(stages, "RopeExplorer", "light", 820) as page:
+        set_state(page, OPEN)
         before, kept = photograph(page), words(page)
         page.evaluate(nudge)
         settle(page)

@@ -110,7 +110,7 @@ def elsewhere(widget, name, value):
     if isinstance(kind, t.Unicode):
         return "m" if name == "text" else "3.1"
     if isinstance(kind, t.List):
-        return [8] if value != [8] else [4, 4]
+        return [8, *value[1:]] if value else [8]
     return not value if isinstance(kind, t.Bool) else value - 1 if value == kind.max else value + 1
 
 

@@ -19,13 +19,13 @@ from .objective import ObjectiveLab as ObjectiveLab
 from .permutation import PermutationExplorer as PermutationExplorer
 from .position import PositionExplorer as PositionExplorer
 from .rope import RopeExplorer as RopeExplorer
+from .rope.frequencies import WavelengthExplorer as WavelengthExplorer
 from .sampling import SamplingExplorer as SamplingExplorer
 from .sparse import SparseExplorer as SparseExplorer
 from .stability import SoftmaxStabilityExplorer as SoftmaxStabilityExplorer
 from .stepper import CacheStepper as CacheStepper
 from .tools.base import TableWidget
 from .tools.calls import WrongOutput
-from .wavelength import WavelengthExplorer as WavelengthExplorer
 
 # folder → widget
 REGISTERED: dict[str, type[TableWidget]] = {
@@ -37,4 +37,10 @@ REGISTERED: dict[str, type[TableWidget]] = {
 # nbconvert's lab template drops alt text; --template=course with this folder as a base directory keeps it.
 TEMPLATES = Path(__file__).parent / "tools" / "templates"
 
-__all__ = ["TEMPLATES", "TableWidget", "WrongOutput", *sorted(kind.__name__ for kind in REGISTERED.values())]
+__all__ = [
+    "TEMPLATES",
+    "TableWidget",
+    "WavelengthExplorer",
+    "WrongOutput",
+    *sorted(kind.__name__ for kind in REGISTERED.values()),
+]

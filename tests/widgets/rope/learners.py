@@ -41,3 +41,12 @@ def half_rope(x, position_ids, base=10000.0):
     a = angles(x, position_ids, base)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * a.cos() - second * a.sin(), first * a.sin() + second * a.cos()], dim=-1)
+
+
+def right_frequencies(D, base=10000.0):
+    return torch.tensor(float(base)) ** (-torch.arange(0, D, 2) / D)
+
+
+def half_exponent(D, base=10000.0):
+    """The exponent −i/D instead of −2i/D."""
+    return torch.tensor(float(base)) ** (-torch.arange(D // 2) / D)

@@ -3,19 +3,20 @@
 Source of the method: Su et al. 2021, arXiv:2104.09864.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib.patches import Circle
 
 from ..tools.base import TableWidget
 from ..tools.calls import call
-from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.drawing import Figure, number
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import N_, _
-from .story import STORY
+from . import faults, lengths, still
+from .story import STORY, TRAINING
 
 POSITIONS = 64
 DIMS = (4, 8, 16)
@@ -30,6 +31,12 @@ CAUSES = (
     N_("differs: pairs the halves"),
     N_("differs: other speeds"),
 )
+PANELS = ("line", "dials", "proof", "score", "map", "breaking", "training", "strip")
+HANDS = ("position", "content")
+ORDERS = ("interleaved", "halves")
+EQUALITIES = 4
+# Beside rope.js: one idea each.
+SCRIPTS = ("positions", "turning", "line", "dials", "proof", "score", "map", "breaking", "training", "strip")
 
 
 class RopeExplorer(TableWidget):
@@ -38,23 +45,48 @@ class RopeExplorer(TableWidget):
     The function gets x (1, 2, 64, D) float32, a query in head 0 and a key in head 1, the same vector at each of 64
     positions, and position_ids (1, 64) int64, once per D in 4, 8, 16 and per base. The positions are in shuffled order,
     to expose a function that ignores position_ids. In every plane the query has length 1 and the key 0.8, with fixed
-    random angles.
+    random angles. Between two positions the page turns each plane by a part of its step, where the function turns.
 
-    Traits m, n (0..63), base and dim can be set from Python and follow the sliders. Gray curves are the reference's,
-    from the recording. Raises the errors of TableWidget.
+    Traits, which the controls change: m, n (0..63), base and dim; ``panels``, the open ones of PANELS; ``fault``, an
+    index into faults.FAULTS, drawn instead of the function; ``turned``, degrees by which the content of q (8 planes)
+    and of k (8) is turned; ``waves``, planes whose wave is left out; ``head``, ``trained``, ``length``, ``scheme`` and
+    ``clock`` of the panel *Longer than trained*. Raises the errors of TableWidget.
     """
 
     recording, function_name = "rope", "apply_rope"
-    controls = ("m", "n", "base", "dim")
+    controls = (
+        *("m", "n", "base", "dim", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves", "fault"),
+        *("order", "head", "trained", "length", "scheme", "clock"),
+    )
     story = STORY
 
     m = t.Int(9, min=0, max=POSITIONS - 1).tag(sync=True)
     n = t.Int(4, min=0, max=POSITIONS - 1).tag(sync=True)
     base = t.Enum(BASES, 1e4).tag(sync=True)
     dim = t.Enum(DIMS, 8).tag(sync=True)
+    panels = t.List(t.Enum(PANELS), ["line", "dials"]).tag(sync=True)
+    plane = t.Int(0, min=0, max=DIMS[-1] // 2 - 1).tag(sync=True)
+    stand = t.Bool(False).tag(sync=True)
+    proof = t.Int(0, min=0, max=EQUALITIES).tag(sync=True)
+    front = t.Int(0, min=0, max=POSITIONS - 1).tag(sync=True)
+    hand = t.Enum(HANDS, "position").tag(sync=True)
+    turned = t.List(t.Int(0, min=0, max=359), [0] * DIMS[-1], DIMS[-1], DIMS[-1]).tag(sync=True)
+    waves = t.List(t.Int(0, min=0, max=DIMS[-1] // 2 - 1)).tag(sync=True)
+    fault = t.Int(0, min=0, max=len(faults.FAULTS) - 1).tag(sync=True)
+    order = t.Enum(ORDERS, "interleaved").tag(sync=True)
+    head = t.Enum(lengths.HEADS, 128).tag(sync=True)
+    trained = t.Enum(lengths.TRAINED, 4096).tag(sync=True)
+    length = t.Enum(lengths.LENGTHS, 16384).tag(sync=True)
+    scheme = t.Int(0, min=0, max=len(lengths.SCHEMES) - 1).tag(sync=True)
+    clock = t.Int(32, min=0, max=lengths.HEADS[-1] // 2 - 1).tag(sync=True)
 
     def __init__(self, apply_rope: Function | None = None, **state: Any) -> None:
         super().__init__(apply_rope, **state)
+
+    @staticmethod
+    def of_frequencies(rope_frequencies: Function | None = None, **state: Any) -> "RopeExplorer":
+        """The same picture, turned by a function ``rope_frequencies(D, base=10000.0)``; see FrequencyExplorer."""
+        return FrequencyExplorer(rope_frequencies, **state)
 
     @classmethod
     def measure(cls, fn: Function, inputs: Inputs) -> Tables:
@@ -70,20 +102,22 @@ class RopeExplorer(TableWidget):
         return tables
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
-        values = np.zeros((len(DIMS), len(BASES), len(INVARIANTS)))
-        for i, D in enumerate(DIMS):
-            for j in range(len(BASES)):
-                q, k = (mine[f"{name}{D}"][j].astype(float) for name in "qk")
-                S, right = q @ k.T, _scores(reference, D, j)
-                lengths = [
-                    np.linalg.norm(turned, axis=-1) - np.linalg.norm(inputs[f"{name}{D}"].numpy())
-                    for name, turned in zip("qk", (q, k), strict=True)
-                ]
-                values[i, j] = [np.abs(a).max() for a in (S[1:, 1:] - S[:-1, :-1], np.stack(lengths), S - right)]
+        """Invariants, causes, whether the function turns, the vectors without position, and frequencies."""
+        settings = [(D, j) for D in DIMS for j in range(len(BASES))]
+        rows = {(D, j): [mine[f"{name}{D}"][j].astype(float) for name in "qk"] for D, j in settings}
+        plain = {D: [inputs[f"{name}{D}"].numpy().astype(float) for name in "qk"] for D in DIMS}
+        shape = (len(DIMS), len(BASES))
+        values = [_invariants(rows[D, j], plain[D], _scores(reference, D, j)) for D, j in settings]
+        f = {f"f{D}": mine.get(f"f{D}", np.stack([faults.thetas(D, base) for base in BASES])) for D in lengths.HEADS}
         return {
-            "invariants": values,
-            "cause": np.array([[_cause(mine, inputs, D, j) for j in range(len(BASES))] for D in DIMS]),
-        }
+            "invariants": np.array(values).reshape(*shape, len(INVARIANTS)),
+            "cause": np.array([_cause(rows[D, j], plain[D], BASES[j]) for D, j in settings]).reshape(shape),
+            "turns": np.array([all(map(_turns, rows[D, j])) for D, j in settings]).reshape(shape),
+            **{f"plain_{name}{D}": inputs[f"{name}{D}"].numpy() for D in DIMS for name in "qk"},
+            **f,
+            "f_invariants": np.array([[_of_frequencies(f[f"f{D}"][j], BASES[j]) for j in range(len(BASES))]
+                                      for D in lengths.HEADS]),
+        }  # fmt: skip
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
@@ -93,8 +127,56 @@ class RopeExplorer(TableWidget):
             "bases": list(BASES),
             "tolerance": TOLERANCE,
             "causes": CAUSES,
+            "faults": [[_(name), _(sentence)] for name, sentence in faults.FAULTS],
+            "heads": list(lengths.HEADS),
+            "trained": list(lengths.TRAINED),
+            "lengths": list(lengths.LENGTHS),
+            "schemes": [_(name) for name in lengths.SCHEMES],
+            "frequencies": self.function_name == "rope_frequencies",
             "reach": 1.06,
         }  # reach: a dial's rim, in units of the query's length
+
+    def _table(self, name: str) -> np.ndarray:
+        """Row of that table for the current D and base."""
+        table = np.frombuffer(self.tables[name], "<f4").reshape(len(DIMS), len(BASES), -1)
+        return table[DIMS.index(self.dim), BASES.index(self.base)]
+
+    def turns(self) -> bool:
+        """Whether the function turns each plane by the same angle from any position to the next."""
+        return bool(self._table("turns")[0])
+
+    def content(self, letter: str) -> np.ndarray:
+        """The query ("q") or key ("k") without its position, (D,) float64, its planes turned by ``turned``."""
+        x = self._inputs[f"{letter}{self.dim}"].numpy().astype(float)
+        return faults.turned(x, self._phases(letter)[None], slice(0, None, 2), slice(1, None, 2))[0]
+
+    def _phases(self, letter):
+        first = 0 if letter == "q" else DIMS[-1] // 2
+        return np.radians(self.turned[first : first + self.dim // 2])
+
+    def vectors(self, letter: str) -> np.ndarray:
+        """The rotated queries ("q") or keys ("k") shown, (64, D) float64."""
+        if self.fault:
+            return faults.broken(self.content(letter), letter, np.arange(POSITIONS), self.base, self.fault)
+        rows = self._mine[f"{letter}{self.dim}"][BASES.index(self.base)].astype(float)
+        if not self.turns():
+            return rows
+        z = rows[:, 0::2] + 1j * rows[:, 1::2]
+        z = z * np.exp(1j * self._phases(letter))
+        return np.stack([z.real, z.imag], axis=-1).reshape(rows.shape)
+
+    def scores(self) -> np.ndarray:
+        """S (64, 64) float64 for the current state: S[m, n] = q at m times k at n."""
+        return self.vectors("q") @ self.vectors("k").T
+
+    def right_scores(self) -> np.ndarray:
+        """The scores of a right rotation for the current D, base and content: (64, 64) float64."""
+        own = self.fault or self.turns()
+        q, k = (self.content(n) if own else self._inputs[f"{n}{self.dim}"].numpy().astype(float) for n in "qk")
+        return np.matmul(
+            faults.broken(q, "q", np.arange(POSITIONS), self.base, 0),
+            faults.broken(k, "k", np.arange(POSITIONS), self.base, 0).T,
+        )
 
     def invariants(self) -> dict[str, float]:
         """The three invariants for the current D and base.
@@ -102,19 +184,38 @@ class RopeExplorer(TableWidget):
         ``shift``: max |S[m+1, n+1] − S[m, n]|; ``norm``: max change of length; ``reference``: max |S − the reference's
         S|. For a right function, each is within TOLERANCE.
         """
-        shape = (len(DIMS), len(BASES), len(INVARIANTS))
-        table = np.frombuffer(self.tables["invariants"], "<f4").reshape(shape)
-        row = table[DIMS.index(self.dim), BASES.index(self.base)]
-        return dict(zip(INVARIANTS, row.tolist(), strict=True))
+        if self.fault:
+            rows, plain = [self.vectors(name) for name in "qk"], [self.content(name) for name in "qk"]
+            row = _invariants(rows, plain, self.right_scores())
+            return dict(zip(INVARIANTS, map(float, row), strict=True))
+        return dict(zip(INVARIANTS, self._table("invariants").tolist(), strict=True))
 
     def cause(self) -> str:
         """How the function differs from the reference for the current D and base, if it does: one of CAUSES."""
-        table = np.frombuffer(self.tables["cause"], "<f4").reshape(len(DIMS), len(BASES))
-        return CAUSES[int(table[DIMS.index(self.dim), BASES.index(self.base)])]
+        return CAUSES[0 if self.fault else int(self._table("cause")[0])]
 
-    def scores(self) -> np.ndarray:
-        """S (64, 64) float64 for the current D and base: S[m, n] = q at m times k at n."""
-        return _scores(self._mine, self.dim, BASES.index(self.base))
+    def frequencies(self) -> np.ndarray:
+        """Radians per token of the large head's planes: (head/2,) float64."""
+        table = np.frombuffer(self.tables[f"f{self.head}"], "<f4").reshape(len(BASES), -1)
+        return table[BASES.index(self.base)].astype(float)
+
+    def slowed(self) -> np.ndarray:
+        """The same with the scheme for longer texts."""
+        return lengths.slowed(self.frequencies(), self.base, self.scheme, self.trained, self.length)
+
+    def wavelengths(self) -> np.ndarray:
+        """Tokens per full turn of each plane of the large head: (head/2,) float64, 2π/|θ|."""
+        with np.errstate(divide="ignore"):  # θ = 0 never turns: an infinite wavelength
+            return 2 * np.pi / np.abs(self.frequencies())
+
+    def frequency_invariants(self) -> dict[str, float]:
+        """For the large head: ``first`` |θ₀ − 1|, ``ratio`` the largest relative error of θᵢ₊₁/θᵢ against base^(−2/D),
+        ``formula`` the largest relative distance to base^(−2i/D). Right: within TOLERANCE."""
+        shape = (len(lengths.HEADS), len(BASES), len(lengths.FREQUENCY_INVARIANTS))
+        row = np.frombuffer(self.tables["f_invariants"], "<f4").reshape(shape)[
+            lengths.HEADS.index(self.head), BASES.index(self.base)
+        ]
+        return dict(zip(lengths.FREQUENCY_INVARIANTS, row.tolist(), strict=True))
 
     @property
     def words(self) -> str:
@@ -123,14 +224,14 @@ class RopeExplorer(TableWidget):
         if not found["reference"] <= TOLERANCE:
             states["reference"] = _(self.cause())
         told = _(
-            "RoPE explorer with {whose} apply_rope, D = {dim}, base {base:,.0f}. Dials of {planes} planes show the "
+            "RoPE explorer with {whose} {function}, D = {dim}, base {base:,.0f}. Dials of {planes} planes show the "
             "query at m = {m} (blue, solid) and the key at n = {n} (orange, dashed); a curve shows the score against "
             "m − n and a heatmap the score of all positions. Score q·k = {score:.3f}. Largest change when both "
             "positions move by one: {shift} ({shift_state}); largest change of a length: {norm} ({norm_state}); "
             "farthest from the reference: {far} ({state})."
-        )
-        return told.format(
+        ).format(
             whose=self.whose,
+            function=self.function_name,
             dim=self.dim,
             base=self.base,
             planes=self.dim // 2,
@@ -144,74 +245,110 @@ class RopeExplorer(TableWidget):
             far=number(found["reference"]),
             state=states["reference"],
         )
+        if self.fault:
+            told += " " + _("Broken on purpose: {what}").format(what=_(faults.FAULTS[self.fault][1]))
+        return told + (" " + self._lengths_told() if "training" in self.panels else "")
+
+    def _lengths_told(self):
+        theta, found = self.frequencies(), self.frequency_invariants()
+        signs = [_("ok") if v <= TOLERANCE else _("broken") for v in found.values()]
+        return _(
+            "A head of {head} has {planes} hands; within {trained:,} tokens of training {round} of them went all "
+            "round, the slowest needs {longest:,.0f} tokens for a turn, and in a text of {length:,} tokens {new} "
+            "reach a part of their dial never seen ({scheme}). First frequency 1: {first}; constant ratio: {ratio}; "
+            "the formula's frequencies: {formula}."
+        ).format(
+            head=self.head,
+            planes=len(theta),
+            trained=self.trained,
+            round=int(lengths.all_round(theta, self.trained).sum()),
+            longest=self.wavelengths().max(),
+            length=self.length,
+            new=int(lengths.unseen(theta, self.base, self.scheme, self.trained, self.length).sum()),
+            scheme=_(lengths.SCHEMES[self.scheme]),
+            **dict(zip(found, signs, strict=True)),
+        )
 
     def figure(self) -> Figure:
-        fig = new_figure(8.4, 5.2)
-        planes, j = self.dim // 2, BASES.index(self.base)
-        grid = fig.add_gridspec(2, 2, width_ratios=[1.45, 1], height_ratios=[1, 1.5])
-        dials = grid[0, :].subgridspec(1, planes)
-        for i in range(planes):
-            axes = fig.add_subplot(dials[i])
-            axes.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal", xticks=[], yticks=[])
-            axes.add_artist(Circle((0, 0), 1.0, fill=False, edgecolor=GRAY, linewidth=0.8))
-            axes.set_axis_off()
-            axes.set_title(f"θ = {self.base ** (-2 * i / self.dim):.3g}", fontsize=8)
-            for name, position, color, style in (("q", self.m, BLUE, "-"), ("k", self.n, VERMILLION, DASHES)):
-                x, y = self._mine[f"{name}{self.dim}"][j, position, 2 * i : 2 * i + 2]
-                axes.plot([0, x], [0, y], color=color, linestyle=style, linewidth=2)
-                axes.text(
-                    x,
-                    y,
-                    name,
-                    fontsize=9,
-                    ha="center",
-                    va="center",
-                    bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"},
-                )
-        S, right = self.scores(), _scores(self._reference, self.dim, j)
-        curve = fig.add_subplot(grid[1, 0])
-        distance = np.arange(1 - POSITIONS, POSITIONS)
-        curve.plot(
-            distance, [right[max(d, 0), max(-d, 0)] for d in distance], color=GRAY, linestyle=DASHES, label="reference"
-        )
-        if not self.notice:
-            curve.plot(np.arange(POSITIONS) - self.n, S[:, self.n], color=BLUE, label=f"yours, n = {self.n}")
-        curve.plot(self.m - self.n, S[self.m, self.n], "o", color=VERMILLION, label=f"m = {self.m}")
-        curve.legend(fontsize=8)
-        plain(curve, "Score against m − n", "m − n", "q·k")
-        heat = fig.add_subplot(grid[1, 1])
-        top = np.abs(S[np.isfinite(S)]).max(initial=1e-9)
-        image = heat.imshow(S, cmap=DIVERGING, vmin=-top, vmax=top)
-        heat.plot(self.n, self.m, "s", markerfacecolor="none", markeredgecolor="black", markersize=8)
-        fig.colorbar(image, ax=heat).ax.tick_params(labelsize=8)
-        plain(heat, "Scores S[m, n]", "key position n", "query position m")
-        return fig
+        alone = "training" in self.panels and "dials" not in self.panels
+        return still.hands(self) if alone else still.dials_and_scores(self)
 
 
-def _cause(mine, inputs, D, j):
-    """Index in CAUSES of the known mistake that explains q and k for one D and base; 0 if none fits."""
-    angles = np.arange(POSITIONS)[:, None] * BASES[j] ** (-np.arange(0, D, 2) / D)
-    rows = [(inputs[f"{name}{D}"].numpy().astype(float), mine[f"{name}{D}"][j].astype(float)) for name in "qk"]
-    interleaved = (slice(0, None, 2), slice(1, None, 2))
-    halves = (slice(0, D // 2), slice(D // 2, None))
+RopeExplorer._esm = "\n".join(
+    [RopeExplorer._esm, *((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)]
+)
 
-    def turned(x, first, second, turn):
-        out = np.empty((POSITIONS, D))
-        out[:, first] = x[first] * np.cos(turn) - x[second] * np.sin(turn)
-        out[:, second] = x[first] * np.sin(turn) + x[second] * np.cos(turn)
-        return out
 
-    for cause, (pairs, turn) in enumerate([(interleaved, -angles), (halves, angles)], start=1):
-        if all(np.abs(turned(x, *pairs, turn) - got).max() <= TOLERANCE for x, got in rows):
-            return cause
-    first, second = interleaved
-    kept = all(
-        np.abs(np.hypot(got[:, first], got[:, second]) - np.hypot(x[first], x[second])).max() <= TOLERANCE
-        for x, got in rows
-    )
-    moved = all(np.abs(got - x).max() > TOLERANCE for x, got in rows)
-    return 3 if kept and moved else 0
+class FrequencyExplorer(RopeExplorer):
+    """RopeExplorer for ``rope_frequencies(D, base=10000.0)``, which returns (D/2,) float32, radians per token.
+
+    The function is called for D in 4…16, whose dials it turns, and in 32…256, whose hands it turns. It opens with the
+    panel *Longer than trained*.
+    """
+
+    function_name = "rope_frequencies"
+
+    def __init__(self, rope_frequencies: Function | None = None, **state: Any) -> None:
+        super().__init__(rope_frequencies, **{"panels": ["training"], "step": TRAINING, **state})
+
+    @classmethod
+    def measure(cls, fn: Function, inputs: Inputs) -> Tables:
+        """As RopeExplorer.measure, and f32, f64, … of shape (bases, D/2)."""
+        found = {
+            D: torch.stack([call(fn, cls.function_name, (D // 2,), D, base=base) for base in BASES])
+            for D in (*DIMS, *lengths.HEADS)
+        }
+        tables = {f"f{D}": found[D].numpy() for D in lengths.HEADS}
+        for D in DIMS:
+            angles = torch.arange(POSITIONS)[:, None] * found[D].double()[:, None]  # (bases, positions, D/2)
+            for name in "qk":
+                pairs = inputs[f"{name}{D}"].double().unflatten(0, (-1, 2))
+                z = torch.view_as_complex(pairs.contiguous()) * torch.polar(torch.ones_like(angles), angles)
+                tables[f"{name}{D}"] = torch.view_as_real(z).flatten(-2).float().numpy()
+        return tables
 
 
 def _scores(tables, D, j):
     return tables[f"q{D}"][j].astype(float) @ tables[f"k{D}"][j].astype(float).T
+
+
+def _invariants(rows, plain, right):
+    S = rows[0] @ rows[1].T
+    longer = [np.linalg.norm(turned, axis=-1) - np.linalg.norm(x) for turned, x in zip(rows, plain, strict=True)]
+    return [np.abs(a).max() for a in (S[1:, 1:] - S[:-1, :-1], np.stack(longer), S - right)]
+
+
+def _of_frequencies(f, base):
+    f, D = f.astype(float), 2 * len(f)
+    with np.errstate(all="ignore"):  # a frequency of 0 shows as a broken ratio, not as a warning
+        ratio = f[1:] / f[:-1] * base ** (2 / D) - 1
+        return [abs(f[0] - 1), np.abs(ratio).max(), np.abs(f / faults.thetas(D, base) - 1).max()]
+
+
+def _turns(rows):
+    """Whether (64, D) rows turn in each plane of neighbors by one angle per position and keep their lengths."""
+    z = rows[:, 0::2] + 1j * rows[:, 1::2]
+    with np.errstate(all="ignore"):
+        step = z[1] / z[0]
+        return bool(
+            (np.abs(np.abs(step) - 1) <= TOLERANCE).all() and (np.abs(z[1:] - z[:-1] * step) <= TOLERANCE).all()
+        )
+
+
+def _cause(rows, plain, base):
+    """Index in CAUSES of the known mistake that explains the rows of q and k; 0 if none fits."""
+    D = len(plain[0])
+    angles = np.outer(np.arange(POSITIONS), faults.thetas(D, base))
+    interleaved = (slice(0, None, 2), slice(1, None, 2))
+    halves = (slice(0, D // 2), slice(D // 2, None))
+    pairs = list(zip(plain, rows, strict=True))
+    for cause, (turn, planes) in enumerate([(-angles, interleaved), (angles, halves)], start=1):
+        if all(np.abs(faults.turned(x, turn, *planes) - got).max() <= TOLERANCE for x, got in pairs):
+            return cause
+    first, second = interleaved
+    kept = all(
+        np.abs(np.hypot(got[:, first], got[:, second]) - np.hypot(x[first], x[second])).max() <= TOLERANCE
+        for x, got in pairs
+    )
+    moved = all(np.abs(got - x).max() > TOLERANCE for x, got in pairs)
+    return 3 if kept and moved else 0

@@ -1,27 +1,62 @@
 """The steps of RopeExplorer."""
 
+from typing import Any
+
 from ..tools.story import Step
+
+TRAINING = 6  # index of the step about the panel "Longer than trained"
+_USUAL: dict[str, Any] = {
+    **{"m": 9, "n": 4, "base": 1e4, "dim": 8, "plane": 0, "stand": False, "proof": 0, "front": 0, "hand": "position"},
+    **{"turned": [0] * 16, "waves": [], "fault": 0, "order": "interleaved"},
+    **{"head": 128, "trained": 4096, "length": 16384, "scheme": 0, "clock": 32},
+}
+
+
+def _scene(*panels: str, **other: Any) -> dict[str, Any]:
+    """All controls: these panels are open, and what isn't named is as usual."""
+    return {**_USUAL, "panels": list(panels), **other}
+
 
 STORY = (
     Step(
-        "Each pair of features is a dial: drag the blue q in the first one, or move m. q turns with m, k with n.",
+        "Each pair of features is a dial. Drag the token “sat” along the line: q turns with its position m.",
         "Which dial turns fastest?",
         ("the first", "the last", "all alike"),
         0,
         "Its arrow turns by θ = 1 rad for each position; in the last dial θ is 0.001.",
-        "Drag m from end to end and compare the arrows.",
-        {"m": 9, "n": 4, "base": 1e4, "dim": 8},
+        "Drag “sat” from end to end and compare the blue arrows.",
+        _scene("line", "dials"),
         moves=("m", "n"),
     ),
     Step(
-        "The score adds the dials' products. Press “Step both +1”: m and n grow, m − n stays 5.",
+        "Put three tokens in front, or press “Play both”. The green wedge (m − n)θ is by how much q is ahead.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
         "Both arrows of a dial turn by the same angle, so the angle between them stays.",
-        "Read the score in the gray line before and after a step.",
-        {"m": 20, "n": 15, "base": 1e4, "dim": 8},
-        moves=("m", "n"),
+        "Read the score in the gray line before and after.",
+        _scene("line", "dials", m=20, n=15),
+        moves=("m", "n", "front"),
+    ),
+    Step(
+        "Press “Next equality” four times: with the first you stand on k, the dial turns back by nθ. Then “Play both”.",
+        "Which arrow stands still when both tokens move on?",
+        ("only k", "only q", "both"),
+        2,
+        "k is back where it was without a position, and q is left with (m − n)θ, which stays.",
+        "Stand on k, and press “Play both”.",
+        _scene("line", "dials", "proof", m=20, n=15, plane=1),
+        moves=("m", "n", "proof", "stand"),
+    ),
+    Step(
+        "Bars stack to q·k, thin waves add up to the curve. Switch waves off; turn q or k by its content.",
+        "What does turning the content of q do to its wave?",
+        ("it shifts it", "it makes it higher", "nothing"),
+        0,
+        "Content sets φ, where the wave begins; its height is |q||k|, its speed θ.",
+        "Choose “content”, drag q in a dial, and watch the wave of that plane alone.",
+        _scene("dials", "score", hand="content"),
+        moves=("turned", "waves"),
     ),
     Step(
         "Point at the map: the cross marks S[m, n], the dotted line the cells with the same m − n.",
@@ -30,26 +65,37 @@ STORY = (
         1,
         "S depends on m − n alone, so it is constant along each diagonal.",
         "Walk with shift and an arrow key, then with the arrow key alone.",
-        {"m": 40, "n": 8, "base": 1e4, "dim": 8},
+        _scene("dials", "map", m=40, n=8),
         moves=("m", "n"),
     ),
     Step(
-        "A small base, 100: even the last dial turns visibly now. Run along the curve.",
-        "How does the curve look far from 0?",
-        ("it comes to rest at 0", "it goes on waving", "it only falls"),
+        "Now break it: choose a fault. Equalities that fail go out, and below one sign at least turns to ✗.",
+        "Which fault leaves the distance in charge?",
+        ("one sign", "one θ for all", "key not turned"),
         1,
-        "With fast dials, far distances look much like near ones again and again.",
-        "Look at the right end of the curve, beyond m − n = 40.",
-        {"m": 30, "n": 4, "base": 100.0, "dim": 8},
-        moves=("m", "n"),
+        "Each plane still turns by the distance. But all waves are alike, and the score comes back every 6.3 tokens.",
+        "Read “depends on m − n alone” with each fault.",
+        _scene("breaking", "dials", "proof", plane=1, proof=4, stand=True),
+        moves=("fault",),
     ),
     Step(
-        "Now break it: give the widget a rotation with one sign wrong, or only look at the three signs below.",
-        "Which signs need ✓ for a right function?",
-        ("all three", "only the first", "none"),
-        0,
-        "A rotation the other way round keeps lengths and distances: only the comparison with the reference tells.",
-        "Each sign tests something that the others do not see.",
-        {"m": 9, "n": 4, "base": 1e4, "dim": 4},
+        "A hand for each plane of a head of 128. Gray: seen in training. Red: never seen. Press “Read the text”.",
+        "Which way of slowing leaves some red?",
+        ("PI", "NTK", "YaRN"),
+        1,
+        "NTK slows only the last hand by the whole factor, so others go a little too far. PI slows even the fast ones.",
+        "Choose each of the three, and read “reach what is new”.",
+        _scene("training"),
+        moves=("scheme", "clock"),
+    ),
+    Step(
+        "The same head in memory: arcs join the partners of a pair. Riffle it into halves, as LLaMA's code has it.",
+        "Does the score change?",
+        ("yes", "no", "only in plane 0"),
+        1,
+        "Partners stay partners, only where they stand differs. Mixing the two orders is the fault “pairs mixed up”.",
+        "Read the score before and after the riffle.",
+        _scene("dials", "strip"),
+        moves=("order",),
     ),
 )

@@ -10,11 +10,11 @@ const PADDING = 24; // px, both sides of .ta together
 /**
  * Turns build(ui) → { draw(), stale()? } into the render function that the notebook calls.
  * stale() runs before draw() when the tables or the theme have changed. When the room's width changes, everything is
- * built anew for `ui.room`: text in a picture that is shrunk would shrink with it.
+ * built anew for `ui.room`: text in a picture that is shrunk would shrink with it. kind: a class of its own for the root.
  */
-function mount(build) {
+function mount(build, kind = "") {
   return ({ model, el }) => {
-    const root = html("div", { class: "ta", role: "group", "aria-label": model.get("spec").title });
+    const root = html("div", { class: `ta ${kind}`.trim(), role: "group", "aria-label": model.get("spec").title });
     el.append(root);
     let saving = 0;
     const save = () => {

@@ -1,0 +1,51 @@
+// The proof of unit 06, section 2, for the numbers on show: four equalities, each lit while it holds.
+
+/** The five numbers that the four equalities say are equal: of the plane on show, and in the last of all planes. */
+function equalities({ m, n, q, k, scene, plane, score }) {
+  const { content, used, thetas, origin } = scene;
+  const [a, b, theta] = [content.q[plane], content.k[plane], used[plane]];
+  const left = dot(q[plane], k[plane]);
+  const back = dot(spun(q[plane], -(n + origin) * theta), b);
+  const one = dot(spun(a, (m - n) * theta), b);
+  const wave = waveOf(a, b, theta).at(m - n);
+  const all = content.q.reduce((sum, v, i) => sum + waveOf(v, content.k[i], thetas[i]).at(m - n), 0);
+  return { left, steps: [[left, back], [back, one], [one, wave], [score, all]] };
+}
+
+/** Rows of the proof; show(state, lit) fills in the numbers and lights the first `lit` equalities, those that hold. */
+function proofPanel(ui, parent, standOn) {
+  const bar = html("div", { class: "ta-bar" });
+  const list = html("ol", { class: "ro-proof" });
+  parent.append(bar, list);
+  const next = button(bar, tr("Next equality"), () => {
+    const to = (ui.get("proof") + 1) % (rows.length);
+    ui.set("proof", to);
+    if (ui.get("stand") !== to > 0) standOn(to > 0);
+  });
+  next.title = tr("Each equality stands on the one before");
+  const rows = [
+    ["(R(mθ)q)ᵀ R(nθ)k", tr("one plane, as its dial shows it")],
+    ["= qᵀ R(mθ)ᵀR(nθ) k", tr("the dial turned back by nθ: k stands still")],
+    ["= qᵀ R((n − m)θ) k", tr("two turns are one turn: only q is left to turn")],
+    ["= |q||k| cos(φ − (m − n)θ)", tr("written out: a wave; φ is the angle from q to k")],
+    ["q·k = Σ |qᵢ||kᵢ| cos(φᵢ − (m − n)θᵢ)", tr("all planes: positions are in it only as m − n")],
+  ].map(([formula, why]) => {
+    const [number, sign] = [html("span", { class: "ta-number" }), html("span", { class: "ro-sign" })];
+    const row = html("li", {}, html("span", { class: "ro-formula" }, formula), number, sign, html("small", {}, why));
+    list.append(row);
+    return { row, number, sign };
+  });
+  return (state, lit) => {
+    const { left, steps } = equalities(state);
+    write(rows[0].number, fixed(left));
+    rows[0].row.dataset.lit = "yes";
+    steps.forEach(([before, after], i) => {
+      const holds = Math.abs(before - after) <= ui.spec.tolerance;
+      const { row, number, sign } = rows[i + 1];
+      write(number, i === 3 && !holds ? `${fixed(before)} ≠ ${fixed(after)}` : fixed(after));
+      const shown = i < lit;
+      row.dataset.lit = shown ? (holds ? "yes" : "out") : "later";
+      write(sign, holds ? "✓" : tr("✗ fails"));
+    });
+  };
+}

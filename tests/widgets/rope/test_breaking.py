@@ -1,0 +1,184 @@
+"""The proof as a picture and the faults to choose: each number by a second path, in complex numbers.
+
+The page computes with sines and cosines in JavaScript, RopeExplorer.vectors() with NumPy; here each pair is one complex
+number, and each fault is written down once more.
+"""
+
+import numpy as np
+import pytest
+import torch
+from anatomy.widgets import RopeExplorer
+from anatomy.widgets.rope import TOLERANCE, faults
+
+from ..page import find, settle, words
+from .case import CASE
+from .learners import backward_rope, right_rope, sign_rope
+from .test_esm import readout, score_of
+
+M, N = 20, 15
+BREAKS = range(1, len(faults.FAULTS))
+
+
+def paired(x):
+    return x[0::2] + 1j * x[1::2]
+
+
+def flat(z):
+    return np.stack([z.real, z.imag], axis=-1).flatten()
+
+
+def by_hand(fault, letter, p, dim=8, base=1e4):
+    """The vector (D,) of that fault at position p."""
+    x = CASE.make()._inputs[f"{letter}{dim}"].double().numpy()
+    theta = np.array([base ** (-2 * i / dim) for i in range(dim // 2)])
+    turn = np.exp(1j * p * theta)
+    if fault == "one sign":  # e cos + o sin for the first of a pair
+        return flat((paired(x).conjugate() * turn).real + 1j * (paired(x) * turn).imag)
+    if fault == "key not turned" and letter == "k":
+        return x
+    if fault == "one θ for all":
+        turn = np.exp(1j * p * np.ones_like(theta))
+    if fault == "pairs mixed up" and letter == "k":
+        z = (x[: dim // 2] + 1j * x[dim // 2 :]) * turn
+        return np.r_[z.real, z.imag]
+    if fault == "added":
+        return x + flat(turn)
+    if fault == "bfloat16":
+        half = (torch.tensor(1000.0 + p).bfloat16() * torch.tensor(theta).float().bfloat16()).double().numpy()
+        turn = np.exp(1j * half)
+    return flat(paired(x) * turn)
+
+
+def equalities(fault, plane, m=M, n=N):
+    """The numbers of the proof's five rows for that fault."""
+    q0, k0 = (paired(CASE.make()._inputs[f"{letter}8"].double().numpy()) for letter in "qk")
+    q, k = paired(by_hand(fault, "q", m)), paired(by_hand(fault, "k", n))
+    theta = np.array([1e4 ** (-2 * i / 8) for i in range(4)])
+    used = 1.0 if fault == "one θ for all" else theta[plane]
+    origin = 1000 if fault == "bfloat16" else 0
+    dot = lambda a, b: (a * b.conjugate()).real
+    wave = abs(q0) * abs(k0) * np.cos(np.angle(k0) - np.angle(q0) - (m - n) * theta)
+    own = abs(q0[plane] * k0[plane]) * np.cos(np.angle(k0[plane] / q0[plane]) - (m - n) * used)
+    return (
+        dot(q[plane], k[plane]),
+        dot(q[plane] * np.exp(-1j * (n + origin) * used), k0[plane]),
+        dot(q0[plane] * np.exp(1j * (m - n) * used), k0[plane]),
+        own,
+        wave.sum(),
+        dot(q, k).sum(),
+    )
+
+
+@pytest.mark.parametrize("fault", range(len(faults.FAULTS)), ids=faults.NAMES)
+@pytest.mark.parametrize("letter", "qk")
+def test_what_python_says_of_a_fault_is_what_the_fault_is(fault, letter):
+    widget = CASE.make(fault=fault)
+    expected = np.array([by_hand(faults.NAMES[fault], letter, p) for p in range(64)])
+    assert np.allclose(widget.vectors(letter), expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("fault", BREAKS, ids=faults.NAMES[1:])
+def test_each_fault_is_named_and_breaks_what_it_says(fault):
+    widget = CASE.make(fault=fault)
+    broken = {name for name, value in widget.invariants().items() if value > TOLERANCE}
+    kept = {faults.ONE: {"shift", "norm"}, faults.SIGN: set(), faults.ADDED: set()}.get(fault, {"norm"})
+    assert broken == {"shift", "norm", "reference"} - kept
+    assert faults.FAULTS[fault][1] in widget.alt and widget.png()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("fault", range(len(faults.FAULTS)), ids=faults.NAMES)
+def test_the_page_draws_what_numpy_computes(stage, fault):
+    """Chosen with a key, the fault changes the score, the signs and the sentence."""
+    page = stage(CASE.make(m=M, n=N, panels=["breaking", "map"]), reduced_motion="reduce")
+    find(page, "group", "Broken:").focus()
+    for _ in range(fault):
+        page.keyboard.press("ArrowRight")
+    settle(page)
+    expected = by_hand(faults.NAMES[fault], "q", M) @ by_hand(faults.NAMES[fault], "k", N)
+    assert score_of(page) == pytest.approx(expected, abs=6e-4)
+    assert page.locator(".ro-breaking .ta-note").text_content() == faults.FAULTS[fault][1]
+    good = [value <= TOLERANCE for value in CASE.make(fault=fault).invariants().values()]
+    assert [word in ("ok", "same") for word in words(page)] == good
+
+
+def rows(page):
+    """(state, number) of each row of the proof."""
+    return [
+        (row.get_attribute("data-lit"), row.locator(".ta-number").text_content().replace("\u2212", "-"))
+        for row in page.locator(".ro-proof li").all()
+    ]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("plane", [0, 1, 3])
+def test_the_equalities_hold_for_a_right_rotation_and_light_up_in_turn(stage, plane):
+    page = stage(CASE.make(m=M, n=N, plane=plane, panels=["dials", "proof"]), reduced_motion="reduce")
+    *expected, whole = equalities("nothing", plane)
+    assert [state for state, _ in rows(page)] == ["yes", *["later"] * 4]
+    for lit in range(1, 5):
+        page.get_by_role("button", name="Next equality").press("Enter")
+        settle(page)
+        assert [state for state, _ in rows(page)] == ["yes"] * (lit + 1) + ["later"] * (4 - lit)
+        assert page.get_by_role("button", name="Stand on k").get_attribute("aria-pressed") == "true"
+    assert [float(text) for _, text in rows(page)] == pytest.approx(expected, abs=6e-4)
+    assert max(expected[:4]) - min(expected[:4]) < 1e-9 and expected[4] == pytest.approx(whole)
+    page.get_by_role("button", name="Next equality").press("Enter")
+    settle(page)
+    assert page.get_by_role("button", name="Stand on k").get_attribute("aria-pressed") == "false"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("fault", BREAKS, ids=faults.NAMES[1:])
+def test_equalities_that_fail_go_out(stage, fault):
+    page = stage(CASE.make(m=M, n=N, plane=1, fault=fault, proof=4, panels=["dials", "proof"]), reduced_motion="reduce")
+    name = faults.NAMES[fault]
+    left, back, one, wave, summed, whole = equalities(name, 1)
+    holds = [abs(a - b) <= TOLERANCE for a, b in ((left, back), (back, one), (one, wave), (whole, summed))]
+    assert [state for state, _ in rows(page)] == ["yes", *("yes" if good else "out" for good in holds)]
+    assert not all(holds)
+    numbers = [float(text.split("≠")[-1]) for _, text in rows(page)]
+    assert numbers == pytest.approx([left, back, one, wave, summed], abs=6e-4)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("fn, out", [(right_rope, 0), (sign_rope, 3), (backward_rope, 3)])
+def test_the_learners_own_function_is_asked(stage, fn, out):
+    page = stage(RopeExplorer(fn, m=M, n=N, plane=1, proof=4, panels=["dials", "proof"]), reduced_motion="reduce")
+    assert sum(state == "out" for state, _ in rows(page)) == out
+
+
+@pytest.mark.browser
+def test_standing_on_k_its_arrow_freezes(stage):
+    page = stage(CASE.make(m=M, n=N, stand=True), reduced_motion="reduce")
+    arrows = lambda: [e.get_attribute("d") for e in page.locator(".ro-dials path.ta-arrow:not(.ta-ghost)").all()]
+    frozen = arrows()
+    page.get_by_role("button", name="Step both +1").press("Enter")
+    settle(page)
+    assert arrows() == frozen  # both: the distance is the same
+    find(page, "slider", "query position m").press("ArrowRight")
+    settle(page)
+    changed = [a != b for a, b in zip(arrows(), frozen, strict=True)]
+    assert changed[:4] == [False, True, False, True]  # k, q, k, q
+    page.get_by_role("button", name="Stand on k").press("Enter")
+    settle(page)
+    assert arrows()[0] != frozen[0]
+
+
+@pytest.mark.browser
+def test_waves_add_up_and_are_switched(stage):
+    page = stage(CASE.make(m=M, n=N, panels=["score"]), reduced_motion="reduce")
+    theta = np.array([1e4 ** (-2 * i / 8) for i in range(4)])
+    q0, k0 = (paired(CASE.make()._inputs[f"{letter}8"].double().numpy()) for letter in "qk")
+    waves = abs(q0 * k0) * np.cos(np.angle(k0 / q0) - (M - N) * theta)
+    bars = lambda: [
+        t.replace("\u2212", "-") for t in page.locator(".ro-score svg").first.locator("text").all_text_contents()[1::2]
+    ]
+    assert [float(b) for b in bars()] == pytest.approx([*waves, waves.sum()], abs=6e-3)
+    path, height = page.locator("path.ta-mine").get_attribute("d"), page.locator("circle.ta-here").get_attribute("cy")
+    find(page, "button", "wave of plane 0").press("Enter")
+    settle(page)
+    assert bars()[0] == "off" and float(bars()[-1]) == pytest.approx(waves[1:].sum(), abs=6e-3)
+    assert page.locator("path.ta-mine").get_attribute("d") != path
+    assert page.locator("circle.ta-here").get_attribute("cy") != height
+    assert score_of(page) == pytest.approx(waves.sum(), abs=6e-4) and "S[20, 15]" in readout(page)
