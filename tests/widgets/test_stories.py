@@ -110,7 +110,7 @@ def elsewhere(widget, name, value):
     if isinstance(kind, t.Unicode):
         return "m" if name == "text" else "3.1"
     if isinstance(kind, t.List):
-        return [8, *value[1:]] if value else [8]
+        return [4 if value[:1] == [8] else 8, *value[1:]]
     return not value if isinstance(kind, t.Bool) else value - 1 if value == kind.max else value + 1
 
 
