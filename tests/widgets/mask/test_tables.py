@@ -94,7 +94,7 @@ def test_two_layers_reach_what_one_hides():
 def test_position_rows_of_padding_and_of_glm():
     widget = MaskExplorer(MASKS)
     ids = np.frombuffer(widget.tables["p_position_ids"], "<f4").reshape(16, 1, mask.SIZE)
-    assert ids[8 + 4, 0].tolist() == [0, 0, 0, 0, 1, 2, 3, 4] + [-1] * 4  # five tokens, and three of padding on the left
+    assert ids[8 + 4, 0].tolist() == [0, 0, 0, 0, 1, 2, 3, 4] + [-1] * 4  # five tokens, after three of padding
     blanks = np.frombuffer(widget.tables["p_blank_infilling"], "<f4").reshape(len(mask.BLANKS), 2, mask.SIZE)
     # one [M] two [M] and ran . | [S] cats [S] dog saw
     assert blanks[1, 0].tolist() == [0, 1, 2, 3, 4, 5, 6, 3, 3, 1, 1, 1]

@@ -117,7 +117,7 @@ def test_reach_over_layers_equals_the_reference_and_the_formulas():
 
 
 def test_facts_that_the_unit_tells():
-    """Two hops reach all earlier tokens; blocks never mix; a global token needs two layers; the fourth layer is full."""
+    """Two hops reach all earlier tokens; blocks never mix; a global token needs two layers; layer 4 is full."""
     full = {}
     for scene in SCENES:
         widget = SparseExplorer(PATTERNS)

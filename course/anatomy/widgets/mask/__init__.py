@@ -162,7 +162,7 @@ class MaskExplorer(SeveralFunctions):
         return np.stack([np.linalg.matrix_power(step, n) for n in range(1, LAYERS + 1)])
 
     def reached(self) -> np.ndarray | None:
-        """(LAYERS, S) boolean: tokens that the query depends on after 1, 2, … layers; None if the mask is not square."""
+        """(LAYERS, S) boolean: tokens that the query depends on after 1, 2, … layers; None if the mask isn't square."""
         ways = self.ways()
         return None if ways is None else ways[:, min(self.query, ways.shape[1] - 1)] > 0
 

@@ -1,4 +1,4 @@
-"""SparseExplorer: sparse patterns of unit 09, the pairs that a layer scores, and the tokens reached over several layers.
+"""SparseExplorer: sparse patterns of unit 09, the pairs that a layer scores, and the tokens that several layers reach.
 
 Sources: arXiv:1904.10509 (strided, fixed), arXiv:2004.05150 (global), arXiv:2007.14062 (random), arXiv:2310.06825
 (causal window), arXiv:2501.18795 (hybrid).

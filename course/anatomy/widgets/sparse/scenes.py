@@ -42,7 +42,9 @@ KINDS = (
         ahead=True,
     ),
     Kind(N_("random keys"), N_("random"), "random_mask", N_("{n} keys"), (1, 2, 3, 4), ahead=True),
-    Kind(N_("window, global and random (BigBird)"), "BigBird", "random_mask", N_("{n} random"), (1, 2, 3), ahead=True),
+    Kind(
+        N_("window, global and random (BigBird)"), N_("BigBird"), "random_mask", N_("{n} random"), (1, 2, 3), ahead=True
+    ),
     Kind(N_("strided: near and far in turn"), N_("strided"), "strided_masks", N_("stride {n}"), (2, 3, 4, 5, 6, 8), 2),
     Kind(
         N_("fixed: own block and summaries in turn"),
