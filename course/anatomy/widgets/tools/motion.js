@@ -37,6 +37,13 @@ function stopColors(root) {
   delete root.dataset.moving;
 }
 
+/** What was hidden sets out from these attributes, where drawings move. Asked before it is shown and laid in its place. */
+function comeFrom(node, attributes) {
+  if (!tween.on) return;
+  tween.unseen.delete(node);
+  for (const [name, value] of Object.entries(attributes())) node.setAttribute(name, value);
+}
+
 /** put(numbers) from those that were put last to these, frame by frame while drawings move, else at once. */
 function glide(owner, name, numbers, put) {
   const move = tween.moves.get(owner)?.get(name);
