@@ -11,9 +11,10 @@ STORY = (
         "Do 32 users fit?",
         ("yes", "no"),
         1,
-        "30 fit; the hatched part of the bar lies beyond the memory.",
+        "30 fit. At 32, the hatched part of the bar lies beyond the memory.",
         "Drag until the bar says 32 caches.",
         _USUAL,
+        moves=("users",),
     ),
     Step(
         "Point at the kinds of attention: the bar, the curve and the formula follow.",
