@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from .frames import frozen
 from .lab import launched
 from .stages import Pages, Stages, state_of
 
@@ -41,6 +42,15 @@ def draw(stages):
 def stage(draw):
     """stage(widget, **options) → page with the widget drawn."""
     return lambda widget, **options: draw(widget._esm, widget._css, state_of(widget), **options)
+
+
+@pytest.fixture
+def moving(stage):
+    """moving(widget, **options) → page with the widget drawn, where motion is allowed and frames wait for the test."""
+    with ExitStack() as pages:
+        yield lambda widget, **options: pages.enter_context(
+            frozen(stage(widget, **{"reduced_motion": "no-preference", **options}))
+        )
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,15 @@ def test_nothing_is_found_in_a_widget(stages, name, scheme, size):
     assert not found, _told(found)
 
 
+def test_landmarks_of_two_widgets_have_different_names(stages):
+    with stages.showing(CASES["MixExplorer"].usual) as page:
+        other = page.locator(".ta").evaluate("(e) => e.outerHTML")
+    with stages.showing(CASES["RopeExplorer"].usual) as page:
+        page.locator("#place").evaluate("(e, other) => e.insertAdjacentHTML('beforeend', other)", other)
+        assert page.get_by_role("region").count() == 2
+        assert not [line for line in violations(page, "#place") if line.startswith("landmark")]
+
+
 @pytest.mark.parametrize("kind", ["report", "feedback"])
 @SCHEMES
 @pytest.mark.parametrize("size", SIZES)

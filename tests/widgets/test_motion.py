@@ -1,42 +1,18 @@
 """What changes step by step travels to its new place; what follows a hand does not. Frames are counted by the test."""
 
+from contextlib import ExitStack
+
 import pytest
 from anatomy.widgets.tools import base
 
 from .cases import CASES
+from .frames import HALF, between, frame, frozen, places, rest
 from .page import find, trait
 
 pytestmark = pytest.mark.browser
 
-# Frames come when the test says so, and the time between them is what it says: `frame(ms)`.
-FRAMES = """() => {
-  const real = { now: performance.now, ask: window.requestAnimationFrame, drop: window.cancelAnimationFrame };
-  let time = performance.now();
-  let id = 0;
-  window.waiting = new Map();
-  performance.now = () => time;
-  window.requestAnimationFrame = (action) => { waiting.set(++id, action); return id; };
-  window.cancelAnimationFrame = (which) => waiting.delete(which);
-  window.frame = (ms) => {
-    time += ms;
-    const due = [...waiting.values()];
-    waiting.clear();
-    due.forEach((action) => action(time));
-    return waiting.size;
-  };
-  window.places = () => Object.fromEntries([...document.querySelectorAll('.ta svg *')].flatMap((e, i) =>
-    ['x', 'y', 'x1', 'y1', 'x2', 'y2', 'cx', 'cy', 'r', 'width', 'height', 'd', 'points', 'transform']
-      .filter((name) => e.hasAttribute(name)).map((name) => [`${i} ${e.tagName} ${name}`, e.getAttribute(name)])));
-  window.realFrames = () => {
-    frame(1000); // the page is used again: nothing may be on its way at a time that has not come yet
-    waiting.forEach((action) => real.ask.call(window, action));
-    Object.assign(window, { requestAnimationFrame: real.ask, cancelAnimationFrame: real.drop });
-    delete performance.now;
-  };
-}"""
 COLORS = "() => document.querySelector('.ta').getAnimations({subtree: true}).length"  # on their way
 ANEW = ("ObjectiveLab",)  # each step of its story builds another table
-HALF, WHOLE = 70, 250  # ms
 # A dot on a line whose place has a closed form: its position is a real number while Play runs.
 DOT = """function dotWidget(ui) {
   const canvas = picture(ui.row(), 300, 40, "dot");
@@ -53,55 +29,12 @@ export default { render: mount(dotWidget) };"""
 
 
 @pytest.fixture
-def moving(stage):
-    """moving(widget, **options) → page with the widget drawn, where motion is allowed and frames wait for the test."""
-    pages = []
-
-    def show(widget, **options):
-        pages.append(stage(widget, **{"reduced_motion": "no-preference", **options}))
-        pages[-1].evaluate(FRAMES)
-        return pages[-1]
-
-    yield show
-    for page in pages:
-        page.evaluate("() => realFrames()")
-
-
-@pytest.fixture
 def dot(draw):
     """dot(**options) → page with that dot, where frames wait for the test."""
-    pages = []
-
-    def show(**options):
-        esm = "".join(map(base._source, base.SCRIPTS)) + DOT
-        state = {"spec": {"title": "dot"}, "notice": "", "mistake": "", "tables": {}, "n": 8}
-        pages.append(draw(esm, "", state, **options))
-        pages[-1].evaluate(FRAMES)
-        return pages[-1]
-
-    yield show
-    for page in pages:
-        page.evaluate("() => realFrames()")
-
-
-def places(page):
-    return page.evaluate("() => places()")
-
-
-def frame(page, ms):
-    """Draws one frame that many ms later; returns how many callbacks wait for the next."""
-    return page.evaluate("(ms) => frame(ms)", ms)
-
-
-def rest(page):
-    """Draws frames until everything has arrived; returns how many callbacks wait even then."""
-    frame(page, WHOLE)
-    return frame(page, WHOLE)
-
-
-def between(start, now, end):
-    """The attributes that have left their old value and have not reached their new one."""
-    return [name for name in start.keys() & now.keys() & end.keys() if now[name] not in (start[name], end[name])]
+    esm = "".join(map(base._source, base.SCRIPTS)) + DOT
+    state = {"spec": {"title": "dot"}, "notice": "", "mistake": "", "tables": {}, "n": 8}
+    with ExitStack() as pages:
+        yield lambda **options: pages.enter_context(frozen(draw(esm, "", state, **options)))
 
 
 @pytest.mark.parametrize("name", CASES)

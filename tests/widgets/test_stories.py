@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+import traitlets as t
+from anatomy.widgets.tools.story import Step
 
 from .cases import CASES
 from .page import settle, trait
@@ -22,7 +24,7 @@ def test_steps_set_states_that_the_widget_takes(name):
     assert 4 <= len(steps) <= 8
     usual = case.widget()
     for step in steps:
-        assert set(step.state) <= set(case.widget.controls), step
+        assert set(step.state) == set(case.widget.controls), step  # a control that is left out would stay anywhere
         for trait_name, value in step.state.items():
             setattr(usual, trait_name, value)  # raises TraitError for a value out of bounds
             assert getattr(usual, trait_name) == value, step
@@ -98,3 +100,51 @@ def test_the_scene_can_be_left_and_set_again(stage, name):
     scene.press("Enter")
     settle(page)
     assert trait(page, told) == value and scene.get_attribute("aria-disabled") == "true"
+
+
+def elsewhere(widget, name, value):
+    """Another value of that trait."""
+    kind = widget.traits()[name]
+    if isinstance(kind, t.Enum):
+        return next(other for other in kind.values if other != value)
+    if isinstance(kind, t.Unicode):
+        return "m" if name == "text" else "3.1"
+    if isinstance(kind, t.List):
+        return [8] if value != [8] else [4, 4]
+    return not value if isinstance(kind, t.Bool) else value - 1 if value == kind.max else value + 1
+
+
+@EACH
+@pytest.mark.browser
+def test_no_answer_is_right_about_another_picture(stage, name):
+    """With all controls moved away, an answer sets the scene first; with the scene left after it, it is not shown.
+
+    Traits that a step invites to move stay where they are.
+    """
+    case = CASES[name]
+    page = stage(case.usual)
+    move = "(values) => Object.entries(values).forEach(([name, value]) => model.set(name, value))"
+    for i, step in enumerate(case.widget.story):
+        if i:
+            page.get_by_role("button", name="Next step").press("Enter")
+        away = {k: elsewhere(case.usual, k, v) for k, v in step.state.items()}
+        page.evaluate(move, away)
+        settle(page)
+        page.locator(".ta-asks").get_by_role("button", name=step.choices[step.answer], exact=True).press("Enter")
+        settle(page)
+        told = {**step.state, **{k: away[k] for k in step.moves}}
+        assert {k: trait(page, k) for k in step.state} == told
+        reply = page.locator(".ta-reply")
+        assert reply.is_visible() and reply.text_content() == f"✓ {step.because}"
+        left = {k: v for k, v in away.items() if k not in step.moves}
+        page.evaluate(move, left)
+        settle(page)
+        assert reply.is_visible() == (not left)
+        page.get_by_role("button", name="Set the scene").press("Enter")
+        settle(page)
+        assert {k: trait(page, k) for k in step.state} == step.state and reply.is_visible()
+
+
+def test_what_may_move_is_a_part_of_the_scene():
+    with pytest.raises(ValueError, match="lets b move"):
+        Step("Say.", "Ask?", ("a", "b"), 0, "because", "look", {"a": 1}, moves=("b",))

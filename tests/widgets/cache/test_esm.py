@@ -107,3 +107,16 @@ def test_running_along_the_curve_sets_the_tokens(stage):
     assert trait(page, "tokens") == 32768
     page.keyboard.press("ArrowLeft")
     assert trait(page, "tokens") == 16384
+
+
+def test_a_bar_is_as_long_as_its_number_says(stage):
+    """MHA stores 32 times as much as MQA in this model, and its bar is 32 times as long."""
+    page = stage(CASE.make())
+    bars = page.locator("svg[aria-label^='Bytes per token'] rect:not(.ta-area)").all()
+    widths = [float(bar.get_attribute("width")) for bar in bars]
+    numbers = [
+        int(text.replace(",", ""))
+        for text in page.locator("svg[aria-label^='Bytes per token'] .ta-small").all_text_contents()
+    ]
+    assert widths[0] / widths[3] == pytest.approx(32, rel=0.02) and max(widths) > 150
+    assert widths == pytest.approx([max(widths) * n / max(numbers) for n in numbers], abs=0.1)

@@ -3,6 +3,7 @@
 import pytest
 from anatomy.widgets import MixExplorer
 
+from ..frames import HALF, frame, rest
 from ..page import find, settle, trait
 from .case import CASE
 
@@ -95,3 +96,26 @@ def test_no_weight_at_all_is_said(stage):
     settle(page)
     assert "nothing to average" in shown(page) and "no number answers that" in shown(page)
     assert page.locator("path.ta-fill-two").evaluate("(e) => e.style.visibility") == "hidden"
+
+
+def tilt(page):
+    """Angle of the beam in degrees, clockwise."""
+    return float(page.locator("svg g").first.get_attribute("transform").removeprefix("rotate(").split()[0])
+
+
+def test_the_beam_tips_while_the_triangle_is_on_its_way(moving):
+    """Towards the heavier side, and it is level again where the bars balance."""
+    page = moving(CASE.make())
+    assert tilt(page) == 0
+    for key, side in (("Home", -1), ("End", 1)):
+        find(page, "slider", "weight of mat").press(key)
+        first = tilt(page) * side
+        frame(page, HALF)
+        assert first > 0.5 and tilt(page) * side > 0.1
+        rest(page)
+        assert tilt(page) == 0
+
+
+def test_the_beam_stays_tipped_on_a_wrong_average(stage):
+    low, high = (lambda v, w: v.mean(0) - 2), (lambda v, w: v.mean(0) + 4)
+    assert tilt(stage(MixExplorer(low))) > 1 and tilt(stage(MixExplorer(high))) < -1

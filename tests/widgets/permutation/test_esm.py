@@ -5,6 +5,7 @@ import pytest
 from anatomy.widgets import PermutationExplorer
 from anatomy.widgets.permutation import D_V, ORDERS, T
 
+from ..frames import HALF, frame, rest
 from ..page import find, settle, trait, words
 from .case import CASE
 
@@ -117,3 +118,16 @@ def test_permutation_next_order_goes_round_all_six(stage):
         page.get_by_role("button", name="Next order").press("Enter")
         seen.append(trait(page, "order"))
     assert sorted(seen) == sorted(ORDERS) and seen[-1] == "dog ↔ man"
+
+
+def test_permutation_rows_travel_to_their_new_places(moving):
+    """In the order dog ↔ man, rows 1 and 4 change places; each keeps its node and its name, and they pass each other."""
+    page = moving(CASE.make(order="as written"))
+    row = lambda word: page.locator("svg g > g", has_text="dog" if word == 1 else "man").nth(1).bounding_box()["y"]
+    up, down = row(1), row(4)
+    find(page, "slider", "order").press("ArrowRight")
+    frame(page, HALF)
+    assert up < row(1) < down and up < row(4) < down
+    assert up + down == pytest.approx(row(1) + row(4), abs=1)
+    rest(page)
+    assert (row(1), row(4)) == pytest.approx((down, up), abs=0.5)

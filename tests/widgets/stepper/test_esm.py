@@ -3,6 +3,7 @@
 import pytest
 from anatomy.widgets import CacheStepper
 
+from ..frames import HALF, frame, rest
 from ..page import said, settle, trait, words
 from .case import CASE
 from .learners import restarting, right_step, right_turning, top_left
@@ -185,3 +186,17 @@ def test_new_and_read_cells_differ_in_lightness(stage):
         }""")
         low, high = sorted(light)
         assert (high + 0.05) / (low + 0.05) > 2, (scheme, light)
+
+
+def test_a_token_slides_from_its_cell_into_its_slot(moving):
+    page = moving(CASE.make(chunk=1, store=1))
+    chip = page.locator("svg[aria-label^='Slots'] g").nth(5)
+    left = lambda: chip.bounding_box()["x"]
+    start = page.locator("svg[aria-label^='One row'] rect").nth(5 * 8 + 5).bounding_box()["x"]
+    page.get_by_role("button", name="Step", exact=True).press("Enter")
+    first = left()
+    frame(page, HALF)
+    half = left()
+    rest(page)
+    slot = page.locator("svg[aria-label^='Slots'] rect").nth(2).bounding_box()["x"]  # 5 mod 3
+    assert start < first < half < left() == pytest.approx(slot, abs=1)

@@ -2,6 +2,8 @@
 
 from ..tools.story import Step
 
+_USUAL = {"activation": 4, "beta": 1.0, "place": 100, "value": 1.5, "shift": -2}
+
 STORY = (
     Step(
         "Drag along the curve. The black line touches it there; the dotted curve f′ is the slope of that line.",
@@ -10,7 +12,8 @@ STORY = (
         1,
         "f′(1.4) = 1.129: there gelu rises faster than x itself.",
         "Where is the dotted curve highest?",
-        {"activation": 4, "beta": 1.0, "place": 100, "value": 1.5, "shift": -2},
+        _USUAL,
+        moves=("place",),
     ),
     Step(
         "A sigmoid as a gate: what comes out is f(x) · v. Drag the grip v up and down, and run along the gate's curve.",
@@ -19,7 +22,8 @@ STORY = (
         1,
         "f(x) lies between 0 and 1, so the product lies between 0 and v.",
         "Does the blue curve ever leave the room between 0 and the dashed line?",
-        {"activation": 7, "place": 100, "value": 1.5},
+        {**_USUAL, "activation": 7},
+        moves=("place", "value"),
     ),
     Step(
         "relu: point at units with an ×. The ticks under the curve are the unit's 64 inputs.",
@@ -28,7 +32,7 @@ STORY = (
         1,
         "There f is 0 and its slope is 0: no input of this unit sends a gradient back.",
         "Where do the ticks stand, left or right of 0?",
-        {"activation": 0, "place": 60, "shift": -2},
+        {**_USUAL, "activation": 0, "place": 60},
     ),
     Step(
         "The same units with gelu, further left: the shift is −4. Drag the grip below the curve; compare with relu.",
@@ -37,7 +41,7 @@ STORY = (
         2,
         "gelu is never exactly 0 there, but 88 % of its slopes are below 0.05.",
         "Read “dead units” and “flat slopes” below.",
-        {"activation": 4, "place": 20, "shift": -4},
+        {**_USUAL, "place": 20, "shift": -4},
     ),
     Step(
         "swish has a setting, β. Move it to its right end and watch “from ReLU” below.",
@@ -46,7 +50,8 @@ STORY = (
         2,
         "σ(βx) becomes a switch: 0 left of 0, and 1 right of it.",
         "Compare the curve with the frame: where is it flat, where does it rise?",
-        {"activation": 6, "beta": 1.0, "place": 100, "shift": -2},
+        {**_USUAL, "activation": 6},
+        moves=("beta", "place"),
     ),
     Step(
         "Now break it: move β to 0. Then run along the curve and watch its slope.",
@@ -55,6 +60,7 @@ STORY = (
         1,
         "σ(0) = ½ for every x. Without a bend, the two layers around it are no more than one.",
         "Is the slope the same everywhere?",
-        {"activation": 6, "beta": 0.5, "place": 100, "shift": -2},
+        {**_USUAL, "activation": 6, "beta": 0.5},
+        moves=("beta", "place"),
     ),
 )

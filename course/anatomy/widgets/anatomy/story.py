@@ -39,6 +39,7 @@ STORY = (
         "Such a head puts pieces of words together: “st”, “on”, “ish”, “ment”.",
         "Look at the dark cells: they lie just beside the diagonal.",
         {"token": 10, "layer": 2, "head": 0, "part": ""},
+        moves=("token",),
     ),
     Step(
         "A part opens when it is clicked. Here are all norms on the way of the last token: pale before, blue after.",
@@ -58,5 +59,6 @@ STORY = (
         "Itself and the five before it: the mask hides what comes later.",
         "Point at token 5 and read below the mask.",
         {"token": 12, "layer": 0, "head": 1, "part": "mask"},
+        moves=("token", "part"),
     ),
 )

@@ -4,8 +4,8 @@ from ..tools.story import Step
 from .choices import CHOICES, INDEX
 
 ALL = {
-    "view": 0, "norm": 0, "position": 0, "attention": 0, "since": 2017, "first": INDEX["gpt-2"],
-    "second": INDEX["llama-2-7b"],
+    "view": 0, "norm": 0, "placement": 0, "position": 0, "activation": 0, "attention": 0, "since": 2017, "until": 2025,
+    "text": "", "first": INDEX["gpt-2"], "second": INDEX["llama-2-7b"],
 }  # fmt: skip
 
 STORY = (
@@ -17,6 +17,7 @@ STORY = (
         "21 of the 27 models of that year do.",
         "Count filled and hollow marks in the row of 2024.",
         ALL,
+        moves=("first", "second"),
     ),
     Step(
         "Only models with a learned table of positions are left bright.",

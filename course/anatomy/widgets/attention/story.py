@@ -31,6 +31,7 @@ STORY = (
         "Each becomes 0.28 of what it was: the sum below the fraction grows for all of them alike.",
         "Bring the score to 4.1 + 2.0. Then point at “very” and at “him”: each says what it was multiplied by.",
         {**WELL, "moved": 4},
+        moves=("nudge",),
     ),
     Step(
         "Point along the small maps: each one is a head of the model, at work on the same sentence.",
@@ -40,6 +41,7 @@ STORY = (
         "Its dark cells stand one step left of the diagonal: that key comes just before the query.",
         "On the diagonal a word looks at itself. You want the cells one step to the left.",
         {**WELL, "sentence": 2, "layer": 0},
+        moves=("layer", "head"),
     ),
     Step(
         "Scale “none”: the scores are no longer divided by √40. Switch between “none” and “1/√D”.",
@@ -49,6 +51,7 @@ STORY = (
         "“very” rises from 0.50 to 0.78: exp makes more of each difference when scores are large.",
         "Compare the longest bar with and without the scale.",
         {**WELL, "scale": "none"},
+        moves=("scale",),
     ),
     Step(
         "The padding mask hides the filler behind the sentence, and nothing else.",

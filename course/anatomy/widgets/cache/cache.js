@@ -217,16 +217,16 @@ function partTiles(ui, parent, W, columns) {
   };
 }
 
-/** Bytes per token of each kind of attention, on a logarithmic scale. */
+/** Bytes per token of each kind of attention: a bar is as much shorter than the longest as its number is smaller. */
 function kindBars(ui, parent, W) {
   const { spec } = ui;
   const [left, tall] = [100, 24];
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, tr("Bytes per token"), html("small", {}, tr("each step of the scale: 10 times"))));
+  box.append(html("p", { class: "ta-caption" }, tr("Bytes per token"), html("small", {}, tr("in proportion to the largest"))));
   parent.append(box);
   const canvas = picture(box, W, tall * spec.kinds.length + 4, tr("Bytes per token of each kind of attention"));
-  const scale = (n) => clamp((Math.log10(Math.max(n, 1)) - 3) / 4.2, 0, 1) * (W - left - 70);
-  for (const power of [3, 4, 5, 6, 7]) line(canvas, left + scale(10 ** power), 0, left + scale(10 ** power), tall * spec.kinds.length, "ta-grid");
+  const long = W - left - 70;
+  for (const part of [0, 1, 2, 3, 4]) line(canvas, left + (part * long) / 4, 0, left + (part * long) / 4, tall * spec.kinds.length, "ta-grid");
   const rows = spec.kinds.map((name, i) => {
     const y = tall * i;
     const bar = svg("rect", { x: left, y: y + 2, height: 20 });
@@ -243,12 +243,15 @@ function kindBars(ui, parent, W) {
   });
   return {
     draw(now) {
+      const all = spec.kinds.map((_, i) => now.perTokenOf(i));
+      const most = Math.max(...all.filter(Number.isFinite), 0);
       rows.forEach(([name, bar, text], i) => {
-        const n = now.perTokenOf(i);
-        fill(bar, { width: scale(n), class: `ta-fill-one ${i === now.k ? "ta-lit" : ""}` });
+        const n = all[i];
+        const width = n > 0 && most > 0 ? Number(((long * n) / most).toFixed(1)) : 0;
+        fill(bar, { width, class: `ta-fill-one ${i === now.k ? "ta-lit" : ""}` });
         bar.style.fillOpacity = i === now.k ? 1 : 0.35;
         fill(name, { class: i === now.k ? "ta-strong" : "ta-text" });
-        fill(text, { x: left + 6 + scale(n) });
+        fill(text, { x: left + 6 + width });
         write(text, whole(n));
       });
       place();

@@ -11,9 +11,10 @@ STORY = (
         "Do 32 users fit?",
         ("yes", "no"),
         1,
-        "30 fit; the hatched part of the bar lies beyond the memory.",
+        "30 fit. At 32, the hatched part of the bar lies beyond the memory.",
         "Drag until the bar says 32 caches.",
         _USUAL,
+        moves=("users",),
     ),
     Step(
         "Point at the kinds of attention: the bar, the curve and the formula follow.",
@@ -23,6 +24,7 @@ STORY = (
         "One key head of 128 numbers is less than a latent of 576 for keys and values together.",
         "Compare the bars, or the numbers behind them.",
         _USUAL,
+        moves=("kind",),
     ),
     Step(
         "Mistral looks back 4,096 tokens at most. Run along the curve of one user's cache.",
@@ -32,6 +34,7 @@ STORY = (
         "min(tokens, 4,096): what lies before the window is dropped.",
         "Find the place where the blue line turns flat.",
         {**_USUAL, "model": MISTRAL, "tokens": 1024},
+        moves=("tokens",),
     ),
     Step(
         "Each token costs one reading of the weights and of all caches. Point at “time per token”.",
@@ -41,6 +44,7 @@ STORY = (
         "Only the caches double; the weights are read once for all users.",
         "Drag the grip from 16 to 32 and read the last result.",
         {**_USUAL, "model": LLAMA_THREE},
+        moves=("users",),
     ),
     Step(
         "Your turn: 64 users of 32,768 tokens are far too much for this GPU.",

@@ -14,6 +14,7 @@ STORY = (
         "Pre-LN’s falls about as depth to the power −0.5; Post-LN’s stays flat.",
         "Follow both lines of that picture from 6 to 96.",
         _USUAL,
+        moves=("depth",),
     ),
     Step(
         "96 layers. Point at the first and at the last layer of the dotted curve.",
@@ -32,6 +33,7 @@ STORY = (
         "Its curve is level: the first layer’s norm is 0.99 times the last one’s.",
         "Compare “first / last layer”: 1 means alike.",
         {**_USUAL, "depth": 96},
+        moves=("wiring",),
     ),
     Step(
         "One picture is one random start. Change the seed and the width.",
@@ -41,6 +43,7 @@ STORY = (
         "Its exponent lies between −0.1 and 0.1 for every seed and width.",
         "Watch the word behind Post-LN’s exponent.",
         {**_USUAL, "depth": 96, "width": 64, "seed": 1},
+        moves=("width", "seed"),
     ),
     Step(
         "Now break it: give the widget a function that puts a norm in the wrong place.",

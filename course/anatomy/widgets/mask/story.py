@@ -20,6 +20,7 @@ STORY = (
         "Both look at “one”, which has looked at “two”. So 2 words can be copied and cost nothing; with 1 layer none.",
         "Choose dog, then saw: which inputs are filled at the bottom of the right picture?",
         {"mask": 0, "size": 4, "query": 1, "layers": 2, "painted": "0,3"},
+        moves=("query",),
     ),
     Step(
         "Padding on the left: five real words come after three places without one.",
@@ -47,6 +48,7 @@ STORY = (
         "The block of A is full, and every cell from A to B is empty.",
         "Choose a query of part A and look right of the first [S].",
         {"mask": 10, "size": 0, "query": 2, "layers": 2, "painted": ""},
+        moves=("query",),
     ),
     Step(
         "Break it: cell [7, 0] is painted white, so “.” cannot look at “one”. Click cells to paint more away.",

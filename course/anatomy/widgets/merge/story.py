@@ -63,6 +63,7 @@ STORY = (
         N_("Nearly every word of the novels follows a space, so the trainer made whole words with a space in front."),
         N_("Read the number of tokens below the picture for both words."),
         _at("happiness", ALL),
+        moves=("word",),
     ),
     Step(
         N_("Some letters are more than one byte, as the brace shows. Point at the tiles of é, and then choose 中文."),

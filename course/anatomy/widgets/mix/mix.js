@@ -3,6 +3,8 @@
 const TRAITS = ["first", "second", "third"];
 const UNIT = 10; // px of height for one unit of weight
 const BAR = 36;
+const DROP = 14; // px that an end of the beam goes down at most, when it tips
+const TIPPED = 2; // units between triangle and average at which it does
 const RULE = 296; // width of the panel of shares, beside the beam
 
 function mixWidget(ui) {
@@ -46,7 +48,10 @@ function formula({ words, values }, weights, total, word) {
   return `${whole} = ${fixed(sum / total)}${own}`;
 }
 
-/** Bars as high as the weights on a number line, and the triangle under the point where they balance. */
+/**
+ * Bars as high as the weights on a beam along a number line, and the triangle at the average. The beam tips where the
+ * triangle does not stand under the point where the bars balance: while it is on its way there, or for a wrong average.
+ */
 function beamPanel(ui, parent, W) {
   const { spec } = ui;
   const [left, base] = [20, 26 + spec.top * UNIT];
@@ -58,7 +63,8 @@ function beamPanel(ui, parent, W) {
   const canvas = picture(box, W, H,
     tr("A number line from 0 to 10: a bar for each word, as high as its weight, and the average"));
   const x = (v) => left + (v / 10) * (W - 2 * left);
-  line(canvas, x(0), base, x(10), base, "ta-mark");
+  const beam = svg("g");
+  line(beam, x(0), base, x(10), base, "ta-mark");
   for (let v = 0; v <= 10; v++) {
     line(canvas, x(v), base, x(v), base + 5);
     label(canvas, x(v), base + 34, String(v), "middle", "ta-small"); // beneath the triangle's room
@@ -73,16 +79,27 @@ function beamPanel(ui, parent, W) {
       drag: ([, y]) => clamp(Math.round((base - y) / UNIT), 0, spec.top),
     });
     group.append(bar, grip);
-    canvas.append(touch(ui, group, () => ({ word: i })));
+    beam.append(touch(ui, group, () => ({ word: i })));
     return { bar, text, grip };
   });
   const mine = svg("path", { class: "ta-fill-two" });
   const ghost = svg("path", { class: "ta-reference" });
-  canvas.append(arm, mine, ghost);
+  beam.append(arm);
+  canvas.append(beam, mine, ghost);
   const shown = label(canvas, 0, base + 51, "", "middle", "ta-strong");
   const triangle = (v) => {
     const place = clamp(x(v), 8, W - 8);
     return `M${place.toFixed(1)} ${base + 2}l-9 18h18z`;
+  };
+
+  let goal = 0;
+  /** The triangle at v, and the beam on it: on the way to its goal it hurries after the weights, which came first. */
+  const stand = ([v, right], share) => {
+    mine.setAttribute("d", triangle(v));
+    shown.setAttribute("x", clamp(x(v), 22, W - 22).toFixed(1));
+    const off = (Number.isFinite(right) ? right - v : 0) + 4 * (goal - v) * share;
+    const angle = Math.atan2(clamp(off / TIPPED, -1, 1) * DROP, x(10) - x(0)) * (180 / Math.PI);
+    beam.setAttribute("transform", `rotate(${angle.toFixed(3)} ${clamp(x(v), x(0), x(10)).toFixed(1)} ${base})`);
   };
 
   return (weights, value, right, good, word) => {
@@ -100,10 +117,11 @@ function beamPanel(ui, parent, W) {
     ghost.style.visibility = apart ? "visible" : "hidden";
     arm.style.visibility = seen && word >= 0 ? "visible" : "hidden";
     if (apart) fill(ghost, { d: triangle(right) });
-    write(note, apart ? tr("the triangle: your average; dashed: the expected one") : tr("the triangle: where the bars balance"));
+    write(note, apart ? tr("your average: the beam tips on it; dashed: the expected one") : tr("the triangle: where the bars balance"));
+    beam.style.transform = seen ? "" : "none";
     if (!seen) return;
-    fill(mine, { d: triangle(value) });
-    fill(shown, { x: clamp(x(value), 22, W - 22).toFixed(1) });
+    goal = value;
+    glide(beam, "triangle", [value, right], stand);
     write(shown, fixed(value));
     if (word >= 0) fill(arm, { d: `M${clamp(x(value), 8, W - 8).toFixed(1)} ${base}H${x(spec.values[word])}` });
   };

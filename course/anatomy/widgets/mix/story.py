@@ -20,6 +20,7 @@ STORY = (
         "Only the shares count, and 2 of 12 is the same share as 1 of 6.",
         "Compare the average before and after all three changes.",
         {"first": 1, "second": 2, "third": 3},
+        moves=("first", "second", "third"),
     ),
     Step(
         "cat and mat weigh the same, so the average is 5. Now raise sat, whose number is 5.",
@@ -29,6 +30,7 @@ STORY = (
         "A word whose number is the average pulls to neither side.",
         "Watch the triangle while you drag the middle bar.",
         {"first": 3, "second": 0, "third": 3},
+        moves=("second",),
     ),
     Step(
         "All the weight is on mat. Try to push the triangle beyond 9.",
@@ -38,6 +40,7 @@ STORY = (
         "With such weights an average stays between the smallest number and the largest.",
         "Raise the other two bars: which way does the triangle go?",
         {"first": 0, "second": 0, "third": 10},
+        moves=("first", "second", "third"),
     ),
     Step(
         "Now break it: only sat has weight. Drag its bar down to 0.",
@@ -47,5 +50,6 @@ STORY = (
         "The total weight is 0, and nothing can be divided by 0.",
         "Read the gray line: what is divided by what?",
         {"first": 0, "second": 1, "third": 0},
+        moves=("second",),
     ),
 )

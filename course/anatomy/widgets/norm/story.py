@@ -21,6 +21,7 @@ STORY = (
         "LayerNorm takes the mean away, and the shift with it. RMSNorm never looks at the mean.",
         "Which bars leave the black lines, where they stood at shift 0?",
         {"scale": 1.0, "shift": 0.0, "eps": 1e-5},
+        moves=("shift",),
     ),
     Step(
         "A shift of 10 is large beside σ = 1.2. Every bar of RMSNorm is now near 1.",
@@ -39,6 +40,7 @@ STORY = (
         "Numerator and denominator grow by the same factor.",
         "Do any bars leave the black lines?",
         {"scale": 1.0, "shift": 0.0, "eps": 1e-8},
+        moves=("scale",),
     ),
     Step(
         "The scale is −1: all inputs have changed their sign. The black lines are where the bars stood before.",
@@ -57,5 +59,6 @@ STORY = (
         "ε = 0.1 is 7 times σ²: the root is then mostly ε, and the scale is no longer divided away.",
         "Move ε to its right end and compare with the black lines.",
         {"scale": 0.1, "shift": 0.0, "eps": 1e-8},
+        moves=("eps",),
     ),
 )

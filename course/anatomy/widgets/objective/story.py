@@ -47,6 +47,7 @@ STORY = (
         "Only [CLS] has a label: one answer for 13 tokens read.",
         "Move the place: where does anything turn orange?",
         {"objective": 4, "draw": 1, "place": 0},
+        moves=("place",),
     ),
     Step(
         "Your turn: switch between T5 and GLM, which hide the same words in each draw.",
@@ -56,5 +57,6 @@ STORY = (
         "15 instead of 16 in every draw: T5's decoder starts from a [PAD].",
         "Compare “tokens read” below the picture.",
         {"objective": 3, "draw": 2, "place": 9},
+        moves=("objective", "draw"),
     ),
 )

@@ -114,16 +114,21 @@ function mapPanel(ui, T, D) {
   const grids = titles.map((title, g) => {
     const [x, y] = [starts[g][0], starts[g][1] + TOP];
     label(canvas, x + across / 2, y - 10, wide ? title + more[g] : title, "middle", "ta-strong");
-    const cells = Array.from({ length: T * D }, (_, i) => svg("rect", {
-      x: x + (i % D) * cell, y: y + Math.floor(i / D) * HIGH + 1, width: cell, height: HIGH - 2,
-    }));
-    const dashes = svg("path", { class: "ta-axis", style: "stroke: var(--ta-ink)" });
-    canvas.append(...cells, dashes, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
-    const names = g === 3 ? [] : written.map((i) => label(canvas, x - 6, y + (i + 0.5) * HIGH + 4, "", "end"));
+    const rows = svg("g");
+    canvas.append(rows, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
+    const parts = written.map((word) => {
+      const node = svg("g");
+      const cells = Array.from({ length: D }, (_, i) => svg("rect", { x: x + i * cell, y: 1, width: cell, height: HIGH - 2 }));
+      const dashes = svg("path", { class: "ta-axis", style: "stroke: var(--ta-ink)" });
+      node.append(...cells, dashes);
+      const name = label(node, x - 6, HIGH / 2 + 4, g === 3 ? "" : spec.words[word], "end");
+      return { node, cells, dashes, name };
+    });
+    const order = rowsByKey(rows, (word) => parts[word].node, (i) => `translate(0 ${y + i * HIGH})`);
     const mark = svg("rect", { x: x - 1, width: across + 2, height: HIGH, class: "ta-mark" });
     const dot = svg("rect", { width: cell, height: HIGH, class: "ta-mark", "stroke-dasharray": "3 2" });
     canvas.append(mark, dot);
-    return { x, y, cells, dashes, names, mark, dot };
+    return { x, y, parts, order, mark, dot };
   });
 
   const places = grids.map(({ x, y }, g) => cursor(ui, canvas, {
@@ -149,28 +154,29 @@ function mapPanel(ui, T, D) {
   }
 
   return {
-    paint({ before, moved, after, difference }, colors) {
+    paint({ before, moved, after, difference, order: rows }, colors) {
       const top = [...before, ...after].reduce((a, v) => (Number.isFinite(v) ? Math.max(a, Math.abs(v)) : a), 1e-9);
       [before, moved, after, difference].forEach((values, g) => {
-        const { x, y, cells, dashes } = grids[g];
-        let d = "";
-        values.forEach((v, i) => {
-          fill(cells[i], { fill: css(colors.at(v / top)) });
-          // Where the color can be seen, so can its sign, also in gray.
-          const [left, middle] = [x + ((i % D) + 0.5) * cell - 3, y + (Math.floor(i / D) + 0.5) * HIGH];
-          if (v < -0.04 * top) d += `M${left} ${middle}h6`;
+        const { x, parts, order } = grids[g];
+        const words = g === 0 ? written : rows;
+        order(words);
+        words.forEach((word, i) => {
+          let d = "";
+          parts[word].cells.forEach((cellNode, j) => {
+            const v = values[i * D + j];
+            fill(cellNode, { fill: css(colors.at(v / top)) });
+            // Where the color can be seen, so can its sign, also in gray.
+            if (v < -0.04 * top) d += `M${x + (j + 0.5) * cell - 3} ${HIGH / 2}h6`;
+          });
+          fill(parts[word].dashes, { d });
         });
-        fill(dashes, { d });
       });
     },
     mark(now, word, place, feature) {
       places.forEach((lay) => lay());
-      grids.forEach(({ x, y, names, mark, dot }, g) => {
-        const [rows, here] = g === 0 ? [written, word] : [now, place];
-        names.forEach((text, i) => {
-          write(text, spec.words[rows[i]]);
-          fill(text, { class: i === here ? "ta-strong" : "ta-text" });
-        });
+      grids.forEach(({ x, y, parts, mark, dot }, g) => {
+        const here = g === 0 ? word : place;
+        parts.forEach(({ name }, i) => fill(name, { class: i === word ? "ta-strong" : "ta-text" }));
         fill(mark, { y: y + here * HIGH });
         dot.style.visibility = feature === undefined ? "hidden" : "visible";
         if (feature !== undefined) fill(dot, { x: x + feature * cell, y: y + here * HIGH });
@@ -179,7 +185,7 @@ function mapPanel(ui, T, D) {
       now.forEach((old, i) => {
         const [y1, y2] = [old, i].map((k) => TOP + (k + 0.5) * HIGH);
         const d = `M${x1} ${y1}C${x1 + 22} ${y1} ${x2 - 22} ${y2} ${x2} ${y2}`;
-        fill(lines[i], { d, class: old === word ? "ta-mine" : "ta-axis" });
+        fill(lines[old], { d, class: old === word ? "ta-mine" : "ta-axis" });
       });
     },
   };

@@ -11,6 +11,7 @@ STORY = (
         "Without positions, moving the words only moves the rows.",
         "Look at the map “difference”.",
         {"order": "dog ↔ man", "positions": False, "word": 1},
+        moves=("word",),
     ),
     Step(
         "The sentence as written, with “the” at places 0 and 3. Point at both rows of f(x).",
@@ -20,6 +21,7 @@ STORY = (
         "Attention knows which words are there, and not at which place.",
         "Compare the two rows cell by cell.",
         {"order": "as written", "positions": False, "word": 0},
+        moves=("word",),
     ),
     Step(
         "Drag a word of f(Px) to another place, or press “Next order” until you have seen all six.",
@@ -29,6 +31,7 @@ STORY = (
         "The output of a word is the same in each order; only its row is another one.",
         "Does the map “difference” ever show a color?",
         {"order": "backward", "positions": False, "word": 4},
+        moves=("order", "word"),
     ),
     Step(
         "The same order, but now each place adds a position vector of its own to its word.",
@@ -47,5 +50,6 @@ STORY = (
         "Where nothing moves, nothing can differ. Any real move shows.",
         "One of the six orders moves no word.",
         {"order": "shuffled", "positions": True, "word": 2},
+        moves=("order",),
     ),
 )

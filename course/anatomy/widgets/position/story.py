@@ -20,6 +20,7 @@ STORY = (
         "The band is wide: pairs with one distance have very different scores.",
         "Look at the height of the band, which holds all pairs of a distance.",
         {"scheme": 0, "variant": 1, "query": 20},
+        moves=("query",),
     ),
     Step(
         "Here W turns each wave by three places. Move the query and watch the darkest cell of its row.",
@@ -29,6 +30,7 @@ STORY = (
         "A matrix that turns the waves makes the score largest at r = −3, for each query.",
         "Point at the peak of the curve and read r.",
         {"scheme": 0, "variant": 2, "query": 20},
+        moves=("query",),
     ),
     Step(
         "Shaw's table has one row for each r, and ends at ±K. Here K = 2; move the variant to see K grow.",
@@ -56,5 +58,6 @@ STORY = (
         "A penalty for the distance |r| is the same on both sides; a causal mask must tell them apart.",
         "Choose each scheme, and read the second sign below the map.",
         {"scheme": 2, "variant": 3, "query": 20},
+        moves=("scheme", "variant"),
     ),
 )

@@ -3,7 +3,11 @@
 from ..tools.story import Step
 
 TRAINING = 6  # index of the step about the panel "Longer than trained"
-_USUAL = {"m": 9, "n": 4, "base": 1e4, "dim": 8, "fault": 0, "stand": False}
+_USUAL = {
+    **{"m": 9, "n": 4, "base": 1e4, "dim": 8, "panels": ["line", "dials"], "plane": 0, "stand": False, "proof": 0},
+    **{"front": 0, "hand": "position", "turned": [0] * 16, "waves": [], "fault": 0, "order": "interleaved"},
+    **{"head": 128, "trained": 4096, "length": 16384, "scheme": 0, "clock": 32},
+}
 
 STORY = (
     Step(
@@ -14,6 +18,7 @@ STORY = (
         "Its arrow turns by θ = 1 rad for each position; in the last dial θ is 0.001.",
         "Drag “sat” from end to end and compare the blue arrows.",
         {**_USUAL, "panels": ["line", "dials"], "front": 0, "hand": "position"},
+        moves=("m", "n", "front", "plane"),
     ),
     Step(
         "Put three tokens in front, or press “Play both”. The green wedge (m − n)θ is by how much q is ahead.",
@@ -23,6 +28,7 @@ STORY = (
         "Both arrows of a dial turn by the same angle, so the angle between them stays.",
         "Read the score in the gray line before and after.",
         {**_USUAL, "panels": ["line", "dials"], "m": 20, "n": 15, "front": 0},
+        moves=("m", "n", "front", "plane"),
     ),
     Step(
         "Press “Next equality” four times: with the first you stand on k, the dial turns back by nθ. Then “Play both”.",
@@ -32,6 +38,7 @@ STORY = (
         "k is back where it was without a position, and q is left with (m − n)θ, which stays.",
         "Stand on k, and press “Play both”.",
         {**_USUAL, "panels": ["line", "dials", "proof"], "m": 20, "n": 15, "plane": 1, "proof": 0},
+        moves=("m", "n", "front", "proof", "stand", "plane"),
     ),
     Step(
         "Bars stack to q·k, thin waves add up to the curve. Switch waves off; turn q or k by its content.",
@@ -41,6 +48,7 @@ STORY = (
         "Content sets φ, where the wave begins; its height is |q||k|, its speed θ.",
         "Choose “content”, drag q in a dial, and watch the wave of that plane alone.",
         {**_USUAL, "panels": ["dials", "score"], "hand": "content", "waves": []},
+        moves=("m", "n", "hand", "turned", "waves", "plane"),
     ),
     Step(
         "Point at the map: the cross marks S[m, n], the dotted line the cells with the same m − n.",
@@ -50,6 +58,7 @@ STORY = (
         "S depends on m − n alone, so it is constant along each diagonal.",
         "Walk with shift and an arrow key, then with the arrow key alone.",
         {**_USUAL, "panels": ["dials", "map"], "m": 40, "n": 8, "hand": "position"},
+        moves=("m", "n", "plane"),
     ),
     Step(
         "Now break it: choose a fault. Equalities that fail go out, and below one sign at least turns to ✗.",
@@ -59,6 +68,7 @@ STORY = (
         "Each plane still turns by the distance. But all waves are alike, and the score comes back every 6.3 tokens.",
         "Read “depends on m − n alone” with each fault.",
         {**_USUAL, "panels": ["breaking", "dials", "proof"], "plane": 1, "proof": 4, "stand": True},
+        moves=("fault", "proof", "stand", "plane", "m", "n"),
     ),
     Step(
         "A hand for each plane of a head of 128. Gray: seen in training. Red: never seen. Press “Read the text”.",
@@ -67,7 +77,8 @@ STORY = (
         1,
         "NTK slows only the last hand by the whole factor, so others go a little too far. PI slows even the fast ones.",
         "Choose each of the three, and read “reach what is new”.",
-        {"panels": ["training"], "base": 1e4, "head": 128, "trained": 4096, "length": 16384, "scheme": 0, "clock": 32},
+        {**_USUAL, "panels": ["training"]},
+        moves=("scheme", "clock"),
     ),
     Step(
         "The same head in memory: arcs join the partners of a pair. Riffle it into halves, as LLaMA's code has it.",
@@ -77,5 +88,6 @@ STORY = (
         "Partners stay partners, only their places differ. Mixing the two orders is the fault “pairs mixed up”.",
         "Read the score before and after the riffle.",
         {**_USUAL, "panels": ["dials", "strip"], "order": "interleaved"},
+        moves=("order", "m", "n", "plane"),
     ),
 )

@@ -14,6 +14,7 @@ STORY = (
         N_("Dividing by a small number widens the gaps between logits, until one token has everything: greedy."),
         N_("Look at the longest bar at temperature 0."),
         _PLAIN,
+        moves=("temperature",),
     ),
     Step(
         N_("Now raise the temperature to 4 and watch the bar at the bottom, all other tokens together."),
@@ -23,6 +24,7 @@ STORY = (
         N_("Each is unlikely, but there are more than a thousand: together they win, and the text falls apart."),
         N_("Read the number of the last bar at temperature 4."),
         _PLAIN,
+        moves=("temperature",),
     ),
     Step(
         N_("Set top-k to 5 at temperature 1 and go through the three prompts."),
@@ -32,6 +34,7 @@ STORY = (
         N_("Top-k keeps the same number everywhere, whether the model is sure or not."),
         N_("Read how many tokens can come."),
         _PLAIN | {"top_k": 5},
+        moves=("prompt",),
     ),
     Step(
         N_("Take top-k away, set top-p to 0.9 and go through the three prompts again."),
@@ -41,5 +44,6 @@ STORY = (
         N_("Top-p keeps as many as it takes to reach 0.9: one where the model is sure, dozens where it is not."),
         N_("Compare how many tokens can come after “She was” and after “I do not know wh”."),
         _PLAIN | {"top_p": 0.9},
+        moves=("prompt",),
     ),
 )

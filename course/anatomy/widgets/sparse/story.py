@@ -29,6 +29,7 @@ STORY = (
         "No word looks out of its block, so no layer can bring anything in.",
         "Look for dots: is anything reached that is not scored?",
         {"pattern": 3, "size": 2, "query": 14, "layers": 8},
+        moves=("query",),
     ),
     Step(
         "A window of 3, and word 0 is global: it sees all words, and all see it.",
@@ -38,6 +39,7 @@ STORY = (
         "In layer 1 all words come to word 0, in layer 2 it tells them to all.",
         "Move the layers, and read “all is reached after”.",
         {"pattern": 4, "size": 0, "query": 14, "layers": 1},
+        moves=("layers",),
     ),
     Step(
         "Strided: near words in one layer, every fourth word in the next. Together they score 17 % of all pairs.",
@@ -56,5 +58,6 @@ STORY = (
         "The others have ways between all words, or all earlier ones. Blocks have none from one to the next.",
         "Choose each of the three and read “all is reached after”.",
         {"pattern": 5, "size": 2, "query": 14, "layers": 8},
+        moves=("pattern", "size"),
     ),
 )

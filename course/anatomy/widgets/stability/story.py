@@ -5,6 +5,7 @@ from ..tools.story import Step
 _USUAL = {
     "grow": "by the slider",
     "factor": 13,
+    "run_step": 0,
     "cap": 10.0,
     "gain": 1.0,
     "coefficient": 1e-4,
@@ -20,6 +21,7 @@ STORY = (
         "At factor 11.3 the first key has 0.997, and the entropy is near 0.",
         "Compare the blue bars at factor 0.125 and at 11.3.",
         _USUAL,
+        moves=("factor",),
     ),
     Step(
         "Scores learn through a slope: how much a weight moves with its score. Point along the lines.",
@@ -29,6 +31,7 @@ STORY = (
         "QK-norm divides the growth out. The cap bounds the scores, but its own slope goes to 0.",
         "Point at the dotted line, which stands at 256, and read the three slopes in the gray line.",
         {**_USUAL, "quantity": "slope", "factor": 22},
+        moves=("factor",),
     ),
     Step(
         "These scores reach 64. In the table, each dtype has a limit for exp(x): point at its row.",
@@ -55,7 +58,8 @@ STORY = (
         1,
         "At step 24 it is still 0.0086; at step 32, with scores up to 50.5, it is 3.3e−6.",
         "Point at each of these steps, and read the first slope in the gray line.",
-        {**_USUAL, "grow": "as in a training run", "run_step": 0, "quantity": "slope"},
+        {**_USUAL, "grow": "as in a training run", "quantity": "slope"},
+        moves=("run_step",),
     ),
     Step(
         "Now break it: a cap of 1 is far too small for these scores. Drag them as far as you like.",
@@ -65,5 +69,6 @@ STORY = (
         "No weight gets above 0.24: scores between −1 and 1 are too close together for a choice.",
         "Follow the dashed line from end to end: it shows the largest weight.",
         {**_USUAL, "cap": 1.0, "quantity": "largest p"},
+        moves=("factor",),
     ),
 )

@@ -78,7 +78,7 @@ function stepperWidget(ui) {
   const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
   const wide = room >= 700;
   const grid = gridPanel(ui, row, wide ? 424 : room, scene);
-  const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene);
+  const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene, grid.boxOf);
   const show = signs(memory.node, [
     [tr("weights as in the full forward"), tr("largest difference of an attention weight of the chunk, one buffer")],
     [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
@@ -189,6 +189,8 @@ function gridPanel(ui, parent, W, scene) {
   });
 
   return {
+    /** Where a token looks at itself, in the page. */
+    boxOf: (token) => cells[token][token][0].getBoundingClientRect(),
     /** Draws the cells; returns the largest change of a score in this step. */
     draw(now) {
       const { start, stop, turning, key, query } = now;
@@ -270,8 +272,8 @@ function scoreFormula(ui, now, q, k) {
     `cos(${fixed(angle, 2)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}`);
 }
 
-/** The slots of the store after the step, the rule that fills them, and what the fills mean. */
-function memoryPanel(ui, parent, W, scene) {
+/** The slots of the store after the step, the rule that fills them, and what the fills mean. Tokens come from their cells. */
+function memoryPanel(ui, parent, W, scene, boxOf) {
   const { spec } = ui;
   const N = spec.length;
   const [left, most] = [54, spec.table.length * spec.block];
@@ -282,10 +284,21 @@ function memoryPanel(ui, parent, W, scene) {
   const canvas = picture(node, W, 62, tr("Slots of the store after this step, and the token in each"));
   const slots = Array.from({ length: most }, (_, i) => {
     const x = left + i * across;
-    const rect = svg("rect", { x, y: 20, width: across - 3, height: 40 });
+    const rect = svg("rect", { x, y: 20, width: across - 3, height: 40, class: "ta-axis" });
     canvas.append(rect);
-    const text = (y, kind) => label(canvas, x + across / 2 - 1.5, y, "", "middle", kind);
-    return [rect, text(14, "ta-small"), text(36, "ta-onfill"), text(53, "ta-onfill")];
+    return [rect, label(canvas, x + across / 2 - 1.5, 14, "", "middle", "ta-small")];
+  });
+  const placed = (slot) => `translate(${left + slot * across} 20)`;
+  const chips = Array.from({ length: N }, (_, t) => {
+    const node = svg("g", { transform: placed(0), style: "visibility: hidden" });
+    const rect = svg("rect", { width: across - 3, height: 40 });
+    node.append(rect);
+    const text = (y, words) => label(node, across / 2 - 1.5, y, words, "middle", "ta-onfill");
+    const chip = { node, rect, texts: [text(16, String(t)), text(33, "")] };
+    chip.texts[0].style.fontWeight = 600;
+    for (const each of chip.texts) each.dataset.ink = "own";
+    canvas.append(node);
+    return chip;
   });
   label(canvas, left - 8, 14, tr("slot"), "end", "ta-small");
   label(canvas, left - 8, 36, tr("token"), "end", "ta-small");
@@ -310,6 +323,12 @@ function memoryPanel(ui, parent, W, scene) {
     for (let t = 0; t < stop; t++) held[slotOf(t, store)] = t;
     return held;
   }
+  /** The transform that lays a token's chip on its cell. */
+  function outside(token) {
+    const [cell, box] = [boxOf(token), canvas.getBoundingClientRect()];
+    const unit = canvas.viewBox.baseVal.width / box.width;
+    return `translate(${(cell.left - box.left) * unit} ${(cell.top - box.top) * unit})`;
+  }
   const slotAt = (now) => (now.key === undefined ? -1 : heldBy(now).indexOf(now.key));
   const place = cursor(ui, canvas, {
     name: tr("Slots"), cross: false,
@@ -333,20 +352,21 @@ function memoryPanel(ui, parent, W, scene) {
       const { store, start, turning } = now;
       const held = heldBy(now);
       const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
-      slots.forEach(([rect, name, token, position], i) => {
+      slots.forEach(([rect, name], i) => {
         const used = i < held.length;
-        const [full, fresh] = [used && held[i] !== null, used && held[i] !== null && held[i] >= start];
         rect.style.visibility = used ? "visible" : "hidden";
-        fill(rect, { class: fresh ? "ta-fill-two" : full ? "ta-fill-one" : "ta-axis" });
-        rect.style.fillOpacity = fresh ? 1 : 0.22;
         write(name, used ? nameOf(i, store) : "");
-        write(token, full ? String(held[i]) : "");
-        write(position, full && turning ? now.at(held[i]) : "");
-        for (const text of [token, position]) {
-          text.dataset.ink = "own";
-          text.style.fill = fresh ? inkOn(strong) : "var(--ta-ink)";
-        }
-        token.style.fontWeight = 600;
+      });
+      chips.forEach(({ node, rect, texts }, t) => {
+        const slot = held.indexOf(t);
+        const fresh = t >= start;
+        if (slot >= 0 && node.style.visibility === "hidden") comeFrom(node, () => ({ transform: outside(t) }));
+        node.style.visibility = slot >= 0 ? "visible" : "hidden";
+        if (slot >= 0) fill(node, { transform: placed(slot) });
+        fill(rect, { class: fresh ? "ta-fill-two" : "ta-fill-one" });
+        rect.style.fillOpacity = fresh ? 1 : 0.22;
+        write(texts[1], turning ? now.at(t) : "");
+        for (const text of texts) text.style.fill = fresh ? inkOn(strong) : "var(--ta-ink)";
       });
       const here = ui.seen("slot") ?? slotAt(now);
       mark.style.visibility = here >= 0 && here < held.length ? "visible" : "hidden";

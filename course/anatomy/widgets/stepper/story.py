@@ -22,6 +22,7 @@ STORY = (
         "Cuts change how much is computed again, not the result: the sign says same for every plan.",
         "Compare w[5, 2] before and after a cut.",
         {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0},
+        moves=("plan", "chunk"),
     ),
     Step(
         "A rolling window: three slots hold the last three tokens. Point at a slot to see who lies there and why.",
@@ -31,6 +32,7 @@ STORY = (
         "7 mod 3 = 1: it overwrites token 4. Its position stays 7.",
         "Press Step and look for token 7.",
         {"view": 1, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0},
+        moves=("chunk",),
     ),
     Step(
         "Pages of three slots, handed out by the table 2, 0, 1. The prompt of four tokens is stored.",
@@ -40,6 +42,7 @@ STORY = (
         "6 // 3 = 2, and table[2] = 1.",
         "Press Step three times and point at token 6.",
         {"view": 0, "plan": PROMPT, "chunk": 0, "store": 2, "origin": 0},
+        moves=("chunk",),
     ),
     Step(
         "Now break it: every chunk counts its positions from 0. The last line has the right scores.",

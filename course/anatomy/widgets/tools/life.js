@@ -103,7 +103,7 @@ function open(model, root, build, room, later) {
   const ui = {
     model, root, spec, room, readout,
     controls: html("div", { class: "ta-controls" }),
-    story: html("section", { class: "ta-story", "aria-label": tr("What to try") }),
+    story: html("section", { class: "ta-story", "aria-label": tr("What to try: {title}", { title: spec.title }) }),
     dark: isDark(),
     get: (name) => model.get(name),
     set(name, value) {

@@ -37,7 +37,17 @@ function stopColors(root) {
   delete root.dataset.moving;
 }
 
-/** put(numbers) from those that were put last to these, frame by frame while drawings move, else at once. */
+/** What was hidden sets out from these attributes, where drawings move. Asked before it is shown and laid in its place. */
+function comeFrom(node, attributes) {
+  if (!tween.on) return;
+  tween.unseen.delete(node);
+  for (const [name, value] of Object.entries(attributes())) node.setAttribute(name, value);
+}
+
+/**
+ * put(numbers, share) from those that were put last to these, frame by frame while drawings move, else at once; share of
+ * the way, 1 at its end.
+ */
 function glide(owner, name, numbers, put) {
   const move = tween.moves.get(owner)?.get(name);
   const shown = (glided.get(owner) ?? glided.set(owner, {}).get(owner));
@@ -45,7 +55,7 @@ function glide(owner, name, numbers, put) {
   if (move && alike(move.goal)) return;
   if (move) halt(owner, name);
   const from = shown[name];
-  const keep = (values) => put(shown[name] = values);
+  const keep = (values, share = 1) => put(shown[name] = values, share);
   const far = tween.on && from?.length === numbers.length && from.every((v, i) => Number.isFinite(v) && Number.isFinite(numbers[i]));
   if (far && !alike(from)) setOut(owner, name, { from, to: numbers, goal: numbers, put: keep, end: () => keep(numbers) });
   else keep(numbers);
@@ -116,7 +126,7 @@ function halt(owner, name) {
 
 function drawAt({ from, to, put: show }, ms) {
   const share = 1 - (1 - ms / MOVE_MS) ** 3;
-  show(from.map((v, i) => v + (to[i] - v) * share));
+  show(from.map((v, i) => v + (to[i] - v) * share), share);
 }
 
 /** One frame of all that moves; there is no next one when everything has arrived. */

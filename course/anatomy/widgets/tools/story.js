@@ -1,8 +1,9 @@
 // The story: a few steps, each of which sets the picture, says what to notice, and asks what the picture answers.
 
 /**
- * Steps from `spec.story`: [{ state, says, asks, choices, answer, because, look }]. Back and Next set a step's state;
- * the learner may then move anything, and "Set the scene" brings it back.
+ * Steps from `spec.story`: [{ state, moves, says, asks, choices, answer, because, look }]. Back and Next set a step's
+ * state; the learner may then move anything, and "Set the scene" brings it back. So does an answer, for what it rests
+ * on: a reply speaks of the scene, is never given about another picture, and is not shown beside one.
  */
 function story(ui) {
   const steps = ui.spec.story ?? [];
@@ -29,12 +30,14 @@ function story(ui) {
   fill(scene, { "aria-label": tr("Set the scene"), title: tr("Set the scene") });
   ui.story.append(bar, words, asks);
 
-  let shown = -1;
+  let [shown, reply] = [-1, null];
   const alike = (a, b) => Object.is(a, b) || (Array.isArray(a) && String(a) === String(b));
-  const told = () => Object.entries(steps[step()].state).every(([name, value]) => alike(ui.get(name), value));
+  const told = (names) => names.every((name) => alike(ui.get(name), steps[step()].state[name]));
+  const rests = () => Object.keys(steps[step()].state).filter((name) => !steps[step()].moves.includes(name));
   ui.bind("step", () => {
     const now = step();
-    scene.setAttribute("aria-disabled", String(told()));
+    scene.setAttribute("aria-disabled", String(told(Object.keys(steps[now].state))));
+    if (reply) reply.style.visibility = told(rests()) ? "" : "hidden"; // its room stays: nothing moves under the hand
     if (shown === now) return;
     shown = now;
     where.textContent = tr("{n} of {all}", { n: now + 1, all: steps.length });
@@ -44,11 +47,15 @@ function story(ui) {
     ask(steps[now]);
   });
 
-  function ask({ says, asks: question, choices, answer, because, look }) {
+  function ask({ says, asks: question, choices, answer, because, look, state }) {
     words.textContent = says;
-    const reply = html("span", { class: "ta-reply" });
+    reply = html("span", { class: "ta-reply" });
     const options = choices.map((choice, i) => {
       const option = button(asks, choice, () => {
+        if (!told(rests())) {
+          ui.release();
+          ui.setAll(Object.fromEntries(rests().map((name) => [name, state[name]])));
+        }
         const right = i === answer;
         reply.textContent = right ? `✓ ${because}` : `✗ ${look}`;
         reply.dataset.good = String(right);
