@@ -26,7 +26,7 @@ STORY = (
         "Its arrow turns by θ = 1 rad for each position; in the last dial θ is 0.001.",
         "Drag “sat” from end to end and compare the blue arrows.",
         _scene("line", "dials"),
-        moves=("m", "n"),
+        moves=("m", "n", "front", "plane"),
     ),
     Step(
         "Put three tokens in front, or press “Play both”. The green wedge (m − n)θ is by how much q is ahead.",
@@ -36,7 +36,7 @@ STORY = (
         "Both arrows of a dial turn by the same angle, so the angle between them stays.",
         "Read the score in the gray line before and after.",
         _scene("line", "dials", m=20, n=15),
-        moves=("m", "n", "front"),
+        moves=("m", "n", "front", "plane"),
     ),
     Step(
         "Press “Next equality” four times: with the first you stand on k, the dial turns back by nθ. Then “Play both”.",
@@ -46,7 +46,7 @@ STORY = (
         "k is back where it was without a position, and q is left with (m − n)θ, which stays.",
         "Stand on k, and press “Play both”.",
         _scene("line", "dials", "proof", m=20, n=15, plane=1),
-        moves=("m", "n", "proof", "stand"),
+        moves=("m", "n", "front", "proof", "stand", "plane"),
     ),
     Step(
         "Bars stack to q·k, thin waves add up to the curve. Switch waves off; turn q or k by its content.",
@@ -56,7 +56,7 @@ STORY = (
         "Content sets φ, where the wave begins; its height is |q||k|, its speed θ.",
         "Choose “content”, drag q in a dial, and watch the wave of that plane alone.",
         _scene("dials", "score", hand="content"),
-        moves=("turned", "waves"),
+        moves=("m", "n", "hand", "turned", "waves", "plane"),
     ),
     Step(
         "Point at the map: the cross marks S[m, n], the dotted line the cells with the same m − n.",
@@ -66,7 +66,7 @@ STORY = (
         "S depends on m − n alone, so it is constant along each diagonal.",
         "Walk with shift and an arrow key, then with the arrow key alone.",
         _scene("dials", "map", m=40, n=8),
-        moves=("m", "n"),
+        moves=("m", "n", "plane"),
     ),
     Step(
         "Now break it: choose a fault. Equalities that fail go out, and below one sign at least turns to ✗.",
@@ -76,7 +76,7 @@ STORY = (
         "Each plane still turns by the distance. But all waves are alike, and the score comes back every 6.3 tokens.",
         "Read “depends on m − n alone” with each fault.",
         _scene("breaking", "dials", "proof", plane=1, proof=4, stand=True),
-        moves=("fault",),
+        moves=("fault", "proof", "stand", "plane", "m", "n"),
     ),
     Step(
         "A hand for each plane of a head of 128. Gray: seen in training. Red: never seen. Press “Read the text”.",
@@ -96,6 +96,6 @@ STORY = (
         "Partners stay partners, only where they stand differs. Mixing the two orders is the fault “pairs mixed up”.",
         "Read the score before and after the riffle.",
         _scene("dials", "strip"),
-        moves=("order",),
+        moves=("order", "m", "n", "plane"),
     ),
 )
