@@ -1,5 +1,6 @@
 """Tier 2 of ModelAtlas: its script in Chromium; test_promises.py tests what all widgets share."""
 
+import numpy as np
 import pytest
 from anatomy import atlas
 from anatomy.widgets import ModelAtlas
@@ -144,3 +145,55 @@ def test_no_part_of_a_block_moves_the_picture_when_it_is_pointed_at(stage):
             assert "→" in page.locator(".ta-readout").text_content()
             assert page.locator(".ta").bounding_box()["height"] == pytest.approx(high, abs=0.6)
         page.mouse.move(1, 1)
+
+
+NAMES = """() => [...document.querySelectorAll('[role=listbox] span.ta-small')]
+  .filter((e) => e.style.visibility !== 'hidden')
+  .map((e) => [e.textContent, e.getBoundingClientRect().toJSON(), parseFloat(getComputedStyle(e).fontSize)])"""
+
+
+@pytest.mark.parametrize("width", [820, 390])
+def test_each_family_of_marks_has_its_name_beside_it(stage, width):
+    """Names overlap neither each other nor a mark, and each model's title begins with the name behind its marks."""
+    page = stage(ModelAtlas(), viewport={"width": width, "height": 1200})
+    names = page.evaluate(NAMES)
+    marks = page.locator("[role=option]").evaluate_all("(all) => all.map((e) => e.getBoundingClientRect().toJSON())")
+    boxes = [box for _, box, _ in names] + marks
+    clash = lambda a, b: (
+        min(a["right"], b["right"]) - max(a["left"], b["left"]) > 0.5
+        and min(a["bottom"], b["bottom"]) - max(a["top"], b["top"]) > 0.5
+    )
+    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :] if clash(a, b)]
+    assert min(size for *_, size in names) >= 11 and len(names) > 45
+    behind = page.locator("[role=option]").evaluate_all("(all) => all.map((e) => e.parentNode.lastChild.textContent)")
+    titles = page.locator("[role=option]").evaluate_all("(all) => all.map((e) => e.getAttribute('aria-label'))")
+    assert all(title.startswith(name) for title, name in zip(titles, behind, strict=True))
+    page.evaluate("() => model.set('text', 'falcon')")
+    settle(page)
+    assert [name for name, *_ in page.evaluate(NAMES)] == ["Falcon", "Falcon 2"]
+
+
+def test_a_mark_grows_by_one_step_for_ten_times_the_parameters(stage):
+    page = stage(ModelAtlas(), viewport={"width": 820, "height": 900})
+    radius = {
+        title.split(",")[0]: float(r)
+        for title, r in page.locator("[role=option]:has(circle)").evaluate_all(
+            "(all) => all.map((e) => [e.getAttribute('aria-label'), e.querySelector('circle').getAttribute('r')])"
+        )
+    }
+    cards = {card["title"]: card["size"] for card in ModelAtlas().spec["models"]}
+    ratio = cards["Llama 3 405B"] / cards["GPT-2"]
+    assert radius["Llama 3 405B"] - radius["GPT-2"] == pytest.approx(1.5 * np.log10(ratio))
+    assert not cards["GPT-4"] and radius["GPT-4"] == 6
+
+
+def test_frames_mark_what_differs_unless_everything_does(stage):
+    framed = """() => [...document.querySelectorAll('figure [data-aspect]')]
+      .filter((e) => e.style.strokeWidth === '2.4').length"""
+    for names, some in (
+        (("gpt-2", "gpt-2-xl"), True),
+        (("gpt-2", "palm-540b"), False),
+        (("transformer-base", "palm-540b"), False),
+    ):
+        page = stage(ModelAtlas(view=1, first=INDEX[names[0]], second=INDEX[names[1]]))
+        assert (page.evaluate(framed) > 0) == some, names

@@ -14,6 +14,7 @@ CASE = Case(
         ("slider", "number of layers", "depth", "ArrowRight"),
         ("slider", "width d", "width", "ArrowRight"),
         ("slider", "seed", "seed", "ArrowRight"),
+        ("slider", "run back through", "back", "ArrowLeft"),
     ],
     crowded=({}, {"wiring": 4, "depth": 96}),
 )

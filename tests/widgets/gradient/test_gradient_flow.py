@@ -13,6 +13,8 @@ from anatomy.widgets.tools.base import NOTHING_GIVEN
 from ..learners import unfinished
 from ..page import find, settle, trait, words
 from ..page import said as heard
+from ..stages import set_state
+from ..test_motion import WHOLE, frame, moving  # noqa: F401  # a fixture
 from .case import CASE
 from .learners import WIRED
 
@@ -191,3 +193,64 @@ def test_dashes_show_only_where_a_curve_leaves_the_recorded_one(stage):
     wrong = stage(GradientFlowExplorer({**WIRED, "post_ln": WIRED["pre_ln"]}))
     assert wrong.locator(dashes).count() == 1
     assert "gray dashes" in wrong.locator(".ta-caption small").first.text_content()
+
+
+STRIPS = ".ta-svg[aria-label^='Gradient norm of each'] path:is(.ta-fill-one, .ta-open-two)"
+
+
+def bars(page):
+    """Heights of the bars of both wirings, in px, from layer 1 on."""
+    found = page.locator(STRIPS).evaluate_all("(all) => all.map((p) => p.getAttribute('d'))")
+    return [
+        np.array([float(bar.split("v-")[1].split("h")[0]) if "v-" in bar else 0 for bar in d.split("z")[:-1]])
+        for d in found
+    ]
+
+
+@browser_test
+@pytest.mark.parametrize("depth", [12, 96])
+def test_bars_are_the_norms_on_one_linear_scale(stage, depth):
+    """Learner's at 12 layers, recorded at 96; only of those layers that the gradient has come to."""
+    widget = GradientFlowExplorer(WIRED, depth=depth)
+    page, curves = stage(widget), [widget.curve(0), widget.curve(1)]
+    top = max(c.max() for c in curves)
+    for seen, curve in zip(bars(page), curves, strict=True):
+        assert seen == pytest.approx(20 * curve / top, abs=0.02)
+    assert f"linear from 0 to {top:.3g}" in page.locator(".ta-panel .ta-note").text_content()
+    set_state(page, {"back": 5})
+    for seen, curve in zip(bars(page), curves, strict=True):
+        assert (seen[:-5] == 0).all() and seen[-5:] == pytest.approx(20 * curve[-5:] / top, abs=0.02)
+    last = depth - 4
+    assert f"come to layer {last}: {curves[0][last - 1]:.3g} (Post-LN), {curves[1][last - 1]:.3g} (Pre-LN)" in formula(
+        page
+    )
+    widget.back = 5
+    assert f"run back through 5 of {depth} layers." in widget.alt
+
+
+@browser_test
+def test_the_gradient_runs_back_from_the_last_layer_and_stops_at_the_first(moving):  # noqa: F811
+    page = moving(GradientFlowExplorer(WIRED, back=0))
+    assert not any(seen.any() for seen in bars(page))
+    page.get_by_role("button", name="Let the gradient run back").click()
+    frame(page, 600)
+    half = bars(page)
+    assert all((seen[9:] > 0).all() and not seen[:8].any() for seen in half)  # a quarter of the time: 3 of 12 layers
+    frame(page, 2000)
+    frame(page, WHOLE)
+    assert trait(page, "back") == 96 and all((seen > 0).all() for seen in bars(page)) and frame(page, WHOLE) == 0
+    page.get_by_role("button", name="Let the gradient run back").click()
+    frame(page, 600)
+    page.get_by_role("button", name="Next step").click()
+    frame(page, WHOLE)
+    assert trait(page, "back") == 0 and not any(
+        seen.any() for seen in bars(page)
+    )  # the step's scene, not the run's end
+
+
+@browser_test
+def test_with_reduced_motion_the_end_is_there_at_once(stage):
+    page = stage(GradientFlowExplorer(WIRED, back=0))
+    page.get_by_role("button", name="Let the gradient run back").press("Enter")
+    settle(page)
+    assert trait(page, "back") == 96 and all((seen > 0).all() for seen in bars(page))

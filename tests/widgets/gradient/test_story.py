@@ -27,9 +27,11 @@ def test_only_pre_ln_falls_with_depth():
     assert chosen(0) == "Pre-LN’s" and abs(widget.facts(widget.other)["slope"] + 0.5) < 0.05
 
 
-def test_pre_lns_first_layer_gets_15_times_more():
+def test_pre_lns_gradient_alone_grows_tenfold():
     widget = shown(1)
-    assert NAMES[widget.other] == "Pre-LN" and chosen(1) == "15 times"
+    ways = {NAMES[i]: widget.curve(i)[[-1, 0]] for i in (widget.wiring, widget.other)}
+    assert [name for name, (last, first) in ways.items() if first > 10 * last] == ["Pre-LN"] and chosen(1) == "Pre-LN’s"
+    assert ways["Post-LN"][0] > 5 * ways["Pre-LN"][0]
     assert f"{widget.facts(widget.other)['first_to_last']:.1f}" == "14.6" and "14.6" in STORY[1].because
 
 

@@ -12,6 +12,9 @@ CASE = Case(
         ("slider", "scale", "scale", "ArrowRight"),
         ("slider", "shift", "shift", "ArrowLeft"),
         ("slider", "ε", "eps", "End"),
+        ("group", "norms as", "show", "ArrowRight"),
+        ("group", "stage", "stage", "ArrowLeft", {"show": "points"}),
     ],
+    crowded=({}, {"show": "points"}),
     drawn=UNLABELED,
 )

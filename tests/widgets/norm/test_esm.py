@@ -4,6 +4,8 @@ import pytest
 from anatomy.widgets import NormExplorer
 
 from ..page import find, settle, trait, words
+from ..stages import set_state
+from ..test_motion import WHOLE, frame, moving  # noqa: F401  # a fixture
 from .case import CASE
 from .learners import NORMS, sum_rms_norm
 
@@ -39,7 +41,8 @@ def on_entry(page, chart, entry):
 def lit(page):
     """Number of bars with an outline in each of the three charts."""
     return page.evaluate(
-        "() => [...document.querySelectorAll('.ta-row .ta-svg')].map((c) => c.querySelectorAll('rect.ta-lit').length)"
+        "() => [...document.querySelectorAll('.ta-row .ta-svg')].filter((c) => c.checkVisibility())"
+        ".map((c) => c.querySelectorAll('rect.ta-lit').length)"
     )
 
 
@@ -176,3 +179,66 @@ def test_the_picture_stands_still_under_a_hand_that_drags(stage):
         scene.click()
         settle(page)
         assert trait(page, "shift") == 0
+
+
+UNIT = 33  # pixels of √8
+
+
+def marks(page, norm):
+    """Places of the three marks of a norm's picture that are seen, in units of √8."""
+    return (
+        page.get_by_label(f"{norm} as the way of one point")
+        .locator("g > path[transform]")
+        .evaluate_all(
+            f"""(all) => all.filter((e) => e.style.visibility === 'visible' && !e.style.strokeDasharray).map((e) => {{
+          const [x, y] = e.getAttribute('transform').match(/-?[0-9.]+/g).map(Number);
+          return [(x - e.ownerSVGElement.viewBox.baseVal.width / 2) / {UNIT}, (108 - y) / {UNIT}]; }})"""
+        )
+    )
+
+
+@pytest.mark.parametrize("setting", [{}, {"scale": -1.0, "shift": -0.5}, {"shift": 10.0, "eps": 0.1}])
+def test_points_stand_where_python_says(stage, setting):
+    widget = CASE.make(show="points", **setting)
+    page, places = stage(widget), widget.points()
+    assert marks(page, "LayerNorm") == [pytest.approx(p, abs=0.01) for p in places["layer_norm"].tolist()]
+    assert marks(page, "RMSNorm") == [pytest.approx(p, abs=0.01) for p in places["rms_norm"][[0, 2]].tolist()]
+
+
+def test_a_wrong_norm_shows_where_it_should_have_ended(stage):
+    page = stage(NormExplorer({**NORMS, "rms_norm": sum_rms_norm}, show="points"))
+    hollow = "g > path[style*='dasharray']:not([style*='hidden'])"
+    pictures = [page.get_by_label(f"{n} as the way of one point") for n in CHARTS[1:]]
+    assert [picture.locator(hollow).count() for picture in pictures] == [0, 1]
+    assert "length 7.84 → 1" in pictures[1].text_content() and "length 7.84 → 3.38 → 2.83" in pictures[0].text_content()
+
+
+def test_x_falls_straight_onto_the_plane_and_stops_there(moving):  # noqa: F811
+    page = moving(CASE.make(show="points", stage=0))
+    (across, high), *_ = marks(page, "LayerNorm")
+    page.get_by_role("radio", name="mean subtracted").check()
+    frame(page, 0)
+    frame(page, 60)
+    x, between = marks(page, "LayerNorm")[2]
+    assert x == pytest.approx(across, abs=1e-3) and 0.1 < between < high - 0.1
+    frame(page, WHOLE)
+    assert marks(page, "LayerNorm")[2] == pytest.approx([across, 0], abs=1e-3)
+    assert marks(page, "RMSNorm")[-1] == pytest.approx([across, high], abs=1e-3)
+
+
+def test_an_entry_alone_has_its_number_and_arrows_stay_within_the_axes(stage):
+    page = stage(CASE.make(scale=3.0, shift=-10.0))
+    under = lambda: page.locator(".ta-row .ta-svg > text.ta-strong:not(:empty)").all_text_contents()
+    assert under() == ["RMS"]
+    page.mouse.move(*on_entry(page, "Input", 3))
+    settle(page)
+    assert under() == ["−3.13", "RMS", "1.50", "−0.34"]
+    out = """() => { const svg = document.querySelector('.ta-row .ta-svg');
+      const a = svg.querySelector('rect.ta-axis').getBoundingClientRect();
+      return [...svg.querySelectorAll('.ta-arrow, .ta-head')].map((e) => e.getBoundingClientRect())
+        .filter((b) => b.left < a.left || b.right > a.right || b.top < a.top - 1 || b.bottom > a.bottom + 1)
+        .length; }"""
+    for scale in (-1.0, 1.0, 100.0):
+        for shift in (-10.0, 2.0, 10.0):
+            set_state(page, {"scale": scale, "shift": shift})
+            assert page.evaluate(out) == 0, (scale, shift)

@@ -41,13 +41,12 @@ def test_only_rms_norm_notices_a_shift():
     assert noticed(1, "shift", norm.SHIFTS) == {"rms_norm"} and chosen(1) == "RMSNorm only"
 
 
-def test_a_large_shift_presses_rms_norms_bars_together():
-    widget = shown(2)
-    y, x = widget.outputs()["rms_norm"], widget.vector()
-    assert chosen(2) == f"{np.ptp(y):.1f}" == "0.4" and np.ptp(widget.outputs()["layer_norm"]) > 3.5
-    assert (y.argmax(), y.argmin()) == (3, 4)  # as `look` says
-    assert f"{y.max():.3f} − {y.min():.3f}" in STORY[2].because and (abs(y - 1) < 0.25).all()
-    assert f"{np.sqrt((x**2).mean()):.1f}" in STORY[2].because and f"{x.std():.1f}" in STORY[2].because
+def test_only_rms_norms_point_stays_above_the_plane():
+    places = shown(2, stage=2).points()
+    high = {name: way[-1][1] for name, way in places.items()}
+    assert abs(high["layer_norm"]) < 1e-6 and chosen(2) == "RMSNorm’s" and f"{high['rms_norm']:.2f}" == "0.90"
+    assert "0.90" in STORY[2].because and abs(places["rms_norm"][0]).max() < 3  # x itself is in the frame
+    assert all(np.isclose(np.hypot(*way[-1]), 1, atol=1e-4) for way in places.values())  # both end on the circle
 
 
 def test_neither_norm_notices_a_larger_scale():

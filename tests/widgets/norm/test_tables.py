@@ -66,3 +66,27 @@ def test_norm_mistakes_show(functions, broken):
     assert {k for k in ("identity", "reference") if found[k] > norm.TOLERANCE} == broken
     assert all(found[k] > 0.05 for k in broken)
     assert ("broken" in widget.alt) == bool(broken)
+
+
+def test_points_are_the_vector_seen_from_the_side():
+    """Two coordinates hold all of x: its length, its mean; and the learner's outputs, wherever they are."""
+    for scale, shift in ((1.0, 2.0), (-1.0, -2.0), (0.3, 10.0)):
+        widget = NormExplorer(NORMS, scale=scale, shift=shift)
+        x, places = widget.vector(), widget.points()
+        across = np.sign(scale) * x.std()
+        assert places["layer_norm"][:2] == pytest.approx(np.array([[across, x.mean()], [across, 0]]), abs=1e-5)
+        assert places["rms_norm"][1] == pytest.approx(places["rms_norm"][0])
+        for name, y in widget.outputs().items():
+            assert np.linalg.norm(places[name][[0, 2]], axis=1) * math.sqrt(8) == pytest.approx(
+                [np.linalg.norm(x), np.linalg.norm(y)], rel=1e-5
+            )
+    short = NormExplorer(with_(NORMS, rms_norm=sum_rms_norm)).points()["rms_norm"][2]
+    assert np.linalg.norm(short) == pytest.approx(1 / math.sqrt(8), rel=1e-4)
+
+
+def test_the_way_is_told_up_to_the_stage_on_show():
+    told = [NormExplorer(NORMS, show="points", stage=i).alt for i in range(3)]
+    assert "x is 3.38 along the plane and 7.07 above it." in told[0] and "lets it fall" not in told[0]
+    assert "LayerNorm lets it fall to 3.38 along the plane and 0.00 above it" in told[1] and "ends at" not in told[1]
+    assert "LayerNorm ends at 2.83 along and 0.00 above, RMSNorm at 1.22 along and 2.55 above." in told[2]
+    assert NormExplorer(NORMS, show="points").png() != NormExplorer(NORMS).png()

@@ -37,7 +37,7 @@ PHRASES: dict[str, Any] = {
     "differ": "{a} and {b} differ in: {list}.",
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
     "legend": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published. Round: decoder, square: encoder, diamond: "
-    "both. A is the model; B is the one beside it, chosen with Shift.",
+    "both; the larger, the more parameters (logarithmic). A: the model, B: the one beside it, by Shift.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
     "noFigure": "{n} parameters {how}. {why}",

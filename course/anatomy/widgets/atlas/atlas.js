@@ -114,7 +114,10 @@ function atlasWidget(ui) {
         ui.say(state);
       } else if (view === 1) {
         const [said, differs] = difference(a, b);
-        const marked = new Set(differs.includes("placement") ? [...differs, "norm"] : differs);
+        const found = new Set(differs.includes("placement") ? [...differs, "norm"] : differs);
+        // Frames tell parts that differ from those that don't: where all differ, they would tell nothing.
+        const parts = [a, b].flatMap((m) => m.shapes.filter(([kind, ...s]) => kind === "box" && s[4] !== "frame" && s[5]).map((s) => s[6]));
+        const marked = parts.every((part) => found.has(part)) ? new Set() : found;
         left.draw(a, marked);
         right.draw(b, marked);
         if (list.dataset.of !== `${i},${k}`) list.replaceChildren(...said.map((text) => html("li", { style: "break-inside: avoid" }, text)));
@@ -160,8 +163,14 @@ function searchBox(ui, trait, name) {
   ui.bind(trait, (value) => { if (input.value !== value) input.value = value; });
 }
 
+/** Radius of a mark: a step of 1.5 px for ten times the parameters. */
+const radius = (size) => (size ? clamp(3 + 1.5 * (Math.log10(size) - 7), 3, 10.5) : 6);
+
+/** Name of a family of models: a title without its size. */
+const stemOf = (title) => title.replace(/([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?)+$/i, "");
+
 /**
- * Rows of marks, a row for each year: a hover shows a model, a click keeps it. One stop for the tab key, arrow keys move
+ * Rows of marks, each with the name of its family, a row for each year: a hover shows a model, a click keeps it. One stop for the tab key, arrow keys move
  * the first model, with Shift the second.
  * Filled: RMSNorm, hollow: LayerNorm, dashed: not published; round: decoder, square: encoder, diamond: both.
  */
@@ -171,30 +180,49 @@ function timeline(ui, models, passing) {
   }));
   const marks = models.map((m) => {
     const picture = svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, class: "ta-svg", "aria-hidden": "true" });
-    const outline = { encoder: "M4 4H20V20H4Z", "encoder-decoder": "M12 2L22 12L12 22L2 12Z" }[m.kind];
-    const shape = outline ? svg("path", { d: outline }) : svg("circle", { cx: 12, cy: 12, r: 8.5 });
+    const r = radius(m.size);
+    const outline = { encoder: `M${12 - 0.9 * r} ${12 - 0.9 * r}h${1.8 * r}v${1.8 * r}h${-1.8 * r}Z`,
+      "encoder-decoder": `M12 ${12 - 1.15 * r}l${1.15 * r} ${1.15 * r}l${-1.15 * r} ${1.15 * r}l${-1.15 * r} ${-1.15 * r}Z` }[m.kind];
+    const shape = outline ? svg("path", { d: outline }) : svg("circle", { cx: 12, cy: 12, r });
     shape.setAttribute("stroke-width", 1.8);
     if (m.family.norm === ui.spec.words.unknown) shape.setAttribute("stroke-dasharray", "3 2.5");
-    const letter = svg("text", { x: 12, y: 16, "text-anchor": "middle", class: "ta-strong", "data-ink": "own" });
+    // With a margin in the page's color, so that it is read on the smallest mark, too.
+    const letter = svg("text", { x: 7, y: 11, "text-anchor": "middle", class: "ta-strong",
+      style: "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 2.5px" });
     picture.append(shape, letter);
     const node = html("div", {
       role: "option", id: freshId(), "aria-label": `${m.title}, ${m.year}`, title: m.summary,
-      style: "width: 24px; height: 24px; cursor: pointer; border-radius: 4px",
+      style: "flex: none; width: 24px; height: 24px; cursor: pointer; border-radius: 4px",
     }, picture);
     return { node, shape, letter };
   });
+  const groups = []; // [node, its models]
   for (const year of ui.spec.years) {
-    const place = html("div", { role: "presentation", style: "display: flex; flex-wrap: wrap; align-items: center" });
+    const place = html("div", { role: "presentation", style: "display: flex; flex-wrap: wrap; align-items: center; column-gap: 10px" });
     const row = html("div", {
-      role: "presentation", style: "display: flex; min-height: 26px; border-top: 1px solid var(--ta-rule)",
+      role: "presentation", style: "display: flex; min-height: 25px; border-top: 1px solid var(--ta-rule)",
     }, html("span", { style: "flex: none; width: 44px; padding-top: 3px" }, String(year)), place);
-    models.forEach((m, i) => { if (m.year === year) place.append(marks[i].node); });
+    let [stem, group] = ["", null];
+    models.forEach((m, i) => {
+      if (m.year !== year) return;
+      if (stemOf(m.title) !== stem) {
+        stem = stemOf(m.title);
+        group = html("div", { role: "presentation", style: "display: flex; align-items: center" },
+          html("span", { "aria-hidden": "true", class: "ta-small", style: "color: var(--ta-soft); padding-left: 3px; line-height: 24px; white-space: nowrap; cursor: pointer" }, stem));
+        groups.push([group, []]);
+        place.append(group);
+      }
+      group.lastChild.before(marks[i].node);
+      groups.at(-1)[1].push(i);
+    });
     box.append(row);
   }
-  const node = html("div", {}, box, html("p", { class: "ta-note" }, ui.spec.words.legend));
+  const node = html("div", {}, box, html("p", { class: "ta-note", style: "margin-top: 2px" }, ui.spec.words.legend));
 
   const which = (event) => (event.shiftKey ? "second" : "first");
-  marks.forEach(({ node: mark }, i) => {
+  // A name stands for the model beside it.
+  const spots = [...marks.map(({ node: mark }, i) => [mark, i]), ...groups.map(([group, members]) => [group.lastChild, members.at(-1)])];
+  spots.forEach(([mark, i]) => {
     mark.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") ui.peek({ [which(event)]: i }); });
     mark.addEventListener("pointerleave", () => ui.peek(null));
     mark.addEventListener("click", (event) => {
@@ -222,10 +250,12 @@ function timeline(ui, models, passing) {
         const filled = models[i].family.norm === "RMSNorm";
         fill(shape, { style: `stroke: ${color}; fill: ${filled ? color : "none"}`, opacity: shown[i] || chosen ? 1 : 0.22 });
         write(letter, i === first ? "A" : i === second ? "B" : "");
-        fill(letter, { style: `fill: ${filled ? "var(--ta-paper)" : color}` });
         fill(mark, { "aria-selected": String(i === first) });
         mark.style.outline = chosen ? `2px solid ${color}` : "";
         mark.style.outlineOffset = "-1px";
+      });
+      groups.forEach(([group, members]) => {
+        group.lastChild.style.visibility = members.some((i) => shown[i]) ? "" : "hidden";
       });
       fill(box, { "aria-activedescendant": marks[first].node.id });
       return shown.filter(Boolean).length;

@@ -1,5 +1,6 @@
 """Still pictures of the atlas: the timeline, and blocks drawn from the same shapes as on the page."""
 
+import math
 import re
 import textwrap
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
             color=VERMILLION if i == here else color,
             fillstyle="full" if card["family"]["norm"] == "RMSNorm" else "none",
             alpha=1 if i in shown else 0.2,
-            markersize=9,
+            markersize=3.5 + 1.75 * (math.log10(card["size"]) - 7) if card["size"] else 7,
         )
     axes.set_xticks([])
     axes.set_yticks(sorted(places))

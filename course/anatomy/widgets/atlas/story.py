@@ -29,8 +29,7 @@ STORY = (
         {**ALL, "position": CHOICES["position"].index("learned")},
     ),
     Step(
-        "Only models with grouped-query attention are left bright: few key-value heads, each shared by several "
-        "query heads.",
+        "Only models with grouped-query attention are left bright: several query heads share a key-value head.",
         "Which is the first year with one?",
         ("2019", "2021", "2023"),
         2,

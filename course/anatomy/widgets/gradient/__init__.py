@@ -36,14 +36,15 @@ class GradientFlowExplorer(SeveralFunctions):
     with 6 and 12 layers, three seeds, on float32 (2, 16, 32); this takes a second or two in total. Wider and deeper
     curves are recorded, and labeled with their device.
 
-    Traits wiring and other (indices into NAMES; names work too), depth, width and seed follow the controls. Raises the
-    errors of TableWidget, and WrongOutput if no gradient flows through a function.
+    Traits wiring and other (indices into NAMES; names work too), depth, width and seed follow the controls; back is the
+    number of layers, from the last, that the gradient has run back through. Raises the errors of TableWidget, and
+    WrongOutput if no gradient flows through a function.
     """
 
     recording = "gradient"
     names = tuple(dict.fromkeys(w.function for w in WIRINGS.values()))
     function_name = "wirings"
-    controls = ("wiring", "other", "depth", "width", "seed")
+    controls = ("wiring", "other", "depth", "width", "seed", "back")
     story = STORY
 
     wiring = t.Int(0, min=0, max=len(NAMES) - 1).tag(sync=True)
@@ -51,6 +52,7 @@ class GradientFlowExplorer(SeveralFunctions):
     depth = t.Enum(DEPTHS, 12).tag(sync=True)
     width = t.Enum(WIDTHS, LIVE_WIDTH).tag(sync=True)
     seed = t.Int(0, min=0, max=SEEDS - 1).tag(sync=True)
+    back = t.Int(DEPTHS[-1], min=0, max=DEPTHS[-1]).tag(sync=True)
 
     def __init__(
         self,
@@ -184,7 +186,8 @@ class GradientFlowExplorer(SeveralFunctions):
             trend2=_(word(two["slope"])),
             slope2=two["slope"],
         )
-        return sentences(told, broken.format(name=name), self.notice)
+        lit = "" if self.back >= self.depth else _("The gradient has run back through {n} of {depth} layers.")
+        return sentences(told, lit.format(n=self.back, depth=self.depth), broken.format(name=name), self.notice)
 
     def figure(self) -> Figure:
         fig = new_figure(8.4, 3.1)
@@ -197,6 +200,8 @@ class GradientFlowExplorer(SeveralFunctions):
             left.semilogy(layers, self.curve(place), color=color, linestyle=style, label=NAMES[place])
             lasts = [self._recorded["curves"][NAMES[place]][self.width][n][self.seed][-1] for n in DEPTHS]
             right.loglog(DEPTHS, lasts, "o", color=color, linestyle=style, markersize=4)
+        if self.back < self.depth:  # what the gradient has not come to yet
+            left.axvspan(0, self.depth - self.back + 0.5, color="white", alpha=0.85, zorder=3)
         left.legend(fontsize=7)
         plain(left, f"{self.depth} layers, width {self.width}", "layer", "gradient norm")
         plain(right, f"Last layer, recorded ({self._recorded['made']['device']})", "number of layers", "")

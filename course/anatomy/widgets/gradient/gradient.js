@@ -1,6 +1,8 @@
 // GradientFlowExplorer: two wirings side by side, gradient norm per layer, and the last layer's against depth.
 
 const KINDS = [["ta-mine", ""], ["", "fill: none; stroke: var(--ta-two); stroke-width: 2.6; stroke-dasharray: 2 4"]];
+const RUN_MS = 2400; // that the gradient takes from the last layer to the first
+const [STRIP, APART] = [20, 5]; // px: height of a row of bars, and between them and the axis
 
 function gradientWidget(ui) {
   const { spec } = ui;
@@ -11,6 +13,7 @@ function gradientWidget(ui) {
   slider(ui, { trait: "depth", name: tr("number of layers"), values: spec.depths });
   slider(ui, { trait: "width", name: tr("width d"), values: spec.widths });
   slider(ui, { trait: "seed", name: tr("seed"), max: spec.seeds - 1 });
+  slider(ui, { trait: "back", name: tr("run back through"), max: () => ui.get("depth") });
   ui.readout.style.minHeight = `${wide ? 43 : 116}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
@@ -21,7 +24,7 @@ function gradientWidget(ui) {
     caption: tr("Gradient norm per layer"), W: wide ? room - 350 : room, xlabel: tr("layer"),
     name: tr("Gradient norm of each layer's weights, two wirings"), cursor: tr("Layers"),
     count: () => ui.seen("depth"), at: () => (pointedLayer() ?? ui.seen("depth")) - 1,
-    state: (i) => ({ layer: i + 1 }), says: (i) => tr("layer {n}", { n: i + 1 }),
+    state: (i) => ({ layer: i + 1 }), says: (i) => tr("layer {n}", { n: i + 1 }), strips: true,
   });
   const depth = logPanel(ui, top, {
     caption: tr("Last layer against depth"), W: wide ? 330 : room, xlabel: tr("number of layers"),
@@ -29,6 +32,7 @@ function gradientWidget(ui) {
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
     state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
+  const linear = runBack(ui, depth.box);
   const bottom = ui.row();
   const sides = ["one", "two"].map(() => {
     const side = html("div", { class: "ta-panel", style: `width: ${wide ? Math.floor((room - 20) / 2) : room}px` });
@@ -82,6 +86,8 @@ function gradientWidget(ui) {
       if (key !== drawn) now = settle(chosen, w, d, s);
       drawn = key;
       small.draw(chosen);
+      const back = Math.min(ui.seen("back"), size);
+      linear(layers.light(now.curves, size, back));
       const layer = pointedLayer();
       layers.point(layer === undefined ? null : now.curves.map((c) => [layer, c[layer - 1]]));
       depth.point(now.lasts.map((c) => [size, c[d]]));
@@ -89,7 +95,13 @@ function gradientWidget(ui) {
       const [one, two] = chosen.map((p) => spec.names[p]);
       const [last, ratio] = [now.curves.map((c) => short(c.at(-1))), now.curves.map((c) => short(c[0] / c.at(-1)))];
       const at = (values, i) => short(values[i]);
+      const front = size - Math.floor(back) + 1; // the layer that the gradient reached last
       let how = "";
+      if (back < size && layer === undefined && !ui.seen("last")) {
+        how = back < 1 ? tr("The gradient stands behind layer {size}.", { size })
+          : tr("The gradient has come to layer {front}: {a} ({one}), {b} ({two}).",
+            { front, one, two, a: at(now.curves[0], front - 1), b: at(now.curves[1], front - 1) });
+      }
       if (layer !== undefined) {
         how = tr("g[{layer}] = √Σ (∂loss/∂W)² over the weights W of layer {layer} = {a} ({one}), {b} ({two}).",
           { layer, one, two, a: at(now.curves[0], layer - 1), b: at(now.curves[1], layer - 1) });
@@ -101,7 +113,7 @@ function gradientWidget(ui) {
       ui.say(tr("{size} layers of width {width}, seed {seed}. {one}: first / last {ratio}, last {last}. {two}: first / last " +
         "{ratio2}, last {last2}.",
       { size, width: ui.get("width"), seed: s, one, two, ratio: ratio[0], last: last[0], ratio2: ratio[1], last2: last[1] }), how);
-      ui.root.dataset.key = `${key},${short(now.curves[0][0])}`;
+      ui.root.dataset.key = `${key},${back < size ? back : ""},${short(now.curves[0][0])}`;
     },
   };
 
@@ -135,6 +147,44 @@ function gradientWidget(ui) {
     });
     return { curves, lasts, slopes };
   }
+}
+
+/**
+ * The button that lets the gradient run back through the stack, layer by layer; with reduced motion, at once. Returns
+ * linear(top), which says the scale of the bars.
+ */
+function runBack(ui, parent) {
+  const all = ui.spec.depths.at(-1);
+  let [frame, start] = [0, 0];
+  const halt = () => {
+    cancelAnimationFrame(frame);
+    frame = 0;
+    ui.hush(false);
+    ui.run(null);
+  };
+  const tick = (now) => {
+    const back = ((now - start) / RUN_MS) * ui.get("depth");
+    if (back >= ui.get("depth")) {
+      halt();
+      return ui.set("back", all);
+    }
+    ui.run({ back: Math.max(back, 0) });
+    frame = requestAnimationFrame(tick);
+  };
+  const bar = html("div", { class: "ta-bar", style: "margin: 6px 0 0" });
+  button(bar, `◂ ${tr("Let the gradient run back")}`, () => {
+    halt();
+    if (tween.calm.matches) return ui.set("back", all);
+    ui.hush(true);
+    start = performance.now();
+    frame = requestAnimationFrame(tick);
+  });
+  const scale = html("p", { class: "ta-note", style: "margin: 2px 0 0" });
+  parent.append(bar, scale);
+  // Another step of the story, or a hand at the slider, takes over.
+  for (const trait of ["step", "back"]) ui.listen(trait, () => { if (frame) halt(); });
+  ui.atEnd(() => cancelAnimationFrame(frame));
+  return (top) => write(scale, tr("bars: gradient norm per layer, linear from 0 to {top}", { top: short(top) }));
 }
 
 /** One small picture for each wiring, the last layer against depth: point to see it large, click to choose it. */
@@ -178,9 +228,11 @@ function smallPictures(ui, parent, W, columns, lastsOf) {
 }
 
 /** Axes with a logarithmic y that fits its curves in whole decades; x is linear or logarithmic; with a cursor. */
-function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count, at, state, says }) {
-  const [H, left, right, topEdge, bottom] = [196, 46, 14, 6, 34];
-  const [iw, ih] = [W - left - right, H - topEdge - bottom];
+function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count, at, state, says, strips = false }) {
+  const [left, right, topEdge, ih] = [46, 14, 6, 140];
+  const iw = W - left - right;
+  const under = topEdge + ih + 17 + (strips ? 2 * (STRIP + APART) : 0); // where what the axis is called may stand
+  const H = under + 17;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
   box.append(html("p", { class: "ta-caption" }, caption, note));
@@ -192,6 +244,10 @@ function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count,
   }));
   canvas.append(grid, curves, svg("rect", { x: left, y: topEdge, width: iw, height: ih, class: "ta-axis" }));
   label(canvas, left + iw / 2, H - 4, xlabel, "middle");
+  const rows = strips ? KINDS.map((_, i) => stripOf(canvas, { left, iw, low: topEdge + ih + 17 + (i + 1) * (STRIP + APART) }, i)) : [];
+  // What the gradient has not come to yet lies under a veil.
+  const veil = svg("rect", { x: left, y: topEdge, width: 0, height: ih, style: "fill: var(--ta-paper); fill-opacity: 0.85; pointer-events: none" });
+  canvas.append(veil);
   const step = () => iw / (count() - 1);
   const place = cursor(ui, canvas, {
     name: called,
@@ -201,7 +257,15 @@ function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count,
   canvas.append(...dots);
   let [x, y] = [() => 0, () => 0];
   return {
+    box,
     note(text) { write(note, text); },
+    /** Bars of both curves for the last `back` layers, a real number; one linear scale for both; returns its end. */
+    light(both, size, back) {
+      const top = Math.max(...both.flat().filter(Number.isFinite), 1e-12);
+      rows.forEach((row, i) => row(both[i], top, back, x));
+      fill(veil, { width: Math.max(0, back < size ? x(size - back + 0.5) - left : 0).toFixed(2) });
+      return top;
+    },
     draw(list, [from, to], ticks, logarithmic) {
       const seen = list.flatMap(({ points }) => points.map((p) => p[1])).filter((v) => Number.isFinite(v) && v > 0);
       const power = (v) => Math.log10(Math.max(v, 1e-12));
@@ -233,6 +297,25 @@ function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count,
       });
       place();
     },
+  };
+}
+
+/** A row of bars under the layers, from 0 to `top`, those alone that the gradient has come to. */
+function stripOf(canvas, { left, iw, low }, i) {
+  const bars = svg("path", { class: i ? "ta-open-two" : "ta-fill-one", style: i ? "stroke-width: 1" : "" });
+  line(canvas, left, low, left + iw, low);
+  canvas.append(bars);
+  const most = label(canvas, left - 11, low - STRIP + 9, "", "end", "ta-small");
+  return (curve, top, back, x) => {
+    const size = curve.length;
+    const each = iw / (size - 1);
+    const w = clamp(each - 1.5, 1.5, 18);
+    write(most, short(top));
+    fill(bars, { d: curve.map((v, j) => {
+      const lit = clamp(back - (size - 1 - j), 0, 1); // the layer that it comes to now grows
+      const high = Number.isFinite(v) ? (STRIP * lit * v) / top : 0;
+      return `M${(x(j + 1) - w / 2).toFixed(2)} ${low}v${(-high).toFixed(2)}h${(lit && w).toFixed(2)}v${high.toFixed(2)}z`;
+    }).join("") });
   };
 }
 

@@ -3,7 +3,7 @@
 from ..tools.story import Step
 
 POST, PRE = 0, 1  # indices in NAMES
-_USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0}
+_USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0, "back": 96}
 
 STORY = (
     Step(
@@ -17,13 +17,14 @@ STORY = (
         moves=("depth",),
     ),
     Step(
-        "96 layers. Point at the first and at the last layer of the dotted curve.",
-        "How much more gradient does Pre-LN’s first layer get than its last?",
-        ("as much", "twice", "15 times"),
-        2,
-        "14.6 times: a late layer adds to a residual stream that has grown large.",
-        "Read “first / last layer” of Pre-LN below the pictures.",
-        {**_USUAL, "depth": 96},
+        "96 layers. Press “Let the gradient run back”: a bar is the gradient norm of one layer’s weights.",
+        "Whose gradient grows more than tenfold on its way?",
+        ("Post-LN’s", "Pre-LN’s", "both"),
+        1,
+        "By 14.6 times: Pre-LN’s late layers add to a stream that has grown large. Post-LN’s is large at once.",
+        "Compare the last bar with the first, or read “first / last layer” below.",
+        {**_USUAL, "depth": 96, "back": 0},
+        moves=("back",),
     ),
     Step(
         "Point at the small pictures; a click keeps a wiring. Look at its gradient norm per layer.",

@@ -14,12 +14,14 @@ from ..tools.calls import call
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
-from ..tools.words import _
+from ..tools.words import N_, _
 from .story import STORY
 
 SCALES = (-1.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 SHIFTS = (-10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 EPSILONS = (1e-8, 1e-5, 1e-3, 0.1)
+SHOWS = (N_("bars"), N_("points"))
+STAGES = (N_("x"), N_("mean subtracted"), N_("after the norm"))
 D = 8
 # float32 resolves 10 to 1e-6, and the smallest scale leaves a spread of 0.01 there: errors of 1e-4 are legitimate.
 TOLERANCE = 1e-3
@@ -34,19 +36,22 @@ class NormExplorer(SeveralFunctions):
     ε. The weight is all ones and the bias all zeros. ``rms_norm`` also gets the same vectors minus their means, which
     must give the same result as ``layer_norm``.
 
-    Traits scale, shift and eps follow the sliders; the input's bars and the grips μ and σ can be dragged. Raises the
+    Traits scale, shift and eps follow the sliders; the input's bars and the grips μ and σ can be dragged. show is one
+    of SHOWS: the norms' outputs as bars, or each vector as one point, up to ``stage``, an index of STAGES. Raises the
     errors of TableWidget.
     """
 
     recording = "norm"
     names = ("layer_norm", "rms_norm")
     function_name = "norms"
-    controls = ("scale", "shift", "eps")
+    controls = ("scale", "shift", "eps", "show", "stage")
     story = STORY
 
     scale = t.Enum(SCALES, 1.0).tag(sync=True)
     shift = t.Enum(SHIFTS, 2.0).tag(sync=True)
     eps = t.Enum(EPSILONS, 1e-5).tag(sync=True)
+    show = t.Enum(SHOWS, SHOWS[0]).tag(sync=True)
+    stage = t.Int(len(STAGES) - 1, min=0, max=len(STAGES) - 1).tag(sync=True)
 
     def __init__(self, functions: Functions | None = None, **state: Any) -> None:
         super().__init__(functions, **state)
@@ -82,6 +87,7 @@ class NormExplorer(SeveralFunctions):
             "scales": list(SCALES),
             "shifts": list(SHIFTS),
             "epsilons": list(EPSILONS),
+            "shows": list(SHOWS),
             "tolerance": TOLERANCE,
         }
 
@@ -95,6 +101,22 @@ class NormExplorer(SeveralFunctions):
     def outputs(self) -> dict[str, np.ndarray]:
         """dict layer_norm, rms_norm → (8,) float64 at the current setting."""
         return {name: self.shown(f"y_{name}")[self._at()].astype(float) for name in self.names}
+
+    def point(self, v: np.ndarray) -> np.ndarray:
+        """Where (..., D) vectors stand as points, (..., 2) in units of √D, the sphere's radius: along the input's
+        direction in the plane of mean 0, and above that plane, along (1, …, 1).
+
+        scale·x + shift lies in the plane of these two directions for every scale and shift.
+        """
+        x = self._inputs["x"].numpy().astype(float)
+        across = (x - x.mean()) / x.std()
+        return np.stack([(v * across).mean(-1), v.mean(-1)], -1)
+
+    def points(self) -> dict[str, np.ndarray]:
+        """dict layer_norm, rms_norm → (3, 2) places of the input, of what is scaled, and of the output."""
+        x = self.vector()
+        scaled = {"layer_norm": x - x.mean(), "rms_norm": x}
+        return {name: self.point(np.stack([x, scaled[name], y])) for name, y in self.outputs().items()}
 
     def facts(self) -> dict[str, float]:
         """At the current setting: ``layer_norm`` and ``rms_norm``, largest change of an output since scale 1 and shift
@@ -115,7 +137,7 @@ class NormExplorer(SeveralFunctions):
             "({rms_state}, by {rms_gap}). LayerNorm against RMSNorm of the centered vector: {identity} "
             "({identity_state}). Farthest from the reference: {far} ({state})."
         )
-        return told.format(
+        told = told.format(
             whose=self.whose,
             scale=self.scale,
             shift=self.shift,
@@ -132,6 +154,22 @@ class NormExplorer(SeveralFunctions):
             far=number(found["reference"]),
             state=ok["reference"],
         )
+        return told if self.show == SHOWS[0] else f"{told} {self._way()}"
+
+    def _way(self):
+        """The points up to the stage that is shown, in words."""
+        said = [
+            _("As points, seen from the side of the plane of mean 0, whose sphere of radius √{d} shows as a circle:"),
+            _("x is {a} along the plane and {b} above it."),
+            _("LayerNorm lets it fall to {a} along the plane and {b} above it; RMSNorm leaves it."),
+            _("LayerNorm ends at {a} along and {b} above, RMSNorm at {a2} along and {b2} above."),
+        ]
+        layer, rms = (np.round(np.sqrt(D) * p, 2) + 0.0 for p in self.points().values())  # no −0.00
+        told = [said[0].format(d=D)]
+        for i in range(self.stage + 1):
+            (a, b), (a2, b2) = ([f"{v:.2f}" for v in p[i]] for p in (layer, rms))
+            told.append(said[i + 1].format(a=a, b=b, a2=a2, b2=b2))
+        return " ".join(told)
 
     def figure(self) -> Figure:
         fig = new_figure(8.4, 2.8)
@@ -140,6 +178,10 @@ class NormExplorer(SeveralFunctions):
         axes[0].bar(places, x, color=GRAY)
         axes[0].axhline(x.mean(), color="black", linestyle=":", linewidth=1)
         plain(axes[0], f"{self.scale:g}·x + {self.shift:g}", "entry (dotted: mean)", "")
+        if self.show != SHOWS[0]:
+            for a, (name, color) in zip(axes[1:], zip(self.names, (BLUE, VERMILLION), strict=True), strict=True):
+                _draw_way(a, name, self.points()[name][: self.stage + 1], color)
+            return fig
         for a, (name, color) in zip(axes[1:], zip(self.names, (BLUE, VERMILLION), strict=True), strict=True):
             y, table = self.outputs()[name], self.shown(f"y_{name}")
             a.bar(places, y, color=color)
@@ -149,6 +191,19 @@ class NormExplorer(SeveralFunctions):
             a.legend(fontsize=7, loc="lower right")
             plain(a, name, "entry", "")
         return fig
+
+
+def _draw_way(axes, name, places, color):
+    """One norm's points up to a stage; the sphere of radius √D is a circle of radius 1."""
+    turn = np.linspace(0, 2 * np.pi, 100)
+    axes.plot(np.cos(turn), np.sin(turn), ":", color="black", linewidth=1)
+    axes.axhline(0, color="black", linewidth=1)
+    axes.plot(*places.T, "--", color=GRAY)
+    axes.plot(*zip((0, 0), places[-1], strict=True), color=color)
+    for place, mark in zip(places, "os^", strict=False):
+        axes.plot(*place, mark, color=color)
+    axes.set(xlim=(-3.2, 3.2), ylim=(-3.2, 3.2), aspect="equal")
+    plain(axes, name, f"along the plane of mean 0 (÷ √{D})", "above it")
 
 
 def _vectors(x):

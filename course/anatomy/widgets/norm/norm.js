@@ -3,6 +3,7 @@
 const NORMS = { layer_norm: "LayerNorm", rms_norm: "RMSNorm" };
 const PULL = 12; // px of a drag to the next value of a list
 const LIMITS = [0.05, 0.2, 1, 5, 15, 50, 500]; // ends of the input's axis
+const STAGES = [N_("x"), N_("mean subtracted"), N_("after the norm")];
 const [INPUT, GAP, LEAST] = [308, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
 
 function normWidget(ui) {
@@ -12,6 +13,13 @@ function normWidget(ui) {
   slider(ui, { trait: "scale", name: tr("scale"), values: spec.scales, show: short });
   slider(ui, { trait: "shift", name: tr("shift"), values: spec.shifts, show: short });
   slider(ui, { trait: "eps", name: "ε", values: spec.epsilons, show: exponent });
+  const bar = ui.row("ta-bar");
+  bar.style.margin = "0 0 4px";
+  choice(ui, { trait: "show", name: tr("norms as"), values: spec.shows, show: (what) => tr(what) });
+  bar.append(ui.controls.lastChild);
+  choice(ui, { trait: "stage", name: tr("stage"), values: STAGES.map((_, i) => i), show: (i) => tr(STAGES[i]) });
+  const stages = ui.controls.lastChild;
+  bar.append(stages);
   if (room < 480) ui.readout.style.minHeight = room < 340 ? "116px" : "98px"; // a formula must not move the bars under the hand
   ui.root.append(ui.readout);
 
@@ -23,6 +31,9 @@ function normWidget(ui) {
   const charts = Object.entries(NORMS).map(([norm, name], i) => barChart(ui, row, {
     W, left: 22, caption: `${name}: ${i ? "x ÷ RMS" : "(x − μ) ÷ σ"}`, name: tr("Bars: the eight entries after {norm}", { norm: name }),
     entries: tr("Entries of {norm}", { norm: name }), kind: `ta-fill-${i ? "two" : "one"}`, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
+  }));
+  const points = Object.entries(NORMS).map(([norm, name], i) => pointPicture(charts[i].canvas.parentNode, {
+    W, norm, name: tr("{norm} as the way of one point, seen from the side of the plane of mean 0", { norm: name }), D,
   }));
   const numbers = signs(ui.row(), [
     [tr("LayerNorm has moved by"), tr("largest change of an entry since scale 1 and shift 0")],
@@ -48,15 +59,28 @@ function normWidget(ui) {
       const cut = (table, place) => [...ui.table(table).subarray(place * D, (place + 1) * D)];
       const [x, first] = [cut("x", a * B + b), cut("x", one * B + zero)];
       const of = sizes(x);
+      const pointed = ui.get("show") === "points";
+      const stage = ui.get("stage");
+      stages.hidden = !pointed;
       const [entry, norm] = [ui.seen("entry") ?? -1, ui.seen("norm")];
+      const [low, high] = [sizes(first).mean, sizes(first).spread];
+      // All that the widget draws of x lies in one plane through 0: (1, …, 1) is up, x₀ − its mean is across.
+      const point = (v) => [mean(v.map((a, i) => (a * (first[i] - low)) / high)), mean(v)];
       input.draw(x, of, first, entry, norm);
       const seen = Object.keys(NORMS).map((name, i) => {
         const [y, right] = [cut(`y_${name}`, at), cut(`ref_y_${name}`, at)];
         const own = ui.table("own")[i] === 1;
         const wrong = y.some((v, j) => !(Math.abs(v - right[j]) <= spec.tolerance));
+        charts[i].canvas.style.display = pointed ? "none" : "";
+        points[i].canvas.style.display = pointed ? "" : "none";
+        if (pointed) {
+          const way = [x, i ? x : x.map((v) => v - of.mean), y];
+          points[i].draw(stage, way.map((v) => ({ at: point(v), long: Math.sqrt(D) * rms(v) })), wrong ? point(right) : null);
+        }
+        const notes = pointed ? [N_("{whose}, from the side"), N_("{whose}, from the side; hollow: expected")]
+          : [N_("{whose}; black: at shift 0, scale 1"), N_("{whose}; dashed: expected")];
         charts[i].draw(y, 3.2, {
-          note: tr(wrong ? N_("{whose}; dashed: expected") : N_("{whose}; black: at shift 0, scale 1"),
-            { whose: own ? tr("yours") : tr("reference") }),
+          note: tr(notes[Number(wrong)], { whose: own ? tr("yours") : tr("reference") }),
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
         return { y, right };
@@ -74,13 +98,16 @@ function normWidget(ui) {
       const change = (v) => (v <= spec.tolerance ? tr("unchanged") : tr("changed by {gap}", { gap: short(v) }));
       const scale = [ui.get("scale"), ui.get("shift")].map(short);
       const alike = found[0] <= spec.tolerance === found[1] <= spec.tolerance;
+      const long = { root: `√${D}`, x: fine(Math.sqrt(D) * of.rms), flat: fine(Math.sqrt(D) * of.spread), high: fixed(Math.sqrt(D) * of.mean, 2),
+        layer: fine(Math.sqrt(D) * layer.rms), rms: fine(Math.sqrt(D) * root.rms) };
       ui.say(...(entry >= 0
         ? formulas({ i: entry, x: x[entry], first: first[entry], scale, of, eps: ui.get("eps"), norm, seen, spec, exponent })
         : [tr(alike ? N_("scale {scale}, shift {shift}: LayerNorm is {layer}, and RMSNorm is {rms}.")
           : N_("scale {scale}, shift {shift}: LayerNorm is {layer}, but RMSNorm is {rms}."),
         { scale: scale[0], shift: scale[1], layer: change(found[0]), rms: change(found[1]) }),
-          `μ = ${fixed(of.mean, places(of))}, σ = ${fine(of.spread)}, RMS = ${fine(of.rms)}`]));
-      ui.root.dataset.key = `${at},${fixed(seen[0].y[0], 4)},${fixed(seen[1].y[0], 4)}`;
+          pointed ? tr(TOLD[stage], long)
+            : `μ = ${fixed(of.mean, places(of))}, σ = ${fine(of.spread)}, RMS = ${fine(of.rms)}`]));
+      ui.root.dataset.key = `${at},${pointed ? stage : ""},${fixed(seen[0].y[0], 4)},${fixed(seen[1].y[0], 4)}`;
     },
   };
 }
@@ -121,7 +148,7 @@ function formulas({ i, x, first, scale, of, eps, norm, seen, spec, exponent }) {
 function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind, tint = "", ticks, more = {} }) {
   const D = ui.spec.d;
   const [topEdge, ih] = [6, 204];
-  const H = topEdge + ih + 48;
+  const H = topEdge + ih + 34;
   const step = (W - left - right) / D;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "display: block; margin-left: 0" });
@@ -132,7 +159,7 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
   const column = svg("rect", { y: topEdge, width: step, height: ih, style: "fill: var(--ta-panel)" });
   canvas.append(column);
   const grid = svg("g");
-  canvas.append(grid, svg("rect", { x: left, y: topEdge, width: W - left - right, height: ih, class: "ta-axis" }));
+  canvas.append(grid, svg("rect", { x: left, y: topEdge, width: W - left, height: ih, class: "ta-axis" }));
   line(canvas, left, middle, W - right, middle);
   const bars = Array.from({ length: D }, (_, i) => {
     const x = left + i * step;
@@ -141,8 +168,10 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
     const before = line(canvas, x + 1, 0, x + step - 1, 0, "ta-mark");
     canvas.append(bar, tick, before);
     label(canvas, x + step / 2, topEdge + ih + 13, String(i), "middle", "ta-small");
-    return { bar, tick, before, value: label(canvas, x + step / 2, H - (i % 2 ? 4 : 18), "", "middle", "ta-small") };
+    return { bar, tick, before };
   });
+  // Of the entry that is pointed at alone: eight numbers are wider than eight bars.
+  const value = label(canvas, 0, H - 4, "", "middle", "ta-strong");
   const place = cursor(ui, canvas, {
     name: entries, cross: false,
     box: () => ({ x: left, y: topEdge, width: W - left - right, height: ih }),
@@ -172,7 +201,10 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
       }
       column.style.visibility = entry >= 0 ? "visible" : "hidden";
       if (entry >= 0) fill(column, { x: left + entry * step });
-      bars.forEach(({ bar, tick, before: was, value }, i) => {
+      const told = entry >= 0 ? values[entry] : NaN;
+      write(value, entry < 0 ? "" : Math.abs(told) >= 100 ? whole(told) : fixed(told, 2));
+      if (entry >= 0) value.setAttribute("x", clamp(left + (entry + 0.5) * step, 16, W - 16)); // words don't travel
+      bars.forEach(({ bar, tick, before: was }, i) => {
         const v = values[i];
         const seen = Number.isFinite(v);
         bar.style.visibility = seen ? "visible" : "hidden";
@@ -180,10 +212,93 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
         if (seen) fill(bar, { y: Math.min(y(v), middle).toFixed(1), height: Math.abs(y(v) - middle).toFixed(1) });
         across(tick, expected ? y(expected[i]) : NaN);
         across(was, Math.abs(before[i]) <= limit ? y(before[i]) : NaN);
-        write(value, !seen || Math.abs(v) < 100 ? fixed(v, 2) : whole(v));
-        value.style.fontWeight = i === entry ? 700 : 400;
       });
       return y;
+    },
+  };
+}
+
+const TOLD = [
+  N_("x is {flat} along the plane of mean 0 and {root} · μ = {high} above it: {root} · RMS = {x} long."),
+  N_("LayerNorm lets x fall on the plane of mean 0, where {root} · σ = {flat} are left. RMSNorm keeps all of {x}."),
+  N_("Divided by σ and by RMS: LayerNorm's y is {layer} long, RMSNorm's {rms}. The circle is the sphere of radius {root}, from the side."),
+];
+
+/**
+ * What a norm does to a vector, as the way of one point: up is along (1, …, 1), across is the plane of mean 0. As in the
+ * unit's drawing, the token is round, the mean subtracted square, and the result a triangle.
+ */
+function pointPicture(box, { W, norm, name, D }) {
+  const [topEdge, ih, unit] = [6, 204, 33]; // px of √D, the sphere's radius
+  const layer = norm === "layer_norm";
+  const [color, H] = [`var(--ta-${layer ? "one" : "two"})`, topEdge + ih + 34];
+  const canvas = picture(box, W, H, name);
+  const [x, y] = [(v) => W / 2 + v * unit, (v) => topEdge + ih / 2 - v * unit];
+  const id = freshId();
+  const frame = { x: 0.5, y: topEdge, width: W - 1, height: ih };
+  const inside = svg("g", { "clip-path": `url(#${id})` });
+  canvas.append(svg("clipPath", { id }, svg("rect", frame)), svg("rect", { ...frame, class: "ta-axis" }), inside);
+  line(inside, x(0), topEdge, x(0), topEdge + ih, "ta-grid");
+  line(inside, 0, y(0), W, y(0), "ta-mark").style.strokeWidth = 1;
+  inside.append(svg("circle", { cx: x(0), cy: y(0), r: unit, class: "ta-diagonal", style: "fill: none" }));
+  const [up, flat, radius] = ["(1, …, 1)", tr("mean 0"), `√${D}`].map((text) => label(canvas, 0, 0, text, "start", "ta-small"));
+  const ways = [0, 1].map(() => line(inside, 0, 0, 0, 0, "ta-reference"));
+  const vector = line(inside, x(0), y(0), x(0), y(0), "");
+  vector.style.cssText = `stroke: ${color}; stroke-width: 2.5; ${layer ? "" : "stroke-dasharray: 6 3"}`;
+  const shape = (d, style) => {
+    const node = svg("path", { d, style });
+    inside.append(node);
+    return node;
+  };
+  const TRIANGLE = "M0 -7L6.5 5H-6.5Z";
+  const right = shape(TRIANGLE, "fill: none; stroke: var(--ta-reference); stroke-width: 1.6; stroke-dasharray: 2 2");
+  const marks = ["M-4.5 0A4.5 4.5 0 1 1 4.5 0A4.5 4.5 0 1 1 -4.5 0Z", "M-4 -4H4V4H-4Z", TRIANGLE]
+    .map((d) => shape(d, `fill: ${color}; stroke: var(--ta-paper); stroke-width: 1`));
+  const names = [0, 1, 2].map(() => label(canvas, 0, 0, "", "start", "ta-strong"));
+  for (const node of names) node.style.cssText = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 3px";
+  const below = label(canvas, W / 2, H - 16, "", "middle", "ta-small");
+  const put = (node, at) => {
+    const good = at !== null && at.every(Number.isFinite);
+    node.style.visibility = good ? "visible" : "hidden";
+    if (good) fill(node, { transform: `translate(${x(at[0]).toFixed(2)},${y(at[1]).toFixed(2)})` });
+  };
+  return {
+    canvas,
+    /** seen: { at: [across, up] in √D, long } of x, of x as the norm centers it, and of its result */
+    draw(stage, seen, expected) {
+      const side = seen[0].at[0] < 0 ? 1 : -1; // what the axes are called stands where x is not
+      const say = (node, [a, b], anchor) => fill(node, { x: a, y: b, "text-anchor": anchor });
+      say(up, [x(0) + 5 * side, topEdge + 13], side < 0 ? "end" : "start");
+      say(flat, [x(0) + side * (W / 2 - 4), y(0) + 14], side < 0 ? "start" : "end");
+      say(radius, [x(0) + side * unit * 0.75, y(0) + unit * 0.75 + 12], side < 0 ? "end" : "start");
+      const here = (i) => seen[Math.min(i, stage)].at;
+      const ends = seen.map(({ at }) => at.every(Number.isFinite));
+      [0, 1].forEach((i) => {
+        ways[i].style.visibility = ends[i] && ends[i + 1] ? "visible" : "hidden";
+        const [from, to] = [here(i), here(i + 1)];
+        if (ends[i + 1]) fill(ways[i], { x1: x(from[0]), y1: y(from[1]), x2: x(to[0]), y2: y(to[1]) });
+      });
+      const now = here(2);
+      vector.style.visibility = now.every(Number.isFinite) ? "visible" : "hidden";
+      if (now.every(Number.isFinite)) fill(vector, { x2: x(now[0]), y2: y(now[1]) });
+      marks.forEach((mark, i) => put(mark, i === 1 && !layer ? null : here(i)));
+      put(right, stage === 2 ? expected : null);
+      const words = ["x", layer ? "x − μ" : "", "y"];
+      names.forEach((node, i) => {
+        const shown = i <= stage && words[i] && ends[i];
+        write(node, shown ? words[i] : "");
+        if (!shown) return;
+        // Beyond the frame the name stands where the way leaves it.
+        const [a, b] = seen[i].at;
+        const [w, h] = [(W / 2 - 20) / unit, (ih / 2 - 16) / unit];
+        const cut = Math.min(1, w / Math.abs(a || 1e-9), h / Math.abs(b || 1e-9));
+        const left = a < 0;
+        fill(node, { "text-anchor": left ? "end" : "start" });
+        node.setAttribute("x", x(a * cut) + (left ? -8 : 8)); // words don't travel
+        node.setAttribute("y", y(b * cut) + (i === 1 ? 18 : i === 2 && b * cut < 0.3 ? -7 : 4));
+      });
+      const long = seen.slice(0, stage + 1).map(({ long: v }) => short(v));
+      write(below, tr("length {way}", { way: (layer ? long : long.filter((_, i) => i !== 1)).join(" → ") }));
     },
   };
 }

@@ -2,6 +2,8 @@
 
 from ..tools.story import Step
 
+_BARS = {"show": "bars", "stage": 2}
+
 STORY = (
     Step(
         "LayerNorm measures from the mean μ, in units of σ. RMSNorm measures from 0, in units of RMS. "
@@ -11,7 +13,7 @@ STORY = (
         1,
         "Entries 1, 4 and 7 lie below the mean, 2.5. For RMSNorm all eight stay above 0.",
         "Count the bars that hang down in the middle picture.",
-        {"scale": 1.0, "shift": 2.0, "eps": 1e-5},
+        {"scale": 1.0, "shift": 2.0, "eps": 1e-5, **_BARS},
     ),
     Step(
         "The shift is 0 here. Drag a bar of the input, or the grip μ, up and down: all eight move together.",
@@ -20,17 +22,19 @@ STORY = (
         1,
         "LayerNorm takes the mean away, and the shift with it. RMSNorm never looks at the mean.",
         "Which bars leave the black lines, where they stood at shift 0?",
-        {"scale": 1.0, "shift": 0.0, "eps": 1e-5},
+        {"scale": 1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
         moves=("shift",),
     ),
     Step(
-        "A shift of 10 is large beside σ = 1.2. Every bar of RMSNorm is now near 1.",
-        "How far apart are RMSNorm's largest and smallest bar?",
-        ("0.4", "1.4", "3.5"),
-        0,
-        "1.163 − 0.762: RMS is mostly the shift, so the differences are divided by 10.6 and not by 1.2.",
-        "Point at entries 3 and 4 in the right picture, and subtract.",
-        {"scale": 1.0, "shift": 10.0, "eps": 1e-5},
+        "Each vector of 8 numbers is now one point. The flat line is the plane of mean 0, seen from the side. The "
+        "shift of 2 puts x high above it. Go through the three stages.",
+        "Both end on the circle. Which result is still high above the plane?",
+        ("LayerNorm’s", "RMSNorm’s", "both"),
+        1,
+        "RMSNorm only shortens x: its y is still 0.90 of the radius high. LayerNorm took all the height away first.",
+        "Set “after the norm” and look for the two triangles.",
+        {"scale": 1.0, "shift": 2.0, "eps": 1e-5, "show": "points", "stage": 0},
+        moves=("stage",),
     ),
     Step(
         "No shift. Drag the grip σ up: the input gets 3, 10, 100 times as large. Watch the numbers at its axis.",
@@ -39,7 +43,7 @@ STORY = (
         2,
         "Numerator and denominator grow by the same factor.",
         "Do any bars leave the black lines?",
-        {"scale": 1.0, "shift": 0.0, "eps": 1e-8},
+        {"scale": 1.0, "shift": 0.0, "eps": 1e-8, **_BARS},
         moves=("scale",),
     ),
     Step(
@@ -49,7 +53,7 @@ STORY = (
         1,
         "σ and RMS are sizes, and a size is positive: a norm keeps the sign of its input.",
         "Compare the bars with the black lines in both norms.",
-        {"scale": -1.0, "shift": 0.0, "eps": 1e-5},
+        {"scale": -1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
     ),
     Step(
         "Now break it: with scale 0.1, σ² is only 0.014. Raise ε, one step at a time.",
@@ -58,7 +62,7 @@ STORY = (
         2,
         "ε = 0.1 is 7 times σ²: the root is then mostly ε, and the scale is no longer divided away.",
         "Move ε to its right end and compare with the black lines.",
-        {"scale": 0.1, "shift": 0.0, "eps": 1e-8},
+        {"scale": 0.1, "shift": 0.0, "eps": 1e-8, **_BARS},
         moves=("eps",),
     ),
 )
