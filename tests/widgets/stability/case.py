@@ -5,7 +5,8 @@ from anatomy.widgets import SoftmaxStabilityExplorer
 from ..case import Case
 from .learners import RIGHT
 
-RUN = {"grow": "as in a training run", "run_step": 4}
+MORE = {"more": True}
+RUN = {"grow": "as in a training run", "run_step": 4, **MORE}
 CASE = Case(
     SoftmaxStabilityExplorer,
     (RIGHT,),
@@ -13,11 +14,12 @@ CASE = Case(
         ("group", "scores grow", "grow", "ArrowRight"),
         ("slider", "factor", "factor", "ArrowLeft"),
         ("slider", "step of the run", "run_step", "ArrowRight", RUN),
-        ("slider", "soft cap c", "cap", "ArrowLeft"),
-        ("slider", "gain of QK-norm", "gain", "ArrowRight"),
-        ("slider", "λ of z-loss", "coefficient", "End"),
-        ("group", "curve shows", "quantity", "ArrowRight"),
+        ("slider", "soft cap c", "cap", "ArrowLeft", MORE),
+        ("slider", "gain of QK-norm", "gain", "ArrowRight", MORE),
+        ("slider", "λ of z-loss", "coefficient", "End", MORE),
+        ("group", "curve shows", "quantity", "ArrowRight", MORE),
+        ("button", "remedies, curves and dtypes", "more", "Enter"),
     ],
     silent=("coefficient", "quantity"),
-    crowded=({}, {"factor": 36, "coefficient": 1.0, "gain": 8.0}, {**RUN, "run_step": 19}),
+    crowded=({}, {**MORE, "factor": 36, "coefficient": 1.0, "gain": 8.0}, {**RUN, "run_step": 19}),
 )

@@ -43,7 +43,7 @@ def lit(page):
 
 
 def test_only_the_slider_that_counts_is_shown(stage):
-    page = stage(SoftmaxStabilityExplorer(RIGHT))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True))
     assert find(page, "slider", "factor").is_visible() and not find(page, "slider", "step of the run").count()
     find(page, "group", "scores grow").press("ArrowRight")
     settle(page)
@@ -53,7 +53,7 @@ def test_only_the_slider_that_counts_is_shown(stage):
 @pytest.mark.parametrize("growth, moved", [({}, "factor"), (RUN, "run_step")])
 def test_the_scores_are_dragged(stage, growth, moved):
     """8 px per step in both directions; Escape undoes a drag; arrow keys do the same as the mouse."""
-    page = stage(SoftmaxStabilityExplorer(RIGHT, **growth))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, **{**growth, "more": True}))
     start, heard = trait(page, moved), readout(page)
     box = grip(page).bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -86,7 +86,7 @@ def test_the_scores_are_dragged(stage, growth, moved):
 
 def test_a_key_is_marked_in_all_panels_and_its_weight_explained(stage):
     """At factor 11.3: score 17, 9.35 with the cap, 1.52 with QK-norm."""
-    page = stage(SoftmaxStabilityExplorer(RIGHT))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True))
     quiet = readout(page)
     assert lit(page) == [-1] * 4
     heard = point(page, bars(page, "soft cap"), 0.6, 1.5 / 8)
@@ -103,14 +103,14 @@ def test_a_key_is_marked_in_all_panels_and_its_weight_explained(stage):
 
 
 def test_a_function_that_differs_gets_no_formula_of_the_right_one(stage):
-    page = stage(SoftmaxStabilityExplorer(WRONG))
+    page = stage(SoftmaxStabilityExplorer(WRONG, more=True))
     assert "y[1] = soft_cap(x, c) = 10;" in point(page, bars(page, "soft cap"), 0.6, 1.5 / 8)
     assert "cos" not in point(page, bars(page, "QK-norm"), 0.6, 1.5 / 8)
     assert "z_loss_gradient(x, λ)" in point(page, bars(page, "z-loss"), 0.6, 0.5 / 8)
 
 
 def test_pointing_along_the_curves_moves_the_bars_and_a_click_keeps(stage):
-    page = stage(SoftmaxStabilityExplorer(RIGHT, quantity="slope"))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, quantity="slope"))
     label = "() => document.querySelector('.ta-remedies text').textContent"
     heard = point(page, curves(page), 6.5 / 37, 0.3)
     assert "factor 1, scores up to 2:" in heard and "0.24 (no remedy)" in heard and "0.23 (QK-norm)" in heard
@@ -127,7 +127,7 @@ def test_pointing_along_the_curves_moves_the_bars_and_a_click_keeps(stage):
 
 def test_three_curves_are_seen(stage):
     """Each has points, and is not clipped away."""
-    page = stage(SoftmaxStabilityExplorer(RIGHT, quantity="largest score"))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, quantity="largest score"))
     found = page.evaluate("""() => [...document.querySelectorAll('g[clip-path] path[class]')].map(
       (p) => [p.getAttribute('d').split('L').length, p.getBoundingClientRect().width > 200])""")
     assert found == [[37, True]] * 3
@@ -135,7 +135,7 @@ def test_three_curves_are_seen(stage):
 
 
 def test_a_dtype_shades_where_it_breaks(stage):
-    page = stage(SoftmaxStabilityExplorer(RIGHT))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True))
     shaded = "() => document.querySelector('g[clip-path] path').getAttribute('d').split('M').length - 1"
     row = lambda name: page.get_by_role("row", name=name)
     assert page.evaluate(shaded) == 0
@@ -154,7 +154,9 @@ def test_a_dtype_shades_where_it_breaks(stage):
 @pytest.mark.parametrize("width", [390, 820])
 @pytest.mark.parametrize("broken", [{}, {"soft_cap": lambda x, cap: 1 / 0}])
 def test_bars_beside_each_other_begin_at_one_height(stage, width, broken):
-    page = stage(SoftmaxStabilityExplorer({**RIGHT, **broken}), viewport={"width": width, "height": 900})
+    page = stage(
+        SoftmaxStabilityExplorer(more=True, functions={**RIGHT, **broken}), viewport={"width": width, "height": 900}
+    )
     tops = page.evaluate(
         "() => [...document.querySelectorAll('.ta-remedies svg')].map((s) => Math.round(s.getBoundingClientRect().top))"
     )
@@ -163,7 +165,7 @@ def test_bars_beside_each_other_begin_at_one_height(stage, width, broken):
 
 @pytest.mark.parametrize("state", [{}, RUN, {"factor": 36, "cap": 1.0}, {"factor": 0, "gain": 8.0}])
 def test_page_and_python_say_the_same(stage, state):
-    widget = SoftmaxStabilityExplorer(RIGHT, **state)
+    widget = SoftmaxStabilityExplorer(RIGHT, **{"more": True, **state})
     page = stage(widget)
     heard, n = said(page), widget.readings()
     for shown, name in (("no remedy", "none"), ("soft cap", "soft cap"), ("QK-norm", "QK-norm")):
@@ -174,28 +176,61 @@ def test_page_and_python_say_the_same(stage, state):
 
 
 def test_dtype_table_says_nan_where_torch_does(stage):
-    page = stage(SoftmaxStabilityExplorer(RIGHT, factor=16))  # scores up to 64
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, factor=16))  # scores up to 64
     rows = [row.locator("td").all_text_contents() for row in page.locator("table").first.locator("tr").all()[1:]]
     assert [r[1] for r in rows] == ["NaN", "1.000", "1.000", "1.000"] and [r[2] for r in rows] == ["1.000"] * 4
     assert [r[0] for r in rows] == ["x = 11.1", "x = 88.7", "x = 88.7", "x = 709.8"]
     assert {r[3] for r in rows} == {"64"}
-    page = stage(SoftmaxStabilityExplorer({**RIGHT, "logsumexp": WRONG["logsumexp"]}, factor=16))
+    page = stage(SoftmaxStabilityExplorer(more=True, functions={**RIGHT, "logsumexp": WRONG["logsumexp"]}, factor=16))
     cells = page.locator("table").first.locator("tr").nth(1).locator("td").all_text_contents()
     assert cells[3] == "∞ ✗"
 
 
 def test_words_tell_whose_function_is_on_show(stage):
-    assert words(stage(SoftmaxStabilityExplorer(RIGHT))) == ["yours, same"] * 6
-    assert words(stage(SoftmaxStabilityExplorer(WRONG))) == ["yours, differs"] * 6
-    page = stage(SoftmaxStabilityExplorer({**RIGHT, "soft_cap": lambda x, cap: 1 / 0}))
+    assert words(stage(SoftmaxStabilityExplorer(RIGHT, more=True))) == ["yours, same"] * 6
+    assert words(stage(SoftmaxStabilityExplorer(WRONG, more=True))) == ["yours, differs"] * 6
+    page = stage(SoftmaxStabilityExplorer(more=True, functions={**RIGHT, "soft_cap": lambda x, cap: 1 / 0}))
     assert words(page) == ["yours, same"] * 5 + ["reference shown"]
     assert "soft_cap, which raised ZeroDivisionError" in page.locator(".ta-notice").text_content()
     assert "reference, slope" in page.locator(".ta-caption").nth(1).text_content()
 
 
 def test_functions_that_give_nan_are_said_not_drawn(stage):
-    widget = SoftmaxStabilityExplorer({**RIGHT, "soft_cap": lambda x, cap: x * float("nan")})
+    widget = SoftmaxStabilityExplorer(more=True, functions={**RIGHT, "soft_cap": lambda x, cap: x * float("nan")})
     page = stage(widget)
     assert "NaN" in said(page)
     assert words(page)[-1] == "yours, differs"
     assert "nan" in widget.alt and widget.png()
+
+
+def test_it_begins_with_one_factor_and_unfolds_the_rest(stage):
+    """Folded, only the scores, their weights and their slider; the button says whether it is open, by key too."""
+    page = stage(SoftmaxStabilityExplorer(RIGHT))
+    fold = page.get_by_role("button", name="remedies, curves and dtypes")
+    weights = bars(page, "no remedy").locator("..")
+    assert fold.get_attribute("aria-expanded") == "false" and page.get_by_role("slider").count() == 3
+    assert page.get_by_role("table").count() == 0 and "largest weight 0.997, entropy 0.023" in readout(page)
+    long = weights.locator("rect[fill-opacity]").first.bounding_box()["width"]
+    fold.press("Enter")
+    settle(page)
+    assert (
+        fold.get_attribute("aria-expanded") == "true" and trait(page, "more") and page.get_by_role("table").count() == 1
+    )
+    assert weights.locator("rect[fill-opacity]").first.bounding_box()["width"] < long / 2
+    page.get_by_role("button", name="Previous step").focus()
+    fold.click()
+    settle(page)
+    assert not trait(page, "more") and curves(page).count() == 0
+    page.get_by_role("button", name="Next step").click()
+    settle(page)
+    assert curves(page).is_visible()  # a step opens what it needs
+
+
+@pytest.mark.parametrize("width", [820, 390])
+def test_what_stands_beside_a_heading_is_not_torn(stage, width):
+    page = stage(SoftmaxStabilityExplorer(more=True), viewport={"width": width, "height": 900})
+    lines = page.locator(".ta-remedies .ta-caption small").evaluate_all(
+        "(all) => all.map((e) => e.getClientRects().length)"
+    )
+    high = page.locator(".ta-remedies .ta-caption small").evaluate_all("(all) => all.map((e) => e.offsetHeight)")
+    assert lines == [1] * 4 and max(high) < 22

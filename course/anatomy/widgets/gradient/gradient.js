@@ -32,7 +32,7 @@ function gradientWidget(ui) {
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
     state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
-  const linear = runBack(ui, depth.box);
+  const linear = runBack(ui, (wide ? depth : layers).box);
   const bottom = ui.row();
   const sides = ["one", "two"].map(() => {
     const side = html("div", { class: "ta-panel", style: `width: ${wide ? Math.floor((room - 20) / 2) : room}px` });

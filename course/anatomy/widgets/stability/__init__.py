@@ -46,7 +46,8 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     returns something that cannot be drawn, is replaced by the reference, and the notice says why; the others are still
     drawn.
 
-    Traits grow and quantity are texts, factor and run_step are indices, cap, gain and coefficient are values. Raises
+    Traits grow and quantity are texts, factor and run_step are indices, cap, gain and coefficient are values; more
+    unfolds the remedies, the curves and the table of dtypes, which the page begins without. Raises
     MissingRecording like TableWidget, and TypeError for an unknown name.
     """
 
@@ -54,7 +55,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     names = ("logsumexp", "z_loss", "z_loss_gradient", "qk_norm", "qk_norm_bound", "soft_cap")
     function_name = "functions"
     forgiving = True  # with six functions, one that fails must not hide the others
-    controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity")
+    controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity", "more")
     story = STORY
 
     grow = t.Enum(GROWTH, GROWTH[0]).tag(sync=True)
@@ -64,6 +65,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     gain = t.Enum(GAINS, 1.0).tag(sync=True)
     coefficient = t.Enum(COEFFICIENTS, 1e-4).tag(sync=True)
     quantity = t.Enum(QUANTITIES, QUANTITIES[0]).tag(sync=True)
+    more = t.Bool(False).tag(sync=True)
 
     def __init__(self, functions: Functions | None = None, **state: Any) -> None:
         super().__init__(functions, **state)

@@ -13,6 +13,7 @@ function stabilityWidget(ui) {
   const run = () => ui.get("grow") === spec.growth[1];
   const [F, K, A] = [spec.factors.length, spec.keys, spec.factors.length + spec.steps.length];
   choice(ui, { trait: "grow", name: tr("scores grow"), values: spec.growth, show: (way) => tr(way) });
+  if (room < 480) ui.readout.style.minHeight = "80px"; // a formula must not move the bars under the hand
   ui.root.append(ui.readout);
 
   // How far the scores have grown is one of two traits; the hand and the keys move the one that counts.
@@ -30,8 +31,9 @@ function stabilityWidget(ui) {
   const columns = wide ? 4 : room >= 320 ? 2 : 1;
   const W = Math.floor((room - 16 * (columns - 1)) / columns);
   const top = ui.row("ta-remedies");
-  top.style = `display: grid; grid-template-columns: repeat(${columns}, ${W}px); column-gap: 16px`;
-  const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, W, i, name,
+  top.style = "display: grid; column-gap: 16px";
+  const across = () => (ui.get("more") ? W : Math.min(room, 440)); // alone, the first panel has more room
+  const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, across, i, name,
     i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name }) : tr("Gradient of z-loss by each of the eight logits")));
   /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
   const slide = (panel, [whole, shown], options) => {
@@ -52,12 +54,21 @@ function stabilityWidget(ui) {
   slide(3, [tr("λ of z-loss"), tr("λ")], { trait: "coefficient", values: spec.coefficients });
   scoreGrip(growth, bars[0].canvas, last, () => tr("scores up to {score}", { score: count(scene().now[0][0]) }));
 
+  const bar = html("div", { class: "ta-bar" });
+  ui.controls.append(bar);
+  const [sign, rest] = [html("span", { "aria-hidden": "true" }), freshId()];
+  const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
+  fold.append(sign, tr("remedies, curves and dtypes"));
+  fill(fold, { "aria-controls": rest });
+  ui.watch("more");
   const middle = ui.row();
+  middle.id = rest;
   const curve = curvePanel(ui, middle, wide ? room - TABLE - 20 : room, () => [last() + 1, moved()], grown);
   const left = html("div", { class: "ta-panel", style: `width: ${wide ? TABLE : room}px` });
   middle.append(left);
   const dtypes = dtypeTable(ui, left);
-  const whose = signs(ui.row(), spec.names.map((name) => [name, tr("largest relative difference from the reference")]));
+  const below = ui.row();
+  const whose = signs(below, spec.names.map((name) => [name, tr("largest relative difference from the reference")]));
 
   const own = (name) => ui.table("own")[spec.names.indexOf(name)] === 1;
   const plain = (name) => own(name) || ui.get("alone"); // in a page outside a notebook, everything is the reference's
@@ -78,6 +89,12 @@ function stabilityWidget(ui) {
   return {
     stale() { drawn = ""; },
     draw() {
+      const more = ui.get("more");
+      top.style.gridTemplateColumns = more ? `repeat(${columns}, ${W}px)` : `${across()}px`;
+      for (const { box } of bars.slice(1)) box.style.display = more ? "grid" : "none";
+      middle.hidden = below.hidden = !more;
+      write(sign, more ? "▾ " : "▸ ");
+      fill(fold, { "aria-expanded": String(more) });
       sliders.factor.hidden = run();
       sliders.run_step.hidden = !run();
       const it = scene();
@@ -129,13 +146,15 @@ function stabilityWidget(ui) {
       if (it.dtype !== undefined) ui.say(tr("{setting}:", here), dtypeFormula(it));
       else if (it.key !== undefined) ui.say(tr(it.panel === 3 ? N_("{setting}, logit {n}:") : N_("{setting}, key {n}:"), here), formula(it, found, gradient));
       else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found, which, slope));
-      else {
+      else if (!more) {
+        ui.say(tr("{setting}: largest weight {a}, entropy {b}.", { ...here, a: fixed(found[0].values[1]), b: fixed(found[0].values[0]) }));
+      } else {
         const [a, b, c] = found.map((m) => fixed(m.values[1]));
         const softmax = broken.length ? tr("Softmax without the shift is not a number in {dtypes}.", { dtypes: broken.join(", ") })
           : tr("Softmax works in every dtype, even without the shift.");
         ui.say(tr("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm. {softmax}", { ...here, a, b, c, softmax }));
       }
-      ui.root.dataset.key = [at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
+      ui.root.dataset.key = [more, at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
     },
   };
 
@@ -215,27 +234,27 @@ function measuresOf(x) {
 }
 
 /** Eight horizontal bars: a word at the left, the value at the right; negative bars are dashed. */
-function rowBars(ui, parent, W, panel, caption, name) {
+function rowBars(ui, parent, across, panel, caption, name) {
   const K = ui.spec.keys;
   const [row, left, right, color] = [14, 56, panel === 3 ? 54 : 42, `var(--ta-${HUES[panel] ?? "reference"})`];
   // As a subgrid, so that a caption that wraps moves all four alike.
   const box = html("div", { class: "ta-panel", role: "group", "aria-label": caption,
     style: "display: grid; grid-template-rows: subgrid; grid-row: span 3; row-gap: 0" });
-  const [note, head] = [html("small"), html("div")];
+  const [note, head] = [html("small", { style: "display: inline-block; white-space: nowrap" }), html("div")];
   box.append(html("p", { class: "ta-caption" }, caption, note), head);
   parent.append(box);
-  const canvas = picture(box, W, K * row, name);
+  const canvas = picture(box, across(), K * row, name);
   canvas.style.marginBottom = "6px";
   line(canvas, left, 0, left, K * row, "ta-axis");
   const rows = Array.from({ length: K }, (_, i) => {
     const bar = svg("rect", { x: left, y: i * row + 2, height: row - 4, fill: color, stroke: color });
     canvas.append(bar);
-    return [label(canvas, left - 8, i * row + 11, "", "end", "ta-small"), bar, label(canvas, W, i * row + 11, "", "end", "ta-small")];
+    return [label(canvas, left - 8, i * row + 11, "", "end", "ta-small"), bar, label(canvas, 0, i * row + 11, "", "end", "ta-small")];
   });
   const place = cursor(ui, canvas, {
     name: tr("{panel}, bars", { panel: caption }), cross: false,
     // The scores of the first panel are a grip of their own.
-    box: () => ({ x: panel ? 0 : left, y: 0, width: W - (panel ? 0 : left), height: K * row }),
+    box: () => ({ x: panel ? 0 : left, y: 0, width: across() - (panel ? 0 : left), height: K * row }),
     size: () => [1, K],
     at: () => [0, ui.seen("key") ?? 0],
     state: (_, key) => ({ key, panel }),
@@ -245,13 +264,16 @@ function rowBars(ui, parent, W, panel, caption, name) {
     },
   });
   return {
-    canvas, head,
+    canvas, head, box,
     draw(words, values, limit, text, show, { key, panel: pointed }) {
+      const W = across();
+      fill(canvas, { viewBox: `0 0 ${W} ${K * row}`, width: W });
       write(note, text);
       rows.forEach(([word, bar, value], i) => {
         const v = values[i];
         write(word, words[i]);
         write(value, show(v));
+        value.setAttribute("x", W); // words don't travel
         fill(bar, {
           width: Number.isFinite(v) ? ((Math.abs(v) / limit) * (W - left - right)).toFixed(1) : 0,
           "fill-opacity": v < 0 ? 0.25 : 1, "stroke-dasharray": v < 0 ? "3 2" : "", class: i === key ? "ta-lit" : "",

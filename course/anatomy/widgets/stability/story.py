@@ -10,6 +10,7 @@ _USUAL = {
     "gain": 1.0,
     "coefficient": 1e-4,
     "quantity": "entropy",
+    "more": True,
 }
 
 STORY = (
@@ -20,7 +21,7 @@ STORY = (
         0,
         "At factor 11.3 the first key has 0.997, and the entropy is near 0.",
         "Compare the blue bars at factor 0.125 and at 11.3.",
-        _USUAL,
+        {**_USUAL, "more": False},
         moves=("factor",),
     ),
     Step(
