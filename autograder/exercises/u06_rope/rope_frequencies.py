@@ -166,12 +166,12 @@ degrees: 2 * math.pi → 360
     ],
     equivalent="""
 torch raises a Python int to a float tensor just as a float
-    72fdb7e08e solution, call: float(base) → its argument
+    9a5824ecb0 solution, call: float(base) → its argument
 the division by D turns whole numbers into float32
-    bcaa9a1b42 solution, keyword: torch.arange(0, D, 2, dtype=torch.float32) without dtype=torch.float32
+    e34eb93481 solution, keyword: torch.arange(0, D, 2, dtype=torch.float32) without dtype=torch.float32
     5d00561ce7 alternative (frequencies_by_power, by_power), call: torch.arange(0, D, 2).float() → torch.arange(0, D, …
 D is even: the last even number below D is also below D − 1
-    d50b31ade4 solution, window: D - 1 in torch.arange(0, D, 2, dtype=torch.float32)
+    63a7da113f solution, window: D - 1 in torch.arange(0, D, 2, dtype=torch.float32)
     6338a739de alternative (frequencies_by_power, by_power), window: D - 1 in torch.arange(0, D, 2)
     31732a8a05 alternative (frequencies_by_power, by_power), window: D - 1 in torch.arange(0, D, 2)
     4ad5be67ea alternative (frequencies_by_log, by_log), window: D - 1 in torch.arange(0, D, 2)

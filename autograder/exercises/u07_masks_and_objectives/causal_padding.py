@@ -187,7 +187,7 @@ EXERCISE = Exercise(
     mutants=MISTAKES,
     equivalent="""
 cumsum of booleans is int64 already
-    74c3fd7d3e real.long() → real
+    86eb646bae real.long() → real
 torch.tensor takes nested lists of one-entry boolean tensors as it takes lists of booleans
     c94fa96afa real.tolist() → real
 a row that is a tensor counts up as a row that is a list; the result is made by torch.tensor in both
