@@ -70,6 +70,7 @@ TINY = {
     "serving": lambda m: m.Setting(
         d_model=128, layers=1, users=(1, 2), contexts=(1, 4), most=8, square=16, repeats=1, dtype="float32"
     ),
+    "scaling_law": lambda m: m.Setting({1e7: (4, 8), 2e7: (4, 8)}, {1e7: (4,), 2e7: (4,)}, {1e7: (4,)}, seeds=1),
     "loss_spike": lambda m: m.experiment.Setting(d_model=8, heads=2, layers=1, length=6, batch=4, steps=4),
 }
 

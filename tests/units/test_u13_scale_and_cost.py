@@ -58,11 +58,6 @@ def test_a_width_comes_back_from_its_own_count(answers, width, layers, vocab):
     assert answers.hidden_size(count, layers, vocab, 1024) == 64 * width
 
 
-def test_share_of_the_tables():
-    share = lambda d, layers, places: (50257 + places) * d / ((50257 + places) * d + layers * (12 * d * d + 13 * d))
-    assert f"{share(12288, 96, 2048):.1%}" == "0.4%" and f"{share(768, 12, 1024):.0%}" == "32%"
-
-
 def test_aspect_ratios_that_the_verdict_counts():
     found = {n: m for n, m in named_models.recorded().items() if m.get("decoder_stacks", 1) == 1}
     aspect = {n: m["d_model"] / m["layers"] for n, m in found.items()}

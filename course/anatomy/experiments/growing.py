@@ -116,7 +116,7 @@ class Attention(nn.Module):
         if self.parts.rotate:
             q, k = self.parts.rotate(q), self.parts.rotate(k)
         k, v = (t.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1) for t in (k, v))
-        mask = self.parts.mask(x.shape[1])
+        mask = self.parts.mask(x.shape[1]).to(x.device)
         if self.parts.bias:
             mask = torch.where(mask, self.parts.bias(self.n_heads, x.shape[1]).to(q.dtype), -math.inf)
         return self.o_proj(self.parts.attend(q, k, v, mask).transpose(1, 2).flatten(2))
@@ -193,6 +193,7 @@ def grow(
     layers: int = 2,
     n_heads: int = 4,
     context: int = 32,
+    device: str = "cpu",
     **parts: Any,
 ) -> Grown:
     """Trains a model in which ``parts`` replace the course's (names and shapes: ``Parts``).
@@ -203,13 +204,13 @@ def grow(
     torch.manual_seed(seed)
     made = Parts(**parts)
     alphabet, train, held_out = _text()
-    model = GrowingModel(len(alphabet), d_model, layers, n_heads, context, made)
+    model = GrowingModel(len(alphabet), d_model, layers, n_heads, context, made).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=0.0)
     batches = torch.Generator().manual_seed(seed)
     rows, losses, start = train.unfold(0, context + 1, 1), [], time.perf_counter()
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = lr * min(1, (step + 1) / 20) * (1 - step / steps)
-        ids = rows[torch.randint(0, len(rows), (BATCH,), generator=batches)]
+        ids = rows[torch.randint(0, len(rows), (BATCH,), generator=batches)].to(device)
         loss = made.loss(model(ids[:, :-1]), ids[:, 1:])
         optimizer.zero_grad()
         loss.backward()
@@ -218,6 +219,7 @@ def grow(
     seconds = time.perf_counter() - start
     with torch.no_grad():
         ids = held_out.unfold(0, context + 1, context + 1)[:: max(1, len(held_out) // (context + 1) // HELD_OUT_ROWS)]
+        ids = ids.to(device)
         unseen = cross_entropy(model(ids[:, :-1]), ids[:, 1:]).item()
     means = [sum(losses[i : i + EVERY]) / len(losses[i : i + EVERY]) for i in range(0, steps, EVERY)]
     return Grown(unseen, means, sum(p.numel() for p in model.parameters()), seconds, model, context)
