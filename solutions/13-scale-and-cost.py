@@ -317,7 +317,7 @@ reveal("scale.p6",
            min(range(3), key=lambda i: mine[i]["loss"])])
 
 # %% [markdown]
-# One budget gives one best size. For a law, the recording has {{scaling_law.budgets:word}} larger budgets with five widths each, all with {{scaling_law.seeds:word}} seeds. These are the mean losses at 25 billion FLOPs.
+# One budget gives one best size. For a law, the recording has {{scaling_law.budgets:word}} larger budgets with five widths each, {{scaling_law.seeds:word}} seeds, and a learning rate of 0.2 over the width. These are the mean losses at 25 billion FLOPs.
 #
 # | width | parameters | characters read | loss |
 # |---|---|---|---|
@@ -367,8 +367,9 @@ for seed, bowl in enumerate(bowls):
 # | 0.4 | the same | {{scaling_law.rates.other.least:.2f}} to {{scaling_law.rates.other.most:.2f}} |
 
 # %% [markdown]
-# However, it does *not* say that your law is Chinchilla's. Its exponents differ by {{scaling_law.exponent.apart:.2f}} from seed to seed, and without half of the budgets they are higher throughout, so agreement to a few hundredths would be luck. The budgets span a factor of only {{scaling_law.times:.0f}}, the largest model has {{scaling_law.largest:,}} parameters, tables counted, the rate was chosen by hand, and all text is by one author.
-#
+# However, it does *not* say that your law is Chinchilla's. Its exponents differ by up to {{scaling_law.exponent.apart:.2f}} from seed to seed, and without half of the budgets they are higher throughout, so agreement to a few hundredths would be luck. The budgets span a factor of only {{scaling_law.times:.0f}}, the largest model has {{scaling_law.largest:,}} parameters, tables counted, the rate was chosen by hand, and all text is by one author.
+
+# %% [markdown]
 # A law is also safe only near its data. Continued down to your budget, it asks for {{scaling_law.live.asked.least:,.0f}} to {{scaling_law.live.asked.most:,.0f}} parameters, but the {{scaling_law.seeds:word}} seeds measure {{scaling_law.live.size.least:,.0f}} to {{scaling_law.live.size.most:,.0f}} there.
 
 # %% [markdown]
