@@ -121,7 +121,7 @@ def test_permutation_next_order_goes_round_all_six(stage):
 
 
 def test_permutation_rows_travel_to_their_new_places(moving):
-    """In the order dog ↔ man, rows 1 and 4 change places; each keeps its node and its name, and they pass each other."""
+    """In the order dog ↔ man, rows 1 and 4 change places, each with its name: they pass each other."""
     page = moving(CASE.make(order="as written"))
     row = lambda word: page.locator("svg g > g", has_text="dog" if word == 1 else "man").nth(1).bounding_box()["y"]
     up, down = row(1), row(4)
