@@ -21,7 +21,11 @@ FRAMES = """() => {
   window.places = () => Object.fromEntries([...document.querySelectorAll('.ta svg *')].flatMap((e, i) =>
     ['x', 'y', 'x1', 'y1', 'x2', 'y2', 'cx', 'cy', 'r', 'width', 'height', 'd', 'points', 'transform']
       .filter((name) => e.hasAttribute(name)).map((name) => [`${i} ${e.tagName} ${name}`, e.getAttribute(name)])));
+  window.transitions = 0; // of colors that have begun; the browser runs them by its own clock
+  const count = () => transitions++;
+  document.addEventListener('transitionrun', count);
   window.realFrames = () => {
+    document.removeEventListener('transitionrun', count);
     frame(1000); // the page is used again: nothing may start later than now
     waiting.forEach((action) => real.ask.call(window, action));
     Object.assign(window, { requestAnimationFrame: real.ask, cancelAnimationFrame: real.drop });

@@ -289,12 +289,12 @@ function memoryPanel(ui, parent, W, scene, boxOf) {
     return [rect, label(canvas, x + across / 2 - 1.5, 14, "", "middle", "ta-small")];
   });
   const placed = (slot) => `translate(${left + slot * across} 20)`;
-  const chips = Array.from({ length: N }, (_, t) => {
+  const chips = Array.from({ length: N }, () => {
     const node = svg("g", { transform: placed(0), style: "visibility: hidden" });
     const rect = svg("rect", { width: across - 3, height: 40 });
     node.append(rect);
-    const text = (y, words) => label(node, across / 2 - 1.5, y, words, "middle", "ta-onfill");
-    const chip = { node, rect, texts: [text(16, String(t)), text(33, "")] };
+    const text = (y) => label(node, across / 2 - 1.5, y, "", "middle", "ta-onfill");
+    const chip = { node, rect, texts: [text(16), text(33)] };
     chip.texts[0].style.fontWeight = 600;
     for (const each of chip.texts) each.dataset.ink = "own";
     canvas.append(node);
@@ -365,7 +365,8 @@ function memoryPanel(ui, parent, W, scene, boxOf) {
         if (slot >= 0) fill(node, { transform: placed(slot) });
         fill(rect, { class: fresh ? "ta-fill-two" : "ta-fill-one" });
         rect.style.fillOpacity = fresh ? 1 : 0.22;
-        write(texts[1], turning ? now.at(t) : "");
+        write(texts[0], slot >= 0 ? String(t) : "");
+        write(texts[1], slot >= 0 && turning ? now.at(t) : "");
         for (const text of texts) text.style.fill = fresh ? inkOn(strong) : "var(--ta-ink)";
       });
       const here = ui.seen("slot") ?? slotAt(now);

@@ -4,7 +4,9 @@
 const MOVE_MS = 200;
 const FIRST_MS = 16; // of a move are gone when it starts: the first frame after an input differs already
 const DRAG_PX = 2; // that a pressed pointer moves before it drags
-const PLACES = new Set(["x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "width", "height", "d", "points", "transform"]);
+const PLACES = new Set([
+  "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "width", "height", "d", "points", "transform",
+]);
 const NUMBER = /-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?/gi;
 
 const tween = {
@@ -37,7 +39,7 @@ function stopColors(root) {
   delete root.dataset.moving;
 }
 
-/** What was hidden sets out from these attributes, where drawings move. Asked before it is shown and laid in its place. */
+/** What was hidden sets out from these attributes, where drawings move. Called before it is shown and filled. */
 function comeFrom(node, attributes) {
   if (!tween.on) return;
   tween.unseen.delete(node);
@@ -45,19 +47,20 @@ function comeFrom(node, attributes) {
 }
 
 /**
- * put(numbers, share) from those that were put last to these, frame by frame while drawings move, else at once; share of
- * the way, 1 at its end.
+ * put(numbers, share) from those that were put last to these, frame by frame while drawings move, else at once; share
+ * of the way, 1 at its end.
  */
 function glide(owner, name, numbers, put) {
   const move = tween.moves.get(owner)?.get(name);
-  const shown = (glided.get(owner) ?? glided.set(owner, {}).get(owner));
+  const shown = glided.get(owner) ?? glided.set(owner, {}).get(owner);
   const alike = (a) => a.length === numbers.length && a.every((v, i) => Object.is(v, numbers[i]));
   if (move && alike(move.goal)) return;
   if (move) halt(owner, name);
   const from = shown[name];
   const keep = (values, share = 1) => put(shown[name] = values, share);
-  const far = tween.on && from?.length === numbers.length && from.every((v, i) => Number.isFinite(v) && Number.isFinite(numbers[i]));
-  if (far && !alike(from)) setOut(owner, name, { from, to: numbers, goal: numbers, put: keep, end: () => keep(numbers) });
+  const finite = (v, i) => Number.isFinite(v) && Number.isFinite(numbers[i]);
+  const way = tween.on && from?.length === numbers.length && !alike(from) && from.every(finite);
+  if (way) setOut(owner, name, { from, to: numbers, goal: numbers, put: keep, end: () => keep(numbers) });
   else keep(numbers);
 }
 const glided = new WeakMap();
@@ -102,10 +105,11 @@ function travels(node, name, value) {
   if (String(old.split(NUMBER)) !== String(words)) return false;
   const [from, to] = [old, value].map((text) => (text.match(NUMBER) ?? []).map(Number));
   // The flags of an arc are 0 or 1, and nothing between.
-  if (name === "d" && /a/i.test(value) && from.some((v, i) => v !== to[i] && [v, to[i]].every((x) => x === 0 || x === 1))) return false;
+  const flips = (v, i) => v !== to[i] && [v, to[i]].every((x) => x === 0 || x === 1);
+  if (name === "d" && /a/i.test(value) && from.some(flips)) return false;
   setOut(node, name, {
     from, to, goal: value,
-    put: (values) => node.setAttribute(name, words.map((word, i) => (i ? +values[i - 1].toFixed(3) : "") + word).join("")),
+    put: (now) => node.setAttribute(name, words.map((word, i) => (i ? +now[i - 1].toFixed(3) : "") + word).join("")),
     end: () => node.setAttribute(name, value),
   });
   return true;
