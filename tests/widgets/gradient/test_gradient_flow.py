@@ -10,11 +10,11 @@ from anatomy.widgets import GradientFlowExplorer, WrongOutput
 from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 from anatomy.widgets.tools.base import NOTHING_GIVEN
 
+from ..frames import WHOLE, frame
 from ..learners import unfinished
 from ..page import find, settle, trait, words
 from ..page import said as heard
 from ..stages import set_state
-from ..test_motion import WHOLE, frame, moving  # noqa: F401  # a fixture
 from .case import CASE
 from .learners import WIRED
 

@@ -3,9 +3,9 @@
 import pytest
 from anatomy.widgets import NormExplorer
 
+from ..frames import WHOLE, frame
 from ..page import find, settle, trait, words
 from ..stages import set_state
-from ..test_motion import WHOLE, frame, moving  # noqa: F401  # a fixture
 from .case import CASE
 from .learners import NORMS, sum_rms_norm
 
