@@ -433,7 +433,7 @@ sp.solve(a**2 - 1, a)
 # This means that $A$ maps the plane of $x$ and $y$ to itself. Moreover, $v^\top v = (Av)^\top(Av) = \lambda^2\, v^\top v$ with $\lambda^2 \ne 1$, hence $v^\top v = 0$: $x$ and $y$ are perpendicular and equally long. In that plane $A$ turns by $\varphi$.
 
 # %% [markdown]
-# **Last, the search goes on in what is perpendicular to the piece just found.** Let $V$ be that plane or direction, and $w$ perpendicular to it. $A$ maps $V$ onto itself, so every $v$ in $V$ is $Av'$ with $v'$ in $V$, and $(Aw)^\top v = (Aw)^\top (Av') = w^\top v' = 0$. What is perpendicular to $V$ stays so, and we can go on there, with fewer dimensions, until none is left. The next cell shows an example, a random orthogonal matrix in 6 dimensions, in the basis of its planes.
+# **Last, the search goes on in what is perpendicular to the piece just found.** Let $V$ be that plane or direction, and $w$ perpendicular to it. $A$ maps $V$ onto itself, so every $v$ in $V$ is $Av'$ with $v'$ in $V$, and $(Aw)^\top v = (Aw)^\top (Av') = w^\top v' = 0$. What is perpendicular to $V$ stays so, and we can go on there, with fewer dimensions, until none is left. The next cell shows a random orthogonal matrix in 6 dimensions, in the basis of its planes.
 
 # %%
 A, _ = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(3)))
@@ -507,7 +507,7 @@ def wavelengths(D, base=10000.0):
 [f"{n:,.0f}" for n in wavelengths(128)[[0, 16, 32, 48, 63]].tolist()]
 
 # %% [markdown]
-# In a LLaMA head ($D = 128$) the fastest pair comes round every 6 tokens, the slowest every 54,410. The picture has one hand per pair, turned by **your** function. Gray is the part of its dial that a training on 4,096 tokens has shown. Move the base and the head dim, and watch which pairs come round in training. The red parts wait for section 8.
+# In a LLaMA head ($D = 128$) the fastest pair comes round every 6 tokens, the slowest every 54,410. Below is one hand per pair, turned by **your** function; gray is what a training on 4,096 tokens has shown. Which pairs come round in it?
 
 # %%
 RopeExplorer.of_frequencies(rope_frequencies)
@@ -515,9 +515,9 @@ RopeExplorer.of_frequencies(rope_frequencies)
 # %% [markdown]
 # ### Positions as numerals
 #
-# There is a well-known picture for these speeds, the odometer of a car. Its last digit moves with every step, and each digit before it moves ten times slower. RoPE writes a position in the same way, except that its digits glide instead of jumping, and that the factor from one to the next is $\text{base}^{2/D}$ instead of 10.
+# Think of the odometer of a car. Its last digit moves with every step, and each digit before it moves ten times slower. RoPE writes a position in the same way, but its digits glide, and the factor from one to the next is $\text{base}^{2/D}$ instead of 10.
 #
-# With a larger base each digit is worth more, and the same digits can write larger positions before they come round. Section 8 will make use of that.
+# With a larger base each digit is worth more, and the same digits can write larger positions before they come round.
 
 # %% [markdown]
 # ### What many speeds do to a score
@@ -646,23 +646,23 @@ def apply_rope(x, position_ids, base=10000.0):
 # 3. `torch.stack([even * cos - odd * sin, even * sin + …], dim=-1).flatten(-2).to(x.dtype)`, with `cos` and `sin` of shape `(T, D/2)` or `(B, 1, T, D/2)`.
 
 # %% [markdown] worth="rope.apply_rope"
-# The angles depend only on the position and the pair. So models compute the tables of cosines and sines once per pass, and all layers and heads share them, for queries as well as keys.
+# The angles depend only on the position and the pair. So models compute the tables of cosines and sines once per pass, and all layers and heads share them.
 
 # %% [markdown]
 # ### See it turn
 #
-# The picture has one dial per pair, drawn by your `apply_rope`. Press **Three tokens in front**, and all hands move while the score stays the same. The heatmap in *Map* should be constant along its diagonals, and three numbers say by how much it fails. Try a wrong sign in your function, for example, or choose a fault in *Break it*.
+# The picture has one dial per pair, drawn by your `apply_rope`. Press **Three tokens in front**, and all hands move while the score stays the same. The heatmap in *Map* should be constant along its diagonals, and three numbers say by how much it fails. Try a wrong sign in your function, or choose a fault in *Break it*.
 
 # %%
 RopeExplorer(apply_rope)
 
 # %% [markdown]
-# The panel *Proof* has the equalities of section 2 for the pair that you choose. Press **Next equality**: with the first you stand on the key, which no longer moves, and the query is left with the distance.
+# In *Proof*, press **Next equality**: with the first equality of section 2 you stand on the key, and the query is left with the distance.
 
 # %% [markdown]
 # ### Claim on trial: the dtype stays
 #
-# A page of notes applies RoPE to float16 queries, with tables that come out as float32, and returns the product as it is. Many models compute in float16 (half precision, 16 bits per number) to save memory. What is the dtype of the product?
+# A page of notes applies RoPE to float16 queries, with tables that come out as float32, and returns the product as it is. Many models compute in float16 (16 bits per number) to save memory. What is the dtype of the product?
 
 # %%
 tables = torch.outer(torch.arange(4.0), rope_frequencies(8)).cos()
@@ -672,7 +672,7 @@ half = torch.randn(1, 1, 4, 4, dtype=torch.float16)
 # %% [markdown] evidence="exact"
 # **Verdict: the dtype does not stay, because float16 × float32 is float32.** Memory doubles, and the product with float16 values raises an error. The tables *should* be float32, but the result must be cast back.
 #
-# Why not make the tables bfloat16, too, the other format of 16 bits? The angle of pair 0 is the position itself, in radians, and the next cell shows what bfloat16 makes of it.
+# Why not bfloat16 tables, the other format of 16 bits? The angle of pair 0 is the position itself, in radians, and the next cell shows what bfloat16 makes of it.
 
 # %%
 [(p, torch.tensor(p).bfloat16().item()) for p in (100, 301, 1027, 4099)]
@@ -778,7 +778,7 @@ with described("One line per seed. Up to position 64 every line of both is at 1;
     length.draw({}, recorded("length"), pair)
 
 # %% [markdown] evidence="recorded: length, control: trained length"
-# **Training would not have warned you, because up to the trained length the wrong model answers as well as the right one.** At position {{length.trained}} it answers *back* (95 % right or more) in {{length.rope_wrong_half.back.trained.right}} of {{length.rope_wrong_half.of}} runs and *twin* in {{length.rope_wrong_half.twin.trained.right}}. Longer rows do not settle it: after training on {{length.trained}} the difference is less than two standard errors, and after {{length.shorter.trained}} the wrong model is even ahead.
+# **Training would not have warned you, because up to the trained length the wrong model answers as well as the right one.** At position {{length.trained}} it answers *back* (95 % right or more) in {{length.rope_wrong_half.back.trained.right}} of {{length.rope_wrong_half.of}} runs and *twin* in {{length.rope_wrong_half.twin.trained.right}}. After training on {{length.trained}} the difference is less than two standard errors, and after {{length.shorter.trained}} the wrong model is even ahead.
 #
 # | trained on | tested on | *back*: wrong model minus right one (± standard error) |
 # |---|---|---|
@@ -1032,13 +1032,13 @@ with described("One line per seed. Up to position 64 all are near 1; then all fa
 # The first can be undone without any training, by choosing angles that the model knows. There are three well-known ways to read a text of $s$ times the trained length.
 #
 # - **Position interpolation** (PI, [Chen et al. 2023](https://arxiv.org/abs/2306.15595)) squeezes the positions to $m/s$.
-# - **NTK-aware** scaling enlarges the base to $\text{base}\cdot s^{D/(D-2)}$. The slowest pair then turns exactly $s$ times slower, while the fastest turns as before.
+# - **NTK-aware** scaling enlarges the base to $\text{base}\cdot s^{D/(D-2)}$. The slowest pair then turns $s$ times slower, while the fastest turns as before.
 # - **Dynamic NTK** does the same with $s = \text{length now} / \text{length trained}$, and changes nothing up to the trained length.
 
 # %% [markdown]
-# As numerals, PI divides the number before it is written, which slows down all digits, the last one included. NTK writes the number itself, but in a larger base: the fast digits hardly change, and the slow ones take most of the stretch. For example, base 100, $s = 4$ and $D = 4$ give the new base $100\cdot 4^{4/2} = 1600$.
+# As numerals, PI divides the number before it is written, which slows down all digits. NTK writes the number itself, but in a larger base: the fast digits hardly change, and the slow ones take most of the stretch. For example, base 100, $s = 4$ and $D = 4$ give the new base $100\cdot 4^{4/2} = 1600$.
 #
-# In the picture of section 3, with its 64 hands, choose PI or NTK under **Slowed by** and watch what happens to the red parts.
+# In the picture of section 3, choose PI or NTK under **Slowed by**, and watch the red parts.
 
 # %% [markdown] statement="rope.stretch"
 # Write the three as functions.
@@ -1377,7 +1377,7 @@ with described("Live curves in color over recorded gray bands. Twin and back at 
     length.draw(live, recorded("length"), names)
 
 # %% [markdown]
-# At this one trained length, NoPE and ALiBi find the twin at every position. However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only ever falls with distance, so it takes several heads to single out a distance. More keys alone are therefore not what makes plain RoPE lose the twins in this game.
+# At this one trained length, NoPE and ALiBi find the twin at every position. However, neither points at exactly three positions back: one layer of ALiBi with two heads answers {{length.alibi.back.trained.mean:.0%}} of *back* at position {{length.trained}}. The bias of one head only falls with distance, so it takes several heads to single out a distance. So more keys alone do not make plain RoPE lose the twins.
 
 # %% [markdown]
 # ## 11. Extension: which other schemes work beyond the trained length?
@@ -1410,7 +1410,7 @@ for name, found in recorded("length")["ablations"].items():
 # A likely reason is that such rows are *added* and $q^\top k$ stays what it was, whereas RoPE turns $q$ and $k$. Partial RoPE, which leaves half of the features alone, fits this: it finds {{length.partial_rope.twin.end.mean:.0%}} of the twins at {{length.tested}}, RoPE {{length.rope.twin.end.mean:.0%}}.
 
 # %% [markdown] evidence="recorded: length, control: steps"
-# **Transformer-XL had not learned the twin yet; length is not its problem.** It already misses the twins at position {{length.trained}}. With {{length.longer_steps:,}} steps instead of {{length.steps:,}} it finds them there in {{length.ablations.transformer_xl_longer.twin.trained.right}} of {{length.ablations.transformer_xl_longer.of}} runs, and at {{length.tested}} as well ({{length.ablations.transformer_xl_longer.twin.end.min:.0%}} at worst).
+# **Transformer-XL had not learned the twin yet.** It already misses the twins at position {{length.trained}}. With {{length.longer_steps:,}} steps instead of {{length.steps:,}} it finds them there in {{length.ablations.transformer_xl_longer.twin.trained.right}} of {{length.ablations.transformer_xl_longer.of}} runs, and at {{length.tested}} as well ({{length.ablations.transformer_xl_longer.twin.end.min:.0%}} at worst).
 
 # %% [markdown]
 # ## 12. Your own experiment

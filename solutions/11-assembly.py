@@ -727,7 +727,7 @@ reveal("assembly.p3",
 # %% [markdown]
 # ### Your Transformer, alive
 #
-# Here is the picture that opened unit 00, now with **your** parts in it, on the weights of the little Austen model. If a part is not written yet, the course's runs instead. Each part is judged on the numbers that a right model gives it. Type a text, and your parts read it and write on.
+# Here is the picture that opened unit 00, now with **your** parts in it, on the weights of the little Austen model. If a part is not written yet, the course's runs instead. Type a text, and your parts read it and write on.
 #
 # Then break one on purpose: for example, take the square root out of `rms_norm`, and run its cell and this one. How far up does the damage go, and does the next token change? Put the root back before you go on.
 

@@ -146,8 +146,10 @@ function ropeWidget(ui) {
 
   function rebuild() {
     const open = PANELS.filter((name) => ui.get("panels").includes(name));
-    const key = JSON.stringify([open, ui.get("dim"), ui.get("hand"), open.includes("training") && ui.get("head")]);
+    const key = JSON.stringify([open, ...(open.some((name) => name !== "training") ? [ui.get("dim"), ui.get("hand")] : [])]);
     if (parts?.key === key) return;
+    const focusable = () => [...area.querySelectorAll("[data-lm-suppress-shortcuts]")];
+    const focused = focusable().indexOf(document.activeElement);
     parts?.close();
     const { part, show, close } = partOf(ui);
     const views = [];
@@ -162,6 +164,7 @@ function ropeWidget(ui) {
         views.push(build[name](part, box, W));
       }
     }
+    focusable()[focused]?.focus({ preventScroll: true });
     parts = { key, close, draw: (state) => { show(); views.forEach((view) => view(state)); } };
   }
   let closed = false; // a hand may let go after that

@@ -61,35 +61,13 @@ function handsSaid(ui, hands) {
   ];
 }
 
-/** The hands, W px wide; show(hands) draws them at the end of the text, or where Play has come to. */
-function trainingPanel(ui, parent, W) {
-  const { spec } = ui;
-  const controls = html("div", { class: "ta-controls" });
-  const inside = Object.create(ui, { controls: { value: controls } });
-  slider(inside, { trait: "length", name: tr("length of the text"), values: spec.lengths, show: whole });
-  slider(inside, { trait: "trained", name: tr("trained on"), values: spec.trained, show: whole });
-  slider(inside, { trait: "head", name: tr("for a head dim of"), values: spec.heads });
-  const bar = html("div", { class: "ta-bar" });
-  choice(Object.create(ui, { controls: { value: bar } }), {
-    trait: "scheme", name: tr("Slowed by:"), values: spec.schemes.map((_, i) => i), show: (i) => spec.schemes[i],
-  });
-  const pace = () => ui.get("length") / 9; // tokens per second, so that any text is read in nine
-  clock(ui, bar, {
-    playName: tr("Read the text"), stepName: tr("Twice as long"),
-    step: () => ui.set("length", spec.lengths[spec.lengths.indexOf(ui.get("length")) + 1] ?? ui.get("length")),
-    at: () => 0, range: () => [0, ui.get("length")], speed: pace, show: (read) => ({ read }), keep() {},
-  });
-  const own = spec.frequencies && !ui.get("notice");
-  const note = own ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)");
-  bar.append(html("span", { class: "ta-note" }, note));
-  parent.append(controls, bar);
-
-  const planes = ui.get("head") / 2;
+/** A dial and a hand for each plane; returns what draws them. pace(): tokens that Play reads in a second. */
+function handsPicture(ui, host, W, planes, pace) {
   const columns = W < 560 ? 8 : planes > 64 ? 32 : 16;
   const cell = Math.min(W / columns, 52);
   const rows = Math.ceil(planes / columns);
   const R = cell / 2 - 2;
-  const canvas = picture(parent, W, rows * cell + 4,
+  const canvas = picture(host, W, rows * cell + 4,
     tr("A dial for each plane: gray where training has been, hatched where it has not, and its hand at the end of the text"));
   const id = freshId();
   const tile = { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
@@ -117,15 +95,6 @@ function trainingPanel(ui, parent, W) {
     says: (column, row) => tr("plane {plane}", { plane: row * columns + column }),
   });
   canvas.append(ringed);
-  const verdicts = signs(parent, [
-    [tr("all round in training"), tr("hands that made a full turn within the trained length")],
-    [tr("reach what is new"), tr("hands that come to a part of their dial that training never showed")],
-    [tr("slowest turn"), tr("tokens for one turn of the slowest plane")],
-    ...(spec.frequencies ? [["|θ[0] − 1|", tr("the first plane turns one radian per token")],
-      [tr("error of θ[i+1] / θ[i]"), tr("always the same factor, base^(−2/D)")],
-      [tr("from the formula"), tr("largest relative difference of a frequency")]] : []),
-  ]);
-
   return (hands) => {
     place();
     const chosen = Math.min(ui.seen("clock"), last);
@@ -146,9 +115,53 @@ function trainingPanel(ui, parent, W) {
       const angle = sign * gone;
       fill(hand, { d: `M0 0L${(R * Math.cos(angle)).toFixed(2)} ${(-R * Math.sin(angle)).toFixed(2)}` });
     });
+  };
+}
+
+/** The hands, W px wide; show(hands) draws them at the end of the text, or where Play has come to. */
+function trainingPanel(ui, parent, W) {
+  const { spec } = ui;
+  const controls = html("div", { class: "ta-controls" });
+  const inside = Object.create(ui, { controls: { value: controls } });
+  slider(inside, { trait: "length", name: tr("length of the text"), values: spec.lengths, show: whole });
+  slider(inside, { trait: "trained", name: tr("trained on"), values: spec.trained, show: whole });
+  slider(inside, { trait: "head", name: tr("for a head dim of"), values: spec.heads });
+  const bar = html("div", { class: "ta-bar" });
+  choice(Object.create(ui, { controls: { value: bar } }), {
+    trait: "scheme", name: tr("Slowed by:"), values: spec.schemes.map((_, i) => i), show: (i) => spec.schemes[i],
+  });
+  const pace = () => ui.get("length") / 9; // tokens per second, so that any text is read in nine
+  clock(ui, bar, {
+    playName: tr("Read the text"), stepName: tr("Twice as long"),
+    step: () => ui.set("length", spec.lengths[spec.lengths.indexOf(ui.get("length")) + 1] ?? ui.get("length")),
+    at: () => 0, range: () => [0, ui.get("length")], speed: pace, show: (read) => ({ read }), keep() {},
+  });
+  const own = spec.frequencies && !ui.get("notice");
+  const note = own ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)");
+  bar.append(html("span", { class: "ta-note" }, note));
+  const host = html("div");
+  parent.append(controls, bar, host);
+
+  const verdicts = signs(parent, [
+    [tr("all round in training"), tr("hands that made a full turn within the trained length")],
+    [tr("reach what is new"), tr("hands that come to a part of their dial that training never showed")],
+    [tr("slowest turn"), tr("tokens for one turn of the slowest plane")],
+    ...(spec.frequencies ? [["|θ[0] − 1|", tr("the first plane turns one radian per token")],
+      [tr("error of θ[i+1] / θ[i]"), tr("always the same factor, base^(−2/D)")],
+      [tr("from the formula"), tr("largest relative difference of a frequency")]] : []),
+  ]);
+
+  let shown = null;
+  return (hands) => {
+    // The slider that changes their number stays where it is: it is under the hand.
+    if (shown?.planes !== hands.planes) {
+      host.replaceChildren();
+      shown = { planes: hands.planes, draw: handsPicture(ui, host, W, hands.planes, pace) };
+    }
+    shown.draw(hands);
     const longest = TURN / Math.min(...hands.theta.map(Math.abs));
     verdicts([
-      ...[hands.round, hands.fresh].map((flags) => [tr("{n} of {all}", { n: countOf(flags), all: planes }), ""]),
+      ...[hands.round, hands.fresh].map((flags) => [tr("{n} of {all}", { n: countOf(flags), all: hands.planes }), ""]),
       [tr("{n} tokens", { n: whole(longest) }), ""],
       ...(spec.frequencies ? hands.facts.map((v, i) => {
         const good = v <= spec.tolerance;
