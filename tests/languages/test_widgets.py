@@ -87,10 +87,13 @@ def test_no_word_of_a_page_bypasses_the_catalogues(name, brackets, browser, tmp_
     page.wait_for_selector("#widget .ta-title")
     tokens = json.dumps([plain.spec.get(key) for key in ("words", "sentences", "prompts", "tokens")])
     known = set(re.findall(r"[A-Za-z]+", tokens)) | set(SAME[name].split())
+    pieces = {piece.strip() for piece in plain.spec.get("vocabulary", [])}  # the model's, with or without an index
     bypassing = set()
 
     def look():
         for text in page.evaluate(SEEN):
+            if re.sub(r"^\d+ ", "", text.strip()) in pieces:
+                continue
             words = re.findall(r"[A-Za-z]{2,}", FORMULA.sub(" ", left_over(text)))
             bypassing.update(text for w in words if w not in known)
 
@@ -101,7 +104,7 @@ def test_no_word_of_a_page_bypasses_the_catalogues(name, brackets, browser, tmp_
         part.dispatch_event("click")
         look()
     page.close()
-    assert not bypassing
+    assert not bypassing, sorted(bypassing)
 
 
 @pytest.mark.parametrize("name", DONE)

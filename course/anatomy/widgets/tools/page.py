@@ -8,21 +8,40 @@ import base64
 import html
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from ...system import translation
+from .story import Step
 from .words import N_, _
-
-if TYPE_CHECKING:
-    from .base import TableWidget
 
 # Said in notebooks while a widget has no function of the learner's.
 NOTHING_GIVEN = N_("This is the reference at work. Give the widget your own function and it shows yours.")
 # Scripts draw other words while there is a notice; this one is there, and has no line to show.
 NOTHING_TO_SAY = "\n"
 _HERE = Path(__file__).parent
+
+
+class Shown(Protocol):
+    """What a page needs of a widget; TableWidget has it."""
+
+    story: ClassVar[tuple[Step, ...]]
+    controls: ClassVar[tuple[str, ...]]
+    tables: Any
+    spec: Any
+    _css: Any
+    _esm: Any
+
+    @property
+    def alt(self) -> str: ...
+
+    def png(self) -> bytes: ...
+
+    def parcels(self) -> dict[str, bytes]: ...
+
+    def for_others(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +53,7 @@ class Around:
     above: str = ""
 
 
-def outside(kind: "type[TableWidget]", state: Mapping[str, Any]) -> dict[str, Any]:
+def outside(kind: type[Shown], state: Mapping[str, Any]) -> dict[str, Any]:
     """A widget's state as a page outside notebooks shows it, from the traits' values.
 
     Without steps of the story that ask for a function, and without the notice that does. If no function was given,
@@ -47,7 +66,7 @@ def outside(kind: "type[TableWidget]", state: Mapping[str, Any]) -> dict[str, An
     return {**state, "spec": spec, "notice": NOTHING_TO_SAY if alone else notice, "alone": alone}
 
 
-def written(widget: "TableWidget", around: Around | None = None) -> str:
+def written(widget: Shown, around: Around | None = None) -> str:
     """The page's HTML. Without JavaScript it shows the widget's picture and the picture's description."""
     around = around or Around()
     with widget.for_others():
