@@ -157,3 +157,20 @@ def test_the_riffle_moves_the_cards_and_no_score(stage):
     between = page.evaluate(places)
     page.wait_for_timeout(1200)
     assert order() == [0, 2, 4, 6, 1, 3, 5, 7] and between != page.evaluate(places) and readout(page) == score
+
+
+@pytest.mark.browser
+def test_what_is_drawn_anew_leaves_the_focus_where_it_is(stage):
+    """The slider that changes the number of hands stays; a choice whose panel is built again gets the focus back."""
+    page = stage(CASE.make(panels=["training"], head=128))
+    find(page, "slider", "for a head dim of").press("ArrowLeft")
+    settle(page)
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-valuetext')") == "64"
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-valuetext')") == "32"
+    page = stage(CASE.make(panels=["dials"]))
+    page.get_by_role("radio", name="content").focus()
+    page.keyboard.press("Space")
+    settle(page)
+    assert page.evaluate("() => document.activeElement.type") == "radio"
