@@ -108,7 +108,7 @@ def test_a_gray_print_tells_series_apart(stages, name):
 
 SPOILS = {
     "letters": (
-        "document.querySelector('.ta-svg text').style.fontSize = '9px'",
+        "[...document.querySelectorAll('.ta-svg text')].forEach((text) => { text.style.fontSize = '9px'; })",
         lambda page: page.evaluate(SMALL_LETTERS, LETTER),
     ),
     "letters of a shrunken drawing": (
