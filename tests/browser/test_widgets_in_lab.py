@@ -1,6 +1,7 @@
 """Tier 3: all widgets in a real JupyterLab, operated by keyboard while the notebook is in command mode."""
 
 import pytest
+from playwright.sync_api import TimeoutError
 
 from autograder import ROOT
 from tests.widgets.lab import open_notebook, run_all, shut_down_kernel, wait_until_run, write_notebook
@@ -12,6 +13,19 @@ START = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from tests.widgets.cases import CASES"""
 WRONG_OUTPUT = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-type='application/vnd.jupyter.error']"
+
+
+def point_at(page, area, root, heard):
+    """Points at the area until the readout says something else, as a hand does when the picture has moved away."""
+    says_more = "([e, text]) => e.dataset.peek && e.querySelector('.ta-readout').textContent !== text"
+    for _attempt in range(12):
+        area.hover()
+        try:
+            page.wait_for_function(says_more, arg=[root.element_handle(), heard], timeout=5_000)
+            return
+        except TimeoutError:
+            page.mouse.move(2, 2)
+    raise AssertionError(f"pointing at it changes nothing in the readout: {heard}")
 
 
 def test_widgets_live_in_jupyterlab(page, lab, course_copy):
@@ -36,11 +50,7 @@ def test_widgets_live_in_jupyterlab(page, lab, course_copy):
         assert active.evaluate(holds_focus)
         for area in root.locator(".ta-area:visible").all():
             heard = root.locator(".ta-readout").text_content()
-            area.hover()
-            page.wait_for_function(
-                "([e, text]) => e.dataset.peek && e.querySelector('.ta-readout').textContent !== text",
-                arg=[root.element_handle(), heard],
-            )
+            point_at(page, area, root, heard)
             page.mouse.move(2, 2)
             area.focus()
             for pressed in ("ArrowDown", "ArrowRight", "ArrowUp"):
