@@ -152,11 +152,11 @@ def test_the_setting_follows_the_device_and_has_its_own_folder(tmp_path):
     assert command.folder(options(tmp_path, "--device", "cuda")) == tmp_path / "large"
 
 
-def test_estimates_of_the_large_setting_fit_into_25_minutes(tmp_path):
+def test_estimates_of_the_large_setting_fit_into_30_minutes(tmp_path):
     assert set(command.ESTIMATED) == set(command.NAMES)
     alone = command.expected(command.TIMED, options(tmp_path, "--setting", "large"))
     trained = command.expected(command.TRAINED, options(tmp_path, "--setting", "large"))
-    assert alone < 10 * 60 and alone + 0.4 * trained < 25 * 60
+    assert alone < 10 * 60 and alone + 0.4 * trained < 30 * 60  # as long as such a machine is lent
 
 
 def test_the_method_lists_every_experiment_with_its_estimate():
