@@ -163,9 +163,9 @@ EXERCISE = Exercise(
     mutants=MISTAKES,
     equivalent="""
 a target of −1 is never the number of a class
-    02acf55726 solution, operand: (logits.argmax(-1) == targets) & asked → logits.argmax(-1) == targets
+    5d5c2ad03b solution, operand: (logits.argmax(-1) == targets) & asked → logits.argmax(-1) == targets
 dividing counts gives float32 without a cast
-    3d424d4906 solution, call: t.unflatten(1, (-1, width)).sum((0, 2)).float() → t.unflatten(1, (-1, width)).sum((0, 2…
+    f29f59d7df solution, call: t.unflatten(1, (-1, width)).sum((0, 2)).float() → t.unflatten(1, (-1, width)).sum((0, 2…
 the tensor has one axis: 0 and −1 are the same one
     ce03b2d94b alternative by_index_add, constant: -1 → 0 in total.index_add(-1, stretch[asked], right)
     f0e74de690 alternative by_index_add, constant: -1 → 0 in total.index_add(-1, stretch[asked], torch.ones_like(right…
