@@ -172,7 +172,7 @@ The docstring asks for float64 matrices: a good family's gap is rounding alone.
 """,
     equivalent="""
 swapping i and k, or m and n, transposes every product: the largest entry stays
-    8cec9b9467 solution, einsum: output of 'mji,njk->mnik' transposed
+    d0f0cba3ab solution, einsum: output of 'mji,njk->mnik' transposed
 the order in which the pairs of positions are compared does not change the largest
     2ed7b6252d alternative gap_by_loop, reversed: range(len(A) - 1) reversed
     6f686c93ed alternative gap_by_loop, reversed: range(len(A) - 1) reversed
