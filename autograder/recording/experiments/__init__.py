@@ -33,12 +33,14 @@ class About:
 
     seconds: estimated duration of the large setting on one H200 (``METHOD.md`` says how); an existing recording
     replaces it. alone: it measures times or bytes, and needs the machine to itself. read: it is read from published
-    configurations: no device, one size, the same bytes everywhere, a table in the notebooks and no figure.
+    configurations: no device, one size, the same bytes everywhere, a table in the notebooks and no figure. waits: its
+    models are so small that a GPU only waits for launches; there it is measured only where ``--only`` names it.
     """
 
     seconds: int = 0
     alone: bool = False
     read: bool = False
+    waits: bool = False
 
 
 class Experiment(Protocol):

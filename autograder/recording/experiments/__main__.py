@@ -56,6 +56,12 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
+def planned(options: argparse.Namespace) -> list[str]:
+    """Names of what is measured: those asked for, else all that the device is of use for."""
+    is_gpu = torch.device(options.device).type != "cpu"
+    return [n for n in NAMES if (n in options.only if options.only else not (is_gpu and FOUND[n].waits))]
+
+
 def folder(options: argparse.Namespace) -> Path:
     """The folder of the setting's files."""
     return options.out / "large" if options.setting == "large" else options.out
@@ -173,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parse(argv)
     prepare(options.device)
     torch.set_num_threads(1)
-    chosen = [n for n in NAMES if not options.only or n in options.only]
+    chosen = planned(options)
     ready = [n for n in chosen if not options.fresh and done(n, options)]
     if ready:
         print(f"There already (--fresh measures them again): {', '.join(ready)}")

@@ -17,7 +17,7 @@ from autograder.recording.experiments.resume import Rows
 from autograder.recording.experiments.writing import arguments, prepare, save
 from autograder.reference.scaling import PowerLaw, fit_power_law
 
-ABOUT = About(seconds=530)
+ABOUT = About(seconds=530, waits=True)
 
 Grid = Mapping[float, tuple[int, ...]]  # budget in FLOPs → widths that compete for it
 
