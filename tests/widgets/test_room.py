@@ -108,7 +108,8 @@ def test_a_gray_print_tells_series_apart(stages, name):
 
 SPOILS = {
     "letters": (
-        "[...document.querySelectorAll('.ta-svg text')].forEach((text) => { text.style.fontSize = '9px'; })",
+        "[...document.querySelectorAll('.ta-svg text')].find((e) => e.textContent.trim() && e.checkVisibility())"
+        ".style.fontSize = '9px'",
         lambda page: page.evaluate(SMALL_LETTERS, LETTER),
     ),
     "letters of a shrunken drawing": (

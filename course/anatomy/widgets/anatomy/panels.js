@@ -104,7 +104,7 @@ function likelyBars(ui, stage, W, level) {
     const bar = svg("rect", { x: left, y: y + 6, height: high - 14, class: "ta-fill-one" });
     const tick = line(canvas, 0, y + 3, 0, y + high - 5, "ta-tick");
     canvas.append(bar, tick);
-    return [label(canvas, left - 6, y + high / 2 + 3, "", "end", "ta-text"), bar, tick,
+    return [verbatim(label(canvas, left - 6, y + high / 2 + 3, "", "end", "ta-text")), bar, tick,
       label(canvas, W, y + high / 2 + 3, "", "end", "ta-strong")];
   });
   return ({ token }, says) => bars.forEach(([name, bar, tick, value], j) => {
@@ -242,7 +242,7 @@ function headsPanel(ui, stage, W) {
     const bar = svg("rect", { x: 66, y: 4 + j * 18, height: 11, class: "ta-fill-one" });
     canvas.append(bar);
     const text = (x, kind) => label(canvas, x, 14 + j * 18, "", "end", kind);
-    return [text(62, "ta-small"), bar, text(W, "ta-strong")];
+    return [verbatim(text(62, "ta-small")), bar, text(W, "ta-strong")];
   });
   return ({ layer, head, row }) => {
     fill(here, { x: left + head * across - 1, y: (L - 1 - layer) * down - 1 });

@@ -17,13 +17,16 @@ function shownToken(text) {
 
 const percent = (share) => (Number.isFinite(share) ? `${Math.round(100 * share)}%` : "NaN");
 
+/** A node for pieces of the text, which are no words of the page: a browser that translates pages leaves them alone. */
+const verbatim = (node) => fill(node, { translate: "no" });
+
 /** What is read, token by token. One is pointed at or clicked; the line under it is its share in what is shown. */
 function promptLine(ui) {
   const next = html("b");
   const line = html("p", { class: "an-prompt" });
   let before = [];
   const chips = Array.from({ length: ui.spec.tokens }, (_, token) => {
-    const [space, chip] = [document.createTextNode(""), html("span")];
+    const [space, chip] = [document.createTextNode(""), verbatim(html("span"))];
     line.append(space, chip);
     return [space, touch(ui, chip, () => ({ token }))];
   });
@@ -115,7 +118,7 @@ function riverPanel(ui, parent, W, H) {
     return path;
   }));
   const says = label(canvas, 0, top - 8, "", "middle", "ta-strong an-halo");
-  const names = [0, 1, 2].map((i) => label(canvas, 0, H - 6, "", "middle", i ? "ta-small" : "ta-strong"));
+  const names = [0, 1, 2].map((i) => verbatim(label(canvas, 0, H - 6, "", "middle", i ? "ta-small" : "ta-strong")));
   const place = cursor(ui, canvas, {
     name: tr("streams, by token and layer"),
     box: () => ({ x: left, y: y(2 * L), width: ui.read.words.length * step, height: 2 * L * lift }),
