@@ -7,7 +7,8 @@ from itertools import groupby
 from ..program import gallery, units
 from ..program.gallery import Entry
 from ..system import hosted
-from ..system.translation import _, said, tag
+from ..system.html_page import html_page
+from ..system.translation import _, said
 
 INDEX = "index.html"
 MARK = '<meta name="generator" content="anatomy gallery">'  # a page that holds this may be overwritten
@@ -30,7 +31,8 @@ li img { display: block; width: 100%; height: auto; aspect-ratio: 16 / 10; margi
   li img { border-color: #5a5f68; } }
 """
 # A lecturer who comes back from an enlarged page goes on with enlarged pages.
-SCRIPT = """for (const link of document.querySelectorAll("li a")) link.search = location.search;"""
+SCRIPT = """<script>for (const link of document.querySelectorAll("li a")) link.search = location.search;</script>"""
+AGAIN = "<script>setTimeout(() => location.reload(), 1000);</script>"
 
 
 def index(entries: Sequence[Entry]) -> str:
@@ -42,7 +44,7 @@ def index(entries: Sequence[Entry]) -> str:
     )
     sections = "\n".join(map(_section, groups))
     body = f'<main>\n<h1>{_("Gallery")}</h1>\n<p>{lead}</p>\n<div class="units">\n{sections}\n</div>\n</main>'
-    return _page(_("Transformer Anatomy: gallery"), f"{MARK}\n<style>{STYLE}</style>", body, SCRIPT)
+    return html_page(_("Transformer Anatomy: gallery"), f"{MARK}\n<style>{STYLE}</style>", f"{body}\n{SCRIPT}")
 
 
 def above(entries: Sequence[Entry], at: int) -> str:
@@ -65,7 +67,7 @@ def waiting(entry: Entry) -> str:
     title = html.escape(entry.called)
     hope = _("This page is being made, and it opens by itself. If it doesn't, run `anatomy gallery` again.")
     body = f"<main>\n<h1>{title}</h1>\n<p>{hope}</p>\n</main>"
-    return _page(title, f"<style>{STYLE}</style>", body, "setTimeout(() => location.reload(), 1000);")
+    return html_page(title, f"<style>{STYLE}</style>", f"{body}\n{AGAIN}")
 
 
 def _section(group: Sequence[Entry]) -> str:
@@ -91,21 +93,3 @@ def _card(entry: Entry) -> str:
 def _unit(name: str) -> str:
     title = html.escape(said(name, units.load(name)["title"]))
     return units.anchor(hosted.unit_address(name), _("Unit {number}: {title}").format(number=name[:2], title=title))
-
-
-def _page(title: str, head: str, body: str, script: str) -> str:
-    return f"""<!doctype html>
-<html lang="{tag()}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-{head}
-</head>
-<body>
-{body}
-<script>{script}</script>
-</body>
-</html>
-"""

@@ -78,7 +78,7 @@ STORY = (
         moves=("token", "text", "wrote", "draws"),
     ),
     Step(
-        "Press “Write on”: it always takes the likeliest token.",
+        "Let it write on, or press “One token” again and again: it takes the likeliest each time.",
         "What does it come to?",
         ("an end", "a circle", "a new speaker"),
         1,

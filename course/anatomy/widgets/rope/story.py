@@ -29,7 +29,7 @@ STORY = (
         moves=("m", "n", "front", "plane"),
     ),
     Step(
-        "Put three tokens in front, or press “Play both”. The green wedge (m − n)θ is by how much q is ahead.",
+        "Put three tokens in front, or press “Step both +1”. The green wedge (m − n)θ is by how much q is ahead.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
@@ -39,12 +39,12 @@ STORY = (
         moves=("m", "n", "front", "plane"),
     ),
     Step(
-        "Press “Next equality” four times: with the first you stand on k, the dial turns back by nθ. Then “Play both”.",
+        "Press “Next equality” 4 times: with the first you stand on k, the dial turns back by nθ. Then “Step both +1”.",
         "Which arrow stands still when both tokens move on?",
         ("only k", "only q", "both"),
         2,
         "k is back where it was without a position, and q is left with (m − n)θ, which stays.",
-        "Stand on k, and press “Play both”.",
+        "Stand on k, and press “Step both +1”.",
         _scene("line", "dials", "proof", m=20, n=15, plane=1),
         moves=("m", "n", "front", "proof", "stand", "plane"),
     ),
@@ -79,7 +79,7 @@ STORY = (
         moves=("fault", "proof", "stand", "plane", "m", "n"),
     ),
     Step(
-        "A hand for each plane of a head of 128. Gray: seen in training. Red: never seen. Press “Read the text”.",
+        "A hand for each plane of a head of 128. Gray: seen in training. Red: never seen.",
         "Which way of slowing leaves some red?",
         ("PI", "NTK", "YaRN"),
         1,

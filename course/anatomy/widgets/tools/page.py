@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from ...system import translation
+from ...system.html_page import html_page
 from .story import Step
 from .words import N_, _
 
@@ -78,18 +78,8 @@ def written(widget: Shown, around: Around | None = None) -> str:
     data = json.dumps(state, sort_keys=True).replace("<", "\\u003c")  # "</script>" must not end the element
     title = html.escape(around.title or widget.spec["title"])
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    return f"""<!doctype html>
-<html lang="{translation.tag()}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-{around.head}<title>{title}</title>
-<style>
-{style}{widget._css}</style>
-</head>
-<body>
-<header>{around.above}<button type="button" id="large" aria-pressed="false" hidden>{_("Large")}</button></header>
+    larger = f'<button type="button" id="large" aria-pressed="false" hidden>{_("Large")}</button>'
+    body = f"""<header>{around.above}{larger}</header>
 <main>
 <h1 class="ta-unseen">{title}</h1>
 <div id="widget"{" data-alone" * state["alone"]}><img alt="{alt}" src="data:image/png;base64,{picture}"></div>
@@ -97,7 +87,5 @@ def written(widget: Shown, around: Around | None = None) -> str:
 <script type="application/json" id="state">{data}</script>
 <script type="module">
 {widget._esm}
-{script}</script>
-</body>
-</html>
-"""
+{script}</script>"""
+    return html_page(title, f"{around.head}<style>\n{style}{widget._css}</style>", body)
