@@ -14,6 +14,7 @@ from anatomy.widgets import REGISTERED, AnatomyView
 from PIL import Image, ImageDraw
 
 from autograder.build import stills
+from tests.widgets.page import settle
 
 WIDE = {"width": 1440, "height": 900}
 # A page without a kernel can take no function, and what it shows is the reference's anyway.
@@ -149,6 +150,7 @@ def opened(folder, browser):
         page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else wrong.append(r.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto((folder / name).as_uri())
+        settle(page)  # a widget whose room has just changed is built anew
         return page
 
     yield open_
@@ -222,6 +224,7 @@ def test_a_lecturer_makes_it_large_with_a_key(opened):
     while not button.evaluate("(e) => e === document.activeElement"):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    settle(page)
     assert title.bounding_box()["height"] > 1.25 * usual and button.get_attribute("aria-pressed") == "true"
     assert page.locator(".ta").bounding_box()["width"] > 1390
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -235,6 +238,7 @@ def test_a_lecturer_makes_it_large_with_a_key(opened):
     page.get_by_role("link", name="Rotating queries and keys").click()
     assert button.get_attribute("aria-pressed") == "true"
     button.click()
+    settle(page)
     assert title.bounding_box()["height"] == pytest.approx(usual) and not page.url.endswith("?large")
 
 
