@@ -1,7 +1,8 @@
 """Takes the stills of the gallery's index: pictures of the widgets in Chromium, light and dark.
 
 ``python -m autograder.build.stills [WIDGET ...]`` (make stills) writes ``assets/gallery/NAME-THEME.webp``. They show a
-phone's layout, whose letters can be read in a card, and only the drawings, from the largest one on.
+phone's layout, whose letters can be read in a card, and only the drawings, from the largest one on. The README's
+pictures of the RoPE explorer, which show all of it, are taken with them.
 """
 
 import argparse
@@ -17,15 +18,18 @@ from typing import Any
 from anatomy.program import gallery
 from anatomy.program.gallery import Entry
 from anatomy.system import files
-from anatomy.widgets import REGISTERED
+from anatomy.widgets import REGISTERED, RopeExplorer
 from PIL import Image, ImageChops
 
+from autograder import ROOT
+
 WIDTH, HEIGHT, SHARPNESS = 400, 250, 2  # CSS pixels of a still, and how many pixels each becomes
-# One font, so that the stills are alike on each machine with fonts-dejavu-core; without what is only read or operated.
-BARE = """body { margin: 0 !important; max-width: none !important; padding: 0 !important; }
+# One font, so that the stills are alike on each machine with fonts-dejavu-core.
+STILL = """.ta, .ta * { font-family: "DejaVu Sans" !important; animation: none !important; transition: none !important; }"""
+# Without what is only read or operated.
+BARE = f"""{STILL} body {{ margin: 0 !important; max-width: none !important; padding: 0 !important; }}
 header, .ta-title, .ta-story, .ta-controls, .ta-readout, .ta-notice, .ta-signs, .ta-note, .ta-choice, .ta-button,
-.ta-caption small { display: none !important; }
-.ta, .ta * { font-family: "DejaVu Sans" !important; animation: none !important; transition: none !important; }"""
+.ta-caption small {{ display: none !important; }}"""
 # Where the panel with the largest drawing begins; so far up that the still is full.
 FROM = """([high]) => {
   const area = (e) => { const box = e.getBoundingClientRect(); return box.width * box.height; };
@@ -34,6 +38,10 @@ FROM = """([high]) => {
   const panel = largest.closest('.ta-panel') ?? largest;
   return Math.max(0, Math.min(panel.getBoundingClientRect().top - 8, widget.getBoundingClientRect().bottom - high));
 }"""
+# The README's picture: the parts of the RoPE explorer that explain it at a glance.
+README = {"panels": ["line", "dials", "map"]}
+WIDE = 880  # CSS pixels
+CALM = {"animations": "disabled", "caret": "hide"}
 CLEAR, MOST = 48, 0.01  # difference of a color that is seen; share of such pixels in a still that is still the same
 
 
@@ -41,8 +49,12 @@ class Camera:
     """Takes stills in a running browser."""
 
     def __init__(self, browser: Any) -> None:
-        size = {"width": WIDTH, "height": 900}
-        self._page = browser.new_page(viewport=size, device_scale_factor=SHARPNESS, reduced_motion="reduce")
+        self._browser = browser
+        self._page = self._opened(WIDTH)
+
+    def _opened(self, width: int) -> Any:
+        size = {"width": width, "height": 900}
+        return self._browser.new_page(viewport=size, device_scale_factor=SHARPNESS, reduced_motion="reduce")
 
     def taken(self, entry: Entry) -> dict[str, Image.Image]:
         """theme → still of a widget."""
@@ -51,18 +63,33 @@ class Camera:
             path = REGISTERED[entry.folder]().save_html(Path(folder) / "page.html")
             for theme in gallery.THEMES:
                 self._page.emulate_media(color_scheme=theme)
-                found[theme] = _photograph(self._page, path)
+                _show(self._page, path, BARE)
+                top = self._page.evaluate(FROM, [HEIGHT])
+                clip = {"x": 0, "y": top, "width": WIDTH, "height": HEIGHT}
+                found[theme] = _image(self._page.screenshot(clip=clip, full_page=True, **CALM))
+        return found
+
+    def for_readme(self) -> dict[str, Image.Image]:
+        """theme → picture of the whole RoPE explorer."""
+        page, found = self._opened(WIDE), {}
+        with tempfile.TemporaryDirectory() as folder:
+            path = RopeExplorer(**README).save_html(Path(folder) / "page.html")
+            for theme in gallery.THEMES:
+                page.emulate_media(color_scheme=theme)
+                _show(page, path, STILL)
+                found[theme] = _image(page.locator(".ta").screenshot(**CALM))
+        page.close()
         return found
 
 
-def _photograph(page: Any, path: Path) -> Image.Image:
+def _show(page: Any, path: Path, style: str) -> None:
     page.goto(path.as_uri())
-    page.add_style_tag(content=BARE)
+    page.add_style_tag(content=style)
     page.wait_for_selector(".ta .ta-svg")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    top = page.evaluate(FROM, [HEIGHT])
-    clip = {"x": 0, "y": top, "width": WIDTH, "height": HEIGHT}
-    data = page.screenshot(clip=clip, full_page=True, animations="disabled", caret="hide")
+
+
+def _image(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
@@ -89,6 +116,11 @@ def place_of(entry: Entry, theme: str) -> Path:
     return gallery.folder() / f"{entry.name}-{theme}.webp"
 
 
+def readme_place(theme: str) -> Path:
+    """Where a picture of the README is stored."""
+    return ROOT / "assets" / "figures" / f"rope-explorer-{theme}.webp"
+
+
 @contextmanager
 def browser() -> Iterator[Any]:
     """Chromium. Raises RuntimeError if it is missing."""
@@ -101,6 +133,12 @@ def browser() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield running
         running.close()
+
+
+def _store(path: Path, image: Image.Image) -> None:
+    if not is_current(path, image):
+        files.replace(path, packed(image))
+        print(f"{path.name}: {path.stat().st_size / 1000:.1f} kB. Look at it before you commit it.")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,10 +155,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             camera = Camera(running)
             for name in given or every:
                 for theme, image in camera.taken(every[name]).items():
-                    path = place_of(every[name], theme)
-                    if not is_current(path, image):
-                        files.replace(path, packed(image))
-                        print(f"{path.name}: {path.stat().st_size / 1000:.1f} kB. Look at it before you commit it.")
+                    _store(place_of(every[name], theme), image)
+            for theme, image in camera.for_readme().items():
+                _store(readme_place(theme), image)
     except RuntimeError as error:
         print(f"stills: {error}", file=sys.stderr)
         return 1

@@ -13,6 +13,7 @@ from anatomy.system import store
 from anatomy.widgets import REGISTERED, AnatomyView
 from PIL import Image, ImageDraw
 
+from autograder import ROOT
 from autograder.build import stills
 from tests.widgets.page import settle
 
@@ -254,6 +255,14 @@ def test_a_still_shows_what_the_widget_looks_like(camera, entry):
         theme for theme, now in camera.taken(entry).items() if not stills.is_current(stills.place_of(entry, theme), now)
     ]
     assert not stale, f"{entry.name}, {stale}: `make stills`, and look at it"
+
+
+@pytest.mark.browser
+def test_the_readme_shows_the_rope_explorer_of_today(camera):
+    now = camera.for_readme()
+    stale = [theme for theme in now if not stills.is_current(stills.readme_place(theme), now[theme])]
+    assert not stale, f"{stale}: `make stills`, and look at it"
+    assert all(f"assets/figures/{stills.readme_place(theme).name}" in (ROOT / "README.md").read_text() for theme in now)
 
 
 def test_a_still_that_shows_something_else_is_found(tmp_path):
