@@ -25,7 +25,8 @@ from autograder import ROOT
 
 WIDTH, HEIGHT, SHARPNESS = 400, 250, 2  # CSS pixels of a still, and how many pixels each becomes
 # One font, so that the stills are alike on each machine with fonts-dejavu-core.
-STILL = """.ta, .ta * { font-family: "DejaVu Sans" !important; animation: none !important; transition: none !important; }"""
+STILL = """.ta, .ta * { animation: none !important; transition: none !important;
+  font-family: "DejaVu Sans" !important; }"""
 # Without what is only read or operated.
 BARE = f"""{STILL} body {{ margin: 0 !important; max-width: none !important; padding: 0 !important; }}
 header, .ta-title, .ta-story, .ta-controls, .ta-readout, .ta-notice, .ta-signs, .ta-note, .ta-choice, .ta-button,

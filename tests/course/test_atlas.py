@@ -9,6 +9,7 @@ from anatomy import atlas
 from anatomy.atlas import counting, rows
 from anatomy.atlas.words import ASPECTS, SENTENCES, UNKNOWN, families
 from anatomy.models.config import DEFAULTS, config
+from anatomy.widgets.atlas.page import stem
 from anatomy.widgets.cache.models import MODELS as CACHED
 from torch import nn
 
@@ -42,6 +43,22 @@ def test_every_value_has_a_source_and_a_known_key(row):
 def test_names_are_unique_and_rows_are_in_the_order_of_years():
     assert len(set(NAMES)) == len(NAMES) >= 70 and len({row.title for row in ROWS}) == len(ROWS)
     assert [row.year for row in ROWS] == sorted(row.year for row in ROWS)
+
+
+def test_lines_of_descent_go_back_in_time_to_other_families_and_have_a_source():
+    with_line = [row for row in ROWS if row.after]
+    assert len(with_line) >= 50
+    for row in with_line:
+        parent = atlas.find(row.after)
+        assert NAMES.index(parent.name) < NAMES.index(row.name) and stem(parent) != stem(row), row.name
+        assert row.after_source in row.references and SOURCE.search(row.after_source), row.name
+    assert all(not row.after_source for row in ROWS if not row.after)
+
+
+def test_a_family_starts_from_one_family():
+    """Or from none, as Phi-3 small does, which is built differently from its smaller sister."""
+    for family in {stem(row) for row in ROWS}:
+        assert len({stem(atlas.find(row.after)) for row in ROWS if stem(row) == family and row.after}) <= 1, family
 
 
 def test_the_main_models_are_there():

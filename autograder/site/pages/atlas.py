@@ -56,6 +56,8 @@ def _model(row: Row) -> str:
     if "sizes" in words:
         parts.append(_sentence(words["sizes"]))
     parts += [_plain(remark) for remark in row.remarks]
+    if row.after:
+        parts.append(f"It starts from {_plain(atlas.find(row.after).title)} ({_linked(row.after_source)}).")
     if row.differs:
         parts.append(
             f"The count differs from the published number by up to {row.differs[0]} percent. {_plain(row.differs[1])}"

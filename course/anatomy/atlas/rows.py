@@ -55,7 +55,8 @@ class Row:
     missing. sources: key → source of that value; year and organization are the first source's. published: the published
     number of parameters, 0 if there is none. counts: "" or what that number leaves out. differs: (percent, sentence) if
     a count does not round to that number, with the reason. notes: the model's entry in the table of the course's notes,
-    or {}. notes_said: errors in the notes, each with its correction and source. remarks: further sentences.
+    or {}. notes_said: errors in the notes, each with its correction and source. remarks: further sentences. after: name
+    of the row whose architecture it starts from according to its own source, and that source; "" where none says so.
     """
 
     name: str
@@ -71,6 +72,8 @@ class Row:
     notes: Mapping[str, Any] = field(default_factory=dict)
     notes_said: tuple[Mapping[str, str], ...] = ()
     remarks: tuple[str, ...] = ()
+    after: str = ""
+    after_source: str = ""
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of that key, or ``default`` if it is not published or not verified."""
@@ -79,7 +82,7 @@ class Row:
     @property
     def references(self) -> list[str]:
         """Every source of the row, listed once."""
-        extra = [self.published_source] if self.published_source else []
+        extra = [source for source in (self.published_source, self.after_source) if source]
         return list(dict.fromkeys([*self.sources.values(), *extra]))
 
 
@@ -108,6 +111,8 @@ def _row(entry):
         notes=entry.get("notes", {}),
         notes_said=tuple(entry.get("notes_said", ())),
         remarks=tuple(entry.get("remarks", ())),
+        after=entry.get("after", {}).get("model", ""),
+        after_source=entry.get("after", {}).get("source", ""),
     )
 
 

@@ -173,6 +173,32 @@ def test_each_family_of_marks_has_its_name_beside_it(stage, width):
     assert [name for name, *_ in page.evaluate(NAMES)] == ["Falcon", "Falcon 2"]
 
 
+def test_lines_lead_from_mark_to_mark(stage):
+    """Back to the first Transformer, and on to each model of a family that starts from this one."""
+    page = stage(ModelAtlas(first=INDEX["gpt-3"]), viewport={"width": 820, "height": 900})
+    places = """() => Object.fromEntries([...document.querySelectorAll('[role=option]')].map(
+      (e, i) => [i, [e.offsetLeft + 12, e.offsetTop + 4, e.offsetTop + 20]]))"""
+    ends = """() => [...document.querySelectorAll('[role=listbox] > svg path')].map((e) => e.getAttribute('d'))
+      .filter(Boolean).map((d) => d.match(/[\\d.]+/g).map(Number)).map((n) => [n[0], n[1], n.at(-2), n.at(-1)])"""
+    marks = {i: place for i, place in page.evaluate(places).items()}
+    expected = [("transformer-base", "gpt-1"), ("gpt-1", "gpt-2-xl"), ("gpt-2-xl", "gpt-3")]
+    expected += [("gpt-3", n) for n in "gpt-neox-20b pythia-6.9b opt-350m opt-175b gpt-oss-20b gpt-oss-120b".split()]
+    where = lambda name: marks[str(INDEX[name])]
+    lines = [[where(a)[0], where(a)[2], where(b)[0], where(b)[1]] for a, b in expected]
+    assert sorted(page.evaluate(ends)) == sorted(lines)
+    page.evaluate("(i) => model.set('first', i)", INDEX["gpt-4"])
+    settle(page)
+    assert page.evaluate(ends) == []
+
+
+def test_page_and_python_say_the_same_of_each_model_in_the_timeline(stage):
+    page, widget = stage(ModelAtlas()), ModelAtlas()
+    for widget.first in range(len(ROWS)):
+        page.evaluate("(i) => model.set('first', i)", widget.first)
+        settle(page)
+        assert said(page) == widget.words
+
+
 def test_a_mark_grows_by_one_step_for_ten_times_the_parameters(stage):
     page = stage(ModelAtlas(), viewport={"width": 820, "height": 900})
     radius = {

@@ -327,7 +327,4 @@ def _passed() -> set[str]:
 
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("river.js", "scheme.js", "panels.js", "bpe.js", "model.js", "reading.js", "writing.js", "rise.js")
-# The panels have their own scripts; functions are hoisted, so these may come after the first script.
-AnatomyView._esm = "\n".join([AnatomyView._esm, *((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)])
 AnatomyView._css += (_HERE / "anatomy.css").read_text(encoding="utf-8")

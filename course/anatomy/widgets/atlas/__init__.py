@@ -19,7 +19,7 @@ from .choices import CHOICES as CHOICES
 from .choices import INDEX as INDEX
 from .choices import ROWS as ROWS
 from .choices import YEARS
-from .page import FILTERS, card, matches
+from .page import FILTERS, card, matches, stem
 from .story import STORY
 
 VIEWS = ("timeline", "compare", "build")
@@ -34,10 +34,13 @@ PHRASES: dict[str, Any] = {
     "notShared": list(NOT_SHARED),
     "nothing": "They differ in nothing that the atlas holds.",
     "found": "{n} of {all} models. {summary}",
+    "after": " It starts from {list}.",
+    "before": " From it start {list}.",
     "differ": "{a} and {b} differ in: {list}.",
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
     "legend": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published. Round: decoder, square: encoder, diamond: "
-    "both; the larger, the more parameters (logarithmic). A: the model, B: the one beside it, by Shift.",
+    "both; the larger, the more parameters (logarithmic). A: the model, B: the one beside it, by Shift. Lines: where a "
+    "model's own source names the architecture that it starts from.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
     "noFigure": "{n} parameters {how}. {why}",
@@ -108,7 +111,7 @@ class ModelAtlas(TableWidget):
             "filters": [[name, LABELS.get(name, name), list(CHOICES[name])] for name in FILTERS],
             "years": list(YEARS),
             "half": HALF,
-            "models": [card(row) for row in ROWS],
+            "models": [{**card(row), "after": INDEX.get(row.after, -1)} for row in ROWS],
             "reasons": self._reasons,
             "sentences": [[what, sentence] for what, sentence in SENTENCES.values()],
             "words": PHRASES,
@@ -152,7 +155,7 @@ class ModelAtlas(TableWidget):
         one, two, shown = ROWS[self.first], ROWS[self.second], self.shown()
         if self.view == 0:
             summary = self.spec["models"][self.first]["summary"]
-            return PHRASES["found"].format(n=len(shown), all=len(ROWS), summary=summary)
+            return PHRASES["found"].format(n=len(shown), all=len(ROWS), summary=summary) + _descent(one)
         if self.view == 1:
             said = difference(one.name, two.name)
             return f"{one.title} and {two.title}. {' '.join(said) or PHRASES['nothing']}"
@@ -167,6 +170,16 @@ class ModelAtlas(TableWidget):
             return still.blocks([cards[self.first], cards[self.second]])
         card = cards[self.first]
         return still.blocks([card], beside=card["code"] or card["lacking"])
+
+
+def _descent(row):
+    """Families that a row starts from and that start from its own, as sentences; "" if no source says anything."""
+    stems = {r.name: stem(r) for r in ROWS}
+    lines = {
+        "after": {stems[row.after]: None} if row.after else {},
+        "before": {stem(r): None for r in ROWS if r.after and stems[r.after] == stem(row)},
+    }
+    return "".join(PHRASES[which].format(list=", ".join(found)) for which, found in lines.items() if found)
 
 
 def _count(fn, c):

@@ -94,7 +94,16 @@ function atlasWidget(ui) {
     if (ui.readout.dataset.room === style) return;
     ui.readout.dataset.room = ui.readout.style.minHeight = style;
   };
-  const summaries = Math.max(...models.map((m) => m.summary.length));
+  /** Families that a model starts from, and that start from its own, as sentences. */
+  const descent = (i) => {
+    const lists = {
+      after: models.filter((_, k) => k === models[i].after),
+      before: models.filter((m) => models[m.after]?.stem === models[i].stem),
+    };
+    return Object.entries(lists).map(([which, found]) => (
+      found.length ? put(words[which], { list: [...new Set(found.map((m) => m.stem))].join(", ") }) : "")).join("");
+  };
+  const summaries = Math.max(...models.map((m, i) => m.summary.length + descent(i).length));
   const longest = (...rows) => Math.max(...POINTED.map((aspect) => ofAspect(aspect, ...rows).length));
 
   return {
@@ -111,7 +120,7 @@ function atlasWidget(ui) {
       if (view === 0) {
         const state = put(words.found, { n: line.draw(i, k), all: models.length, summary: a.summary });
         keepRoom(state.length - a.summary.length + summaries);
-        ui.say(state);
+        ui.say(state + descent(i));
       } else if (view === 1) {
         const [said, differs] = difference(a, b);
         const found = new Set(differs.includes("placement") ? [...differs, "norm"] : differs);
@@ -161,124 +170,6 @@ function searchBox(ui, trait, name) {
   ui.controls.append(html("div", { class: "ta-control" }, html("label", { for: id }, name), input));
   input.addEventListener("input", () => ui.set(trait, input.value));
   ui.bind(trait, (value) => { if (input.value !== value) input.value = value; });
-}
-
-/** Radius of a mark: a step of 1.5 px for ten times the parameters. */
-const radius = (size) => (size ? clamp(3 + 1.5 * (Math.log10(size) - 7), 3, 10.5) : 6);
-
-/** Name of a family of models: a title without its size. */
-const stemOf = (title) => title.replace(/([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?)+$/i, "");
-
-/**
- * Rows of marks, each with the name of its family, a row for each year: a hover shows a model, a click keeps it. One stop for the tab key, arrow keys move
- * the first model, with Shift the second.
- * Filled: RMSNorm, hollow: LayerNorm, dashed: not published; round: decoder, square: encoder, diamond: both.
- */
-function timeline(ui, models, passing) {
-  const box = keepKeys(html("div", {
-    role: "listbox", tabindex: 0, "aria-label": ui.spec.words.timeline, class: "ta-area",
-  }));
-  const marks = models.map((m) => {
-    const picture = svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, class: "ta-svg", "aria-hidden": "true" });
-    const r = radius(m.size);
-    const outline = { encoder: `M${12 - 0.9 * r} ${12 - 0.9 * r}h${1.8 * r}v${1.8 * r}h${-1.8 * r}Z`,
-      "encoder-decoder": `M12 ${12 - 1.15 * r}l${1.15 * r} ${1.15 * r}l${-1.15 * r} ${1.15 * r}l${-1.15 * r} ${-1.15 * r}Z` }[m.kind];
-    const shape = outline ? svg("path", { d: outline }) : svg("circle", { cx: 12, cy: 12, r });
-    shape.setAttribute("stroke-width", 1.8);
-    if (m.family.norm === ui.spec.words.unknown) shape.setAttribute("stroke-dasharray", "3 2.5");
-    // With a margin in the page's color, so that it is read on the smallest mark, too.
-    const letter = svg("text", { x: 7, y: 11, "text-anchor": "middle", class: "ta-strong",
-      style: "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 2.5px" });
-    picture.append(shape, letter);
-    const node = html("div", {
-      role: "option", id: freshId(), "aria-label": `${m.title}, ${m.year}`, title: m.summary,
-      style: "flex: none; width: 24px; height: 24px; cursor: pointer; border-radius: 4px",
-    }, picture);
-    return { node, shape, letter };
-  });
-  const groups = []; // [node, its models]
-  for (const year of ui.spec.years) {
-    const place = html("div", { role: "presentation", style: "display: flex; flex-wrap: wrap; align-items: center; column-gap: 10px" });
-    const row = html("div", {
-      role: "presentation", style: "display: flex; min-height: 25px; border-top: 1px solid var(--ta-rule)",
-    }, html("span", { style: "flex: none; width: 44px; padding-top: 3px" }, String(year)), place);
-    let [stem, group] = ["", null];
-    models.forEach((m, i) => {
-      if (m.year !== year) return;
-      if (stemOf(m.title) !== stem) {
-        stem = stemOf(m.title);
-        group = html("div", { role: "presentation", style: "display: flex; align-items: center" },
-          html("span", { "aria-hidden": "true", class: "ta-small", style: "color: var(--ta-soft); padding-left: 3px; line-height: 24px; white-space: nowrap; cursor: pointer" }, stem));
-        groups.push([group, []]);
-        place.append(group);
-      }
-      group.lastChild.before(marks[i].node);
-      groups.at(-1)[1].push(i);
-    });
-    box.append(row);
-  }
-  const node = html("div", {}, box, html("p", { class: "ta-note", style: "margin-top: 2px" }, ui.spec.words.legend));
-
-  const which = (event) => (event.shiftKey ? "second" : "first");
-  // A name stands for the model beside it.
-  const spots = [...marks.map(({ node: mark }, i) => [mark, i]), ...groups.map(([group, members]) => [group.lastChild, members.at(-1)])];
-  spots.forEach(([mark, i]) => {
-    mark.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") ui.peek({ [which(event)]: i }); });
-    mark.addEventListener("pointerleave", () => ui.peek(null));
-    mark.addEventListener("click", (event) => {
-      ui.peek(null);
-      ui.set(which(event), i);
-      box.focus({ preventScroll: true });
-    });
-  });
-  box.addEventListener("keydown", (event) => {
-    const trait = event.shiftKey ? "second" : "first";
-    const here = ui.get(trait);
-    const open = passing().map((yes, i) => (yes ? i : -1)).filter((i) => i >= 0);
-    const next = stepFrom(event.key, here, open, models);
-    if (next === undefined) return;
-    event.preventDefault();
-    ui.set(trait, next);
-  });
-  return {
-    node,
-    draw(first, second) {
-      const shown = passing();
-      marks.forEach(({ node: mark, shape, letter }, i) => {
-        const chosen = i === first || i === second;
-        const color = i === first ? "var(--ta-two)" : i === second ? "var(--ta-good)" : "var(--ta-one)";
-        const filled = models[i].family.norm === "RMSNorm";
-        fill(shape, { style: `stroke: ${color}; fill: ${filled ? color : "none"}`, opacity: shown[i] || chosen ? 1 : 0.22 });
-        write(letter, i === first ? "A" : i === second ? "B" : "");
-        fill(mark, { "aria-selected": String(i === first) });
-        mark.style.outline = chosen ? `2px solid ${color}` : "";
-        mark.style.outlineOffset = "-1px";
-      });
-      groups.forEach(([group, members]) => {
-        group.lastChild.style.visibility = members.some((i) => shown[i]) ? "" : "hidden";
-      });
-      fill(box, { "aria-activedescendant": marks[first].node.id });
-      return shown.filter(Boolean).length;
-    },
-  };
-}
-
-/** The row that a key leads to from ``here``, among the ``open`` ones; undefined for other keys. */
-function stepFrom(key, here, open, models) {
-  if (!open.length) return undefined;
-  const year = (i) => models[i].year;
-  switch (key) {
-    case "ArrowRight": return open.find((i) => i > here) ?? open.at(-1);
-    case "ArrowLeft": return open.findLast((i) => i < here) ?? open[0];
-    case "ArrowDown": return open.find((i) => year(i) > year(here)) ?? open.at(-1);
-    case "ArrowUp": {
-      const last = open.findLast((i) => year(i) < year(here));
-      return last === undefined ? open[0] : open.find((i) => year(i) === year(last));
-    }
-    case "Home": return open[0];
-    case "End": return open.at(-1);
-    default: return undefined;
-  }
 }
 
 /**

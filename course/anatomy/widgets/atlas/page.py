@@ -1,5 +1,6 @@
 """Data on each row for the page and the still picture: words, code, notes, sources, shapes."""
 
+import re
 from typing import Any
 
 from ...atlas import Row, lacking, words
@@ -9,6 +10,7 @@ from ...atlas.words import SENTENCES, families, size
 from ...models.config import DEFAULTS
 from .block import block
 
+_SIZE = re.compile(r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?)+$", re.I)  # at a title's end
 FILTERS = ("norm", "placement", "position", "activation", "attention")
 
 
@@ -18,6 +20,7 @@ def card(row: Row) -> dict[str, Any]:
     said = words(row)
     return {
         "title": row.title,
+        "stem": stem(row),
         "year": row.year,
         "organization": row.organization,
         "kind": row.get("kind", ""),
@@ -35,6 +38,11 @@ def card(row: Row) -> dict[str, Any]:
         "height": height,
         "shapes": shapes,
     }
+
+
+def stem(row: Row) -> str:
+    """Name of the row's family: its title without a size."""
+    return _SIZE.sub("", row.title)
 
 
 def summary(row: Row) -> str:

@@ -1,5 +1,6 @@
 """Still pictures of the atlas: the timeline, and blocks drawn from the same shapes as on the page."""
 
+import itertools
 import math
 import re
 import textwrap
@@ -7,40 +8,78 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patches import Circle, FancyBboxPatch, PathPatch
+from matplotlib.path import Path as Bezier
 
 from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, plain
 from .block import WIDTH
 
 Card = dict[str, Any]
+ACROSS, MARK, LETTER, GAP = 100, 2.2, 0.92, 2.4  # units of the timeline, of which a line of text has a hundred letters
 MARKS = {"decoder": "o", "encoder": "s", "encoder-decoder": "D", "": "o"}
 FILLS = {"norm": "#f3f4f6", "attention": "#dcebf5", "ffn": "#fbe6d4", "table": "#ffffff", "frame": "none"}
 
 
 def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
-    """Models by year; filled is RMSNorm, hollow LayerNorm, gray not published; models outside the filter are pale."""
-    fig = new_figure(8.4, 3.6)
+    """Models by year with the names of their families, and lines to what a model starts from and what follows it.
+
+    Filled is RMSNorm, hollow LayerNorm, gray not published; models outside the filter are pale.
+    """
+    marks, names, rows = _laid_out(cards)
+    fig = new_figure(8.4, 0.24 * len(rows) + 0.5)
     axes = fig.add_subplot()
-    places: dict[int, int] = {}
+    for parent, child in _lineage(cards, here):
+        (x, y), (u, v) = marks[parent], marks[child]
+        curve = Bezier([(x, y), (x, (y + v) / 2), (u, (y + v) / 2), (u, v)], [1, 4, 4, 4])
+        axes.add_patch(PathPatch(curve, fill=False, ec=VERMILLION, lw=1, alpha=0.75))
     for i, card in enumerate(cards):
-        x = places[card["year"]] = places.get(card["year"], -1) + 1
         color = {"RMSNorm": BLUE, "LayerNorm": BLUE}.get(card["family"]["norm"], GRAY)
         axes.plot(
-            x,
-            card["year"],
+            *marks[i],
             MARKS[card["kind"]],
             color=VERMILLION if i == here else color,
             fillstyle="full" if card["family"]["norm"] == "RMSNorm" else "none",
             alpha=1 if i in shown else 0.2,
-            markersize=3.5 + 1.75 * (math.log10(card["size"]) - 7) if card["size"] else 7,
+            markersize=0.7 * (3.5 + 1.75 * (math.log10(card["size"]) - 7)) if card["size"] else 5,
         )
-    axes.set_xticks([])
-    axes.set_yticks(sorted(places))
-    axes.invert_yaxis()
+    for name, x, y in names:
+        axes.text(x, y, name, fontsize=6.5, va="center")
+    axes.set(xlim=(-1, ACROSS), ylim=(len(rows) - 0.4, -0.6), xticks=[])
+    axes.set_yticks([k for k, year in enumerate(rows) if year], [str(year) for year in rows if year])
     plain(
         axes, f"{len(shown)} of {len(cards)} models; filled: RMSNorm, hollow: LayerNorm; here: {cards[here]['title']}"
     )
     return fig
+
+
+def _laid_out(cards):
+    """Places of marks, [(name, x, y)] of families, and the year of each row ("" where a year goes on)."""
+    marks, names, rows, x = [], [], [], 0.0
+    for (year, stem), family in itertools.groupby(cards, lambda card: (card["year"], card["stem"])):
+        members = len(list(family))
+        width = MARK * members + LETTER * len(stem) + GAP
+        if year not in rows:
+            rows, x = [*rows, year], 0.0
+        elif x + width > ACROSS:
+            rows, x = [*rows, ""], 0.0
+        marks += [(x + MARK * k, len(rows) - 1) for k in range(members)]
+        names.append((stem, x + MARK * (members - 0.4), len(rows) - 1))
+        x += width
+    return marks, names, rows
+
+
+def _lineage(cards, here):
+    """(what it starts from, model) for ``here``, all before it, and what starts from its family."""
+    family, i = cards[here]["stem"], here
+    pairs = [
+        (card["after"], k)
+        for k, card in enumerate(cards)
+        if card["after"] >= 0 and cards[card["after"]]["stem"] == family
+    ]
+    while (parent := cards[i]["after"]) >= 0:
+        pairs.append((parent, i))
+        i = parent
+    return pairs
 
 
 def blocks(cards: Sequence[Card], beside: str = "") -> Figure:

@@ -4,7 +4,6 @@ Source of the method: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.1.
 """
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,9 +203,6 @@ class AttentionExplorer(TableWidget):
         bars.legend(fontsize=8, loc="lower right")
         plain(bars, f"“{words[self.query]}” attends to{told}", "weight")
         return fig
-
-
-AttentionExplorer._esm += "\n" + (Path(__file__).parent / "bars.js").read_text(encoding="utf-8")
 
 
 def nudged(row: np.ndarray, key: int, delta: float) -> np.ndarray:

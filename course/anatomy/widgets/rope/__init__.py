@@ -3,7 +3,6 @@
 Source of the method: Su et al. 2021, arXiv:2104.09864.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,6 @@ PANELS = ("line", "dials", "proof", "score", "map", "breaking", "training", "str
 HANDS = ("position", "content")
 ORDERS = ("interleaved", "halves")
 EQUALITIES = 4
-# Beside rope.js: one idea each.
-SCRIPTS = ("positions", "turning", "line", "dials", "proof", "score", "map", "breaking", "training", "strip")
 
 
 class RopeExplorer(TableWidget):
@@ -272,11 +269,6 @@ class RopeExplorer(TableWidget):
     def figure(self) -> Figure:
         alone = "training" in self.panels and "dials" not in self.panels
         return still.hands(self) if alone else still.dials_and_scores(self)
-
-
-RopeExplorer._esm = "\n".join(
-    [RopeExplorer._esm, *((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)]
-)
 
 
 class FrequencyExplorer(RopeExplorer):

@@ -37,8 +37,9 @@ def _source(name):
 class TableWidget(anywidget.AnyWidget):
     """Base of the widgets that draw tables of a learner's function.
 
-    A subclass sets its ``recording``: the name of its folder, of its script (``rope/rope.js``), and of the file under
-    ``assets/recordings/widgets`` with the inputs and the reference's tables. It sets ``function_name``, the course's
+    A subclass sets its ``recording``: the name of its folder, of its first script (``rope/rope.js``, which the other
+    scripts of the folder follow), and of the file under ``assets/recordings/widgets`` with the inputs and the
+    reference's tables. It sets ``function_name``, the course's
     name of the function, and ``controls``, the traits that the page's controls change. It implements ``measure``,
     ``derive``, ``describe``, ``figure`` and the property ``words``.
 
@@ -65,7 +66,9 @@ class TableWidget(anywidget.AnyWidget):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "recording" in cls.__dict__:
             own = Path(inspect.getfile(cls)).parent / f"{cls.recording}.js"
-            cls._esm = "".join(map(_source, SCRIPTS)) + own.read_text(encoding="utf-8")
+            others = sorted(set(own.parent.glob("*.js")) - {own})  # their functions are hoisted, so they may come later
+            scripts = [path.read_text(encoding="utf-8") for path in (own, *others)]
+            cls._esm = "\n".join(["".join(map(_source, SCRIPTS)) + scripts[0], *scripts[1:]])
             cls._css = _source("widgets.css")
         super().__init_subclass__(**kwargs)
 
