@@ -46,11 +46,19 @@ def stage(draw):
 
 @pytest.fixture
 def moving(stage):
-    """moving(widget, **options) → page with the widget drawn, where motion is allowed and frames wait for the test."""
+    """moving(widget, **options) → page with the widget drawn, where motion is allowed and frames wait for the test.
+
+    A touch has ended what it shows on load.
+    """
+
+    def open_(widget, **options):
+        page = stage(widget, **{"reduced_motion": "no-preference", **options})
+        page.locator(".ta-title").dispatch_event("pointerdown")
+        page.locator(".ta-title").dispatch_event("pointerup")
+        return pages.enter_context(frozen(page))
+
     with ExitStack() as pages:
-        yield lambda widget, **options: pages.enter_context(
-            frozen(stage(widget, **{"reduced_motion": "no-preference", **options}))
-        )
+        yield open_
 
 
 @pytest.fixture(scope="session")

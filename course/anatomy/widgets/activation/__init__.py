@@ -47,6 +47,7 @@ class ActivationExplorer(SeveralFunctions):
     function_name = "activations"
     controls = ("activation", "beta", "place", "value", "shift")
     story = STORY
+    opening = tuple({"place": place} for place in range(100, POINTS, 10))
 
     activation = t.Int(4, min=0, max=len(ACTIVATIONS) - 1).tag(sync=True)
     beta = t.Enum(BETAS, 1.0).tag(sync=True)

@@ -6,7 +6,7 @@ _USUAL = {"activation": 4, "beta": 1.0, "place": 100, "value": 1.5, "shift": -2}
 
 STORY = (
     Step(
-        "Drag along the curve. The black line touches it there; the dotted curve f′ is the slope of that line.",
+        "Drag along the curve. A straight line touches it there; the dotted curve f′ is the slope of that line.",
         "Where is gelu steepest?",
         ("x = 0", "x = 1.4", "x = 4"),
         1,

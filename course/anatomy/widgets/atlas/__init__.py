@@ -70,6 +70,7 @@ class ModelAtlas(TableWidget):
     recording, function_name = "atlas", "Decoder"
     controls = ("view", *FILTERS, "since", "until", "text", "first", "second")
     story = STORY
+    opening = tuple({"first": INDEX[name]} for name in ("transformer-base", "gpt-1", "gpt-2", "gpt-3", "gpt-oss-20b"))
 
     view = t.Int(0, min=0, max=len(VIEWS) - 1).tag(sync=True)
     norm = t.Int(0, min=0, max=len(CHOICES["norm"]) - 1).tag(sync=True)

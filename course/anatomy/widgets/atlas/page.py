@@ -6,7 +6,7 @@ from typing import Any
 from ...atlas import Row, lacking, words
 from ...atlas.counting import tables
 from ...atlas.rows import changes
-from ...atlas.words import SENTENCES, families, size
+from ...atlas.words import SENTENCES, UNKNOWN, families, size
 from ...models.config import DEFAULTS
 from .block import block
 
@@ -48,13 +48,13 @@ def stem(row: Row) -> str:
 def summary(row: Row) -> str:
     """The row in one sentence."""
     said = words(row)
-    parts = [said[k] for k in ("norm", "placement", "position", "attention", "activation")]
-    return f"{row.title}, {row.organization}, {row.year}: {'; '.join(parts)}."
+    parts = [said[k] for k in ("norm", "placement", "position", "attention", "activation") if said[k] != UNKNOWN]
+    return f"{row.title}, {row.organization}, {row.year}: {'; '.join(parts) or 'its design is not published'}."
 
 
 def notes(row: Row) -> list[str]:
     """Errors about it in the course's notes with their corrections, then the remarks; a sentence or two each."""
-    wrong = [f"Note {n['note']} says “{n['said']}”. {n['why']} ({n['source']})" for n in row.notes_said]
+    wrong = [f"Some notes say “{n['said']}”. {n['why']} ({n['source']})" for n in row.notes_said]
     return [*wrong, *row.remarks]
 
 

@@ -24,7 +24,7 @@ STACKS = (
 )
 ITEMSIZES = (4, 2, 1)
 TOKENS = tuple(2**e for e in range(9, 21))
-USERS = tuple(2**e for e in range(11))
+USERS = (*range(1, 65), *range(72, 257, 8), *range(288, 1025, 32))  # each boundary can be found
 WEIGHT_BYTES = 2
 TOLERANCE = 1e-6  # relative
 
@@ -41,6 +41,7 @@ class CacheCalculator(TableWidget):
     recording, function_name = "cache", "kv_bytes_per_token"
     controls = ("model", "kind", "stack", "itemsize", "tokens", "users", "gpu")
     story = STORY
+    opening = tuple({"users": n} for n in (1, 4, 8, 12, 16))
 
     model = t.Int(2, min=0, max=len(MODELS) - 1).tag(sync=True)
     kind = t.Int(0, min=0, max=len(KINDS) - 1).tag(sync=True)

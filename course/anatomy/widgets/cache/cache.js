@@ -44,7 +44,7 @@ function cacheWidget(ui) {
   /** Everything that the settings on show amount to. */
   function scene() {
     const [m, k, s, g] = ["model", "kind", "stack", "gpu"].map((name) => ui.seen(name));
-    const [tokens, users, itemsize] = [ui.seen("tokens"), ui.get("users"), ui.get("itemsize")];
+    const [tokens, users, itemsize] = [ui.seen("tokens"), ui.seen("users"), ui.get("itemsize")];
     const b = spec.itemsizes.indexOf(itemsize);
     const at = (kind) => ((m * spec.kinds.length + kind) * spec.stacks.length + s) * spec.itemsizes.length + b;
     const [full, windowed] = [ui.table("full"), ui.table("windowed")];

@@ -72,6 +72,7 @@ class ObjectiveLab(SeveralFunctions):
     function_name = "objectives"
     controls = ("objective", "draw", "place")
     story = STORY
+    opening = tuple({"place": i} for i in range(7))
 
     objective = t.Int(0, min=0, max=len(OBJECTIVES) - 1).tag(sync=True)
     draw = t.Int(0, min=0, max=DRAWS - 1).tag(sync=True)

@@ -43,6 +43,7 @@ class SparseExplorer(SeveralFunctions):
     function_name = "pattern"
     controls = ("pattern", "size", "query", "layers")
     story = STORY
+    opening = tuple({"layers": n} for n in range(1, LAYERS + 1))
 
     pattern = t.Int(1, min=0, max=len(KINDS) - 1).tag(sync=True)
     size = t.Int(2, min=0, max=max(len(k.sizes) for k in KINDS) - 1).tag(sync=True)

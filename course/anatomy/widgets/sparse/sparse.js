@@ -20,7 +20,7 @@ function sparseWidget(ui) {
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
   player(ui, bar, { stepName: tr("Add a layer"), playName: tr("Play layers"), every: LAYER_MS,
-    step: () => ui.set("layers", (ui.get("layers") % spec.layers) + 1) });
+    step: () => ui.set("layers", (ui.seen("layers") % spec.layers) + 1) });
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
 
@@ -34,7 +34,7 @@ function sparseWidget(ui) {
   const side = html("div", { class: "ta-panel", style: `width: ${wide ? room - W - gap : Math.min(room, 440)}px` });
   row.append(side);
   const paths = growth(ui, side, wide ? room - W - gap : Math.min(room, 440), T, () => now);
-  const strip = thumbnails(ui, side, wide ? room - W - gap : Math.min(room, 440), T, (k) => masksOf(k).layer[ui.get("layers") - 1]);
+  const strip = thumbnails(ui, side, wide ? room - W - gap : Math.min(room, 440), T, (k) => masksOf(k).layer[ui.seen("layers") - 1]);
   const show = signs(side, [
     [tr("pairs in the last layer"), tr("scored, of n² pairs of tokens")],
     [tr("in all layers shown"), tr("of n² for each layer")],
@@ -49,11 +49,11 @@ function sparseWidget(ui) {
   function masksOf(k) {
     const at = firsts[k] + sized(k);
     const { first } = spec.scenes[at];
-    return { at, first, layer: Array.from({ length: ui.get("layers") }, (_, l) => cut("may", first + (l % spec.kinds[k].masks))) };
+    return { at, first, layer: Array.from({ length: ui.seen("layers") }, (_, l) => cut("may", first + (l % spec.kinds[k].masks))) };
   }
 
   function setting() {
-    const [k, layers] = [ui.seen("pattern"), ui.get("layers")];
+    const [k, layers] = [ui.seen("pattern"), ui.seen("layers")];
     const { at, first, layer } = masksOf(k);
     if (now && now.at === at && now.layers === layers) return now;
     const { masks, ahead, name, counts } = spec.kinds[k];

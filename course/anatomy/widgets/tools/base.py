@@ -27,7 +27,7 @@ from .words import _, for_page
 
 _HERE = Path(__file__).parent
 # Of all widgets, before their own.
-SCRIPTS = ("motion.js", "drawing.js", "parts.js", "touch.js", "play.js", "story.js", "life.js")
+SCRIPTS = ("motion.js", "drawing.js", "parts.js", "touch.js", "play.js", "story.js", "opening.js", "life.js")
 
 
 def _source(name):
@@ -56,6 +56,7 @@ class TableWidget(anywidget.AnyWidget):
     controls: ClassVar[tuple[str, ...]] = ()
     keyed: ClassVar[bool] = False  # True if functions are passed under names
     story: ClassVar[tuple[Step, ...]] = ()
+    opening: ClassVar[tuple[dict[str, Any], ...]] = ()  # states that a page shows once on load (opening.js)
 
     spec = t.Dict().tag(sync=True)  # settings and words that never change
     step = t.Int(0, min=0).tag(sync=True)  # step of the story
@@ -81,7 +82,8 @@ class TableWidget(anywidget.AnyWidget):
         self._mine: Tables = {}
         self._said: dict[str, str] = {}  # target → its check's message
         super().__init__(**state)
-        self.spec = {**self.describe(self._inputs), "story": [step.described() for step in self.story]}
+        told = {"story": [step.described() for step in self.story], "opening": list(self.opening)}
+        self.spec = {**self.describe(self._inputs), **told}
         says = for_page(type(self), str(self._esm))
         if says:  # in English the page needs no words from Python
             self.spec = {**self.spec, "says": says}

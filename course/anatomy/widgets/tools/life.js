@@ -144,6 +144,11 @@ function open(model, root, build, room, later) {
       run = values;
       ask();
     },
+    /** As run(), for states that are set one after the other: what they change travels. */
+    demonstrate(values) {
+      ui.run(values);
+      moving = true;
+    },
     hush(quiet) { fill(readout, { "aria-live": quiet ? "off" : "polite" }); },
     listen(name, action) {
       model.on(`change:${name}`, action);
@@ -216,6 +221,7 @@ function open(model, root, build, room, later) {
   root.replaceChildren(html("div", { class: "ta-title" }, spec.title), ui.story, mistake, ui.controls);
   view = build(ui);
   story(ui);
+  openOnce(ui);
   root.append(notice);
   ui.listen("tables", stale);
   ui.listen("notice", stale);

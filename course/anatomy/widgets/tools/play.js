@@ -5,7 +5,10 @@ function player(ui, bar, { step, every = 400, ...names }) {
   let timer = 0;
   return playButtons(ui, bar, {
     ...names, step,
-    start() { timer = setInterval(step, every); },
+    start() {
+      step(); // whoever presses Play sees at once that it runs
+      timer = setInterval(step, every);
+    },
     halt() { clearInterval(timer); },
   });
 }

@@ -1,0 +1,79 @@
+"""On load each widget shows once what can be done with it; any touch ends that, and nothing has changed."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from .cases import CASES
+from .frames import frame, frozen, places, rest
+from .page import trait
+
+pytestmark = pytest.mark.browser
+FREE = {"reduced_motion": "no-preference"}
+MS = 260  # for each state
+EACH = pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.widget.opening])
+
+
+def test_most_widgets_have_an_opening():
+    assert sum(bool(case.widget.opening) for case in CASES.values()) >= 15
+
+
+@EACH
+def test_it_moves_and_comes_back(stage, name):
+    widget = CASES[name].make()
+    calm = shown(framed(stage(widget)))
+    with opening(stage(widget, **FREE)) as page:
+        pictures = [shown(page)]
+        for _ in range(len(widget.opening) + 1):
+            frame(page, MS)
+            pictures.append(shown(page))
+        moves = sum(a != b for a, b in zip(pictures, pictures[1:], strict=False))
+        assert moves >= len(widget.opening) - 1  # one of its states may be the scene's own
+        assert rest(page) == 0 and shown(page) == calm
+        assert all(trait(page, k) == v for k, v in widget.story[0].state.items())
+
+
+@EACH
+@pytest.mark.parametrize("touch", ["pointerdown", "keydown"])
+def test_a_touch_ends_it(stage, name, touch):
+    widget = CASES[name].make()
+    calm = framed(stage(widget))
+    picture = shown(calm)
+    with opening(stage(widget, **FREE)) as page:
+        frame(page, MS)
+        frame(page, MS)
+        page.evaluate(
+            "(kind) => document.querySelector('.ta-title').dispatchEvent(new Event(kind, {bubbles: true}))", touch
+        )
+        assert rest(page) == 0 and shown(page) == picture
+        assert page.locator("[aria-live=polite]").count() == 1
+
+
+@EACH
+def test_a_widget_in_another_state_stands_still(stage, name):
+    step = next(
+        (step for step in CASES[name].widget.story[1:] if step.state != CASES[name].widget.story[0].state), None
+    )
+    widget = CASES[name].make(**step.state)
+    calm = shown(framed(stage(widget)))
+    with frozen(stage(widget, **FREE)) as page:
+        frame(page, MS)
+        assert rest(page) == 0 and shown(page) == calm
+
+
+def shown(page):
+    return places(page), page.locator(".ta-readout").text_content()
+
+
+@contextmanager
+def opening(page):
+    """The page, whose opening has begun and waits for ``frame``."""
+    with frozen(page):
+        page.wait_for_function("() => waiting.size > 0", polling=20, timeout=5000)
+        yield page
+
+
+def framed(page):
+    """The page, with ``places`` in it."""
+    with frozen(page):
+        return page
