@@ -46,7 +46,9 @@ function splitByMerges(word, merges, byteOf) {
 function ownField(ui) {
   const { spec } = ui;
   const id = freshId();
-  const input = keepKeys(html("input", { id, type: "text", size: 12, autocomplete: "off", spellcheck: "false", class: "ta-button" }));
+  const input = keepKeys(html("input", {
+    id, type: "text", size: 12, autocomplete: "off", spellcheck: "false", class: "ta-button",
+  }));
   input.style.cursor = "text";
   const note = html("span", { id: `${id}-note`, class: "ta-note" }, tr("split by the course’s merges, behind a space"));
   input.setAttribute("aria-describedby", note.id);

@@ -21,6 +21,7 @@ function savingPanel(parent, W) {
       fill(value, { x: left + width + 6 });
       write(value, String(numbers[i]));
     });
-    fill(canvas, { "aria-label": tr("Keys computed so far: {n} with the cache, {all} without a cache", { n: numbers[0], all: numbers[1] }) });
+    const [n, all] = numbers;
+    fill(canvas, { "aria-label": tr("Keys computed so far: {n} with the cache, {all} without a cache", { n, all }) });
   };
 }
