@@ -92,3 +92,88 @@ def test_rows_that_differ_are_marked(stage):
     set_state(page, {"word": WORDS.index(" acknowledged"), "done": 6})
     assert [row[0] for row in rows(page)] == ["bytes", "merge 2", "✗ 20", "✗ 70", "✗ 194", "✗ 259", "✗ 470"]
     assert "2 of 8 differs" in " ".join(page.locator(".ta-signs").text_content().split())
+
+
+def typed(page, text):
+    page.get_by_label("or a word of your own").press_sequentially(text)
+    settle(page)
+
+
+def split(widget, word):
+    """Rows of tokens, as Python's own loop over the recorded merges makes them: one for each merge that is applied."""
+    merges = [tuple(pair) for pair in widget._inputs["merges"].long().tolist()]
+    id_of = {byte: i for i, byte in enumerate(widget._inputs["byte_of"].long().tolist())}
+    ids, made = [id_of[byte] for byte in word.encode()], []
+    for n, pair in enumerate(merges):
+        after, i = [], 0
+        while i < len(ids):
+            joins = tuple(ids[i : i + 2]) == pair
+            after.append(256 + n if joins else ids[i])
+            i += 2 if joins else 1
+        if after != ids:
+            made.append((n, after))
+        ids = after
+    return ids, made
+
+
+@pytest.mark.parametrize("word", ["pride", "Darcy", "prejudice", "happiness", "nevertheless", "éééé", "中文", "zzz"])
+def test_a_word_of_ones_own_is_split_by_the_courses_merges(stage, word):
+    page, spec = stage(CASE.usual), CASE.usual.spec
+    typed(page, word)
+    ids, made = split(CASE.usual, f" {word}")
+    shown = page.locator(".ta-svg g").all()
+    texts = [[t for t in group.locator("text").all_text_contents() if t] for group in shown]
+    found = [row for row in texts if row]
+    assert [row[0] for row in found] == ["bytes", *(f"merge {n}" for n, _ in made)]
+    for row, (_, after) in zip(found[1:], made, strict=True):
+        assert row[1:] == [spec["pieces"][i] for i in after]
+    said = page.locator(".ta-readout").text_content()
+    count = "1 token" if len(ids) == 1 else f"{len(ids)} tokens"
+    assert f"·{word}, merges done: {len(made)}. {count} for {len(word.encode()) + 1} bytes; no merge joins" in said
+    small = page.locator(".ta-svg").first.locator("text.ta-small").all_text_contents()
+    assert [str(i) for i in ids] == [t for t in small[small.index("id") + 1 :] if t.isdigit()]
+
+
+def test_a_listed_word_and_the_same_word_typed_look_alike(stage):
+    page = stage(CASE.usual)
+    set_state(page, {"word": WORDS.index(" acknowledged"), "done": 12})
+    pictures = []
+    for text in ("", "acknowledged"):
+        typed(page, text)
+        pictures.append(
+            ([g.text_content() for g in page.locator(".ta-svg g").all()], page.locator(".ta-readout").text_content())
+        )
+    assert pictures[0] == pictures[1]
+    press(page, "Merge before")
+    assert "merges done: 6." in page.locator(".ta-readout").text_content()
+
+
+def test_the_field_takes_letters_that_fit_and_a_listed_word_empties_it(stage):
+    page = stage(CASE.usual)
+    field = page.get_by_label("or a word of your own")
+    typed(page, "a1 b-c" + "d" * 30)
+    assert field.input_value() == "abc" + "d" * 9
+    field.fill("中文中文中文")
+    assert field.input_value() == "中文中文"
+    page.get_by_role("combobox", name="word").select_option("·banana")
+    settle(page)
+    assert field.input_value() == "" and "·banana" in page.locator(".ta-readout").text_content()
+    typed(page, "ab")
+    page.get_by_role("button", name="Next step").press("Enter")
+    settle(page)
+    assert field.input_value() == "" and "·banana" in page.locator(".ta-readout").text_content()
+
+
+def test_a_word_of_ones_own_is_never_said_to_be_split_by_the_learner(stage):
+    page = stage(MergeExplorer(from_left))
+    typed(page, "acknowledged")
+    names = [row[0] for row in rows(page) if row]
+    assert names == ["bytes", *(f"merge {n}" for n, _ in split(CASE.usual, " acknowledged")[1])]
+    assert "not compared" in page.locator(".ta-signs").text_content()
+    field = page.get_by_label("or a word of your own")
+    note = field.evaluate("(e) => document.getElementById(e.getAttribute('aria-describedby')).textContent")
+    assert note == "split by the course’s merges, behind a space"
+    page.set_viewport_size({"width": 500, "height": 800})
+    page.wait_for_timeout(100)
+    settle(page)
+    assert field.input_value() == "acknowledged" and "·acknowledged" in page.locator(".ta-readout").text_content()

@@ -33,7 +33,7 @@ def test_a_bar_is_dragged_by_its_top(stage):
     x, y = middle(page, page.get_by_role("slider", name="bar of sat: its weight"))
     page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(x + 3, y - 42)
+    page.mouse.move(x + 3, y - 82)
     settle(page)
     assert trait(page, "second") == 2 + 4 and "weights 1, 6, 7" in shown(page)
     page.mouse.move(x, y - 500)
@@ -119,3 +119,67 @@ def test_the_beam_tips_while_the_triangle_is_on_its_way(moving):
 def test_the_beam_stays_tipped_on_a_wrong_average(stage):
     low, high = (lambda v, w: v.mean(0) - 2), (lambda v, w: v.mean(0) + 4)
     assert tilt(stage(MixExplorer(low))) > 1 and tilt(stage(MixExplorer(high))) < -1
+
+
+def swing(page, ms):
+    """Degrees clockwise by which the held beam is tipped so many ms after the last change; 0 where nothing swings."""
+    return page.evaluate(
+        """(ms) => {
+          const [move] = document.querySelector('.ta svg g').getAnimations();
+          if (!move) return 0;
+          move.pause();
+          move.currentTime = ms;
+          const {a, b} = new DOMMatrix(getComputedStyle(move.effect.target).transform);
+          return Math.atan2(b, a) * 180 / Math.PI;
+        }""",
+        ms,
+    )
+
+
+def held(page, word, up):
+    """Takes hold of the bar and drags its top up by that many units; down below 0."""
+    x, y = middle(page, page.get_by_role("slider", name=f"bar of {word}: its weight"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 20 * up)
+    settle(page)
+
+
+@pytest.mark.parametrize("word, up, side", [("cat", 5, -1), ("mat", 3, 1), ("mat", -6, -1)])
+def test_a_beam_whose_bar_is_held_tips_to_the_heavier_side_and_comes_to_rest(stage, word, up, side):
+    page = stage(CASE.make(), reduced_motion="no-preference")
+    held(page, word, up)
+    assert swing(page, 0) * side > 1, "the side that has become heavier goes down"
+    assert swing(page, 280) * side < 0 < swing(page, 560) * side, "it swings"
+    assert abs(swing(page, 899)) < 0.1 and tilt(page) == 0, "and is level where the bars balance"
+    page.mouse.up()
+
+
+def test_a_word_whose_number_is_the_average_tips_nothing(stage):
+    page = stage(CASE.make(first=3, second=0, third=3), reduced_motion="no-preference")
+    held(page, "sat", 4)
+    assert trait(page, "second") == 4 and swing(page, 0) == 0
+
+
+def test_nothing_swings_with_reduced_motion_or_without_a_hand(stage):
+    page = stage(CASE.make(), reduced_motion="reduce")
+    held(page, "cat", 5)
+    assert trait(page, "first") == 6 and swing(page, 0) == 0
+    page = stage(CASE.make(), reduced_motion="no-preference")
+    page.evaluate("() => model.set('first', 6)")
+    settle(page)
+    assert swing(page, 0) == 0
+
+
+@pytest.mark.parametrize("weight", [0, 4, 10])
+def test_words_and_the_frame_of_the_focus_leave_the_grip_free(stage, weight):
+    page = stage(CASE.make(first=weight))
+    grip = page.get_by_role("slider", name="bar of cat: its weight")
+    find(page, "slider", "weight of mat").press("ArrowLeft")
+    page.keyboard.press("Tab")
+    assert grip.evaluate("(e) => e === document.activeElement && e.matches(':focus-visible')")
+    frame_of = grip.evaluate("(e) => parseFloat(getComputedStyle(e).outlineOffset)")
+    text = page.locator("text", has_text=f"cat × {weight}").bounding_box()
+    top = grip.bounding_box()["y"] - frame_of - 2
+    assert text["y"] + text["height"] <= top + 2, "a letter's box is a little higher than the letter"
+    assert text["y"] >= page.locator(".ta-caption").first.bounding_box()["y"] + 16

@@ -5,7 +5,7 @@ import pytest
 from anatomy.widgets import PermutationExplorer
 from anatomy.widgets.permutation import D_V, ORDERS, T
 
-from ..frames import HALF, frame, rest
+from ..frames import frame, rest
 from ..page import find, settle, trait, words
 from .case import CASE
 
@@ -120,14 +120,58 @@ def test_permutation_next_order_goes_round_all_six(stage):
     assert sorted(seen) == sorted(ORDERS) and seen[-1] == "dog ↔ man"
 
 
+HOLD = """(share) => document.querySelector('.ta').getAnimations({subtree: true})
+  .filter((a) => !(a instanceof CSSTransition)).map((a) => {
+    a.pause();
+    a.currentTime = share * a.effect.getTiming().duration;
+    return a.effect.getTiming().duration;
+  })"""
+
+
 def test_permutation_rows_travel_to_their_new_places(moving):
-    """In the order dog ↔ man, rows 1 and 4 change places; each keeps its node and name, and they pass each other."""
+    """In the order dog ↔ man, rows 1 and 4 change places; each keeps its node and name, and they pass side by side."""
     page = moving(CASE.make(order="as written"))
-    row = lambda word: page.locator("svg g > g", has_text="dog" if word == 1 else "man").nth(1).bounding_box()["y"]
-    up, down = row(1), row(4)
+    box = lambda word: page.locator("svg g > g", has_text="dog" if word == 1 else "man").nth(1).bounding_box()
+    row = lambda word: box(word)["y"]
+    up, down, left = row(1), row(4), box(1)["x"] + box(1)["width"]
     find(page, "slider", "order").press("ArrowRight")
-    frame(page, HALF)
+    assert set(page.evaluate(HOLD, 0)) == {300 + 3 * 60}
+    assert (row(1), row(4)) == pytest.approx((up, down), abs=0.5)
+    page.evaluate(HOLD, 0.5)
     assert up < row(1) < down and up < row(4) < down
     assert up + down == pytest.approx(row(1) + row(4), abs=1)
+    ends = [box(word)["x"] + box(word)["width"] - left for word in (1, 4)]
+    assert ends == pytest.approx([12, -12], abs=0.5), "neither hides the other"
+    framed = page.locator("rect.ta-mark:not([stroke-dasharray])").nth(2).bounding_box()
+    assert framed["y"] == pytest.approx(row(1), abs=3), "the frame goes with its row"
+    page.evaluate(HOLD, 1)
     rest(page)
     assert (row(1), row(4)) == pytest.approx((down, up), abs=0.5)
+
+
+def test_permutation_a_whole_reordering_takes_600_ms_and_goes_on_from_where_it_is(moving):
+    page = moving(CASE.make(order="as written"))
+    first = lambda: page.locator("svg g > g", has_text="bites").nth(1).bounding_box()["y"]
+    find(page, "slider", "order").press("End")  # shuffled again: “the” goes from 0 to 5
+    assert set(page.evaluate(HOLD, 0.5)) == {600}
+    midway = first()
+    find(page, "slider", "order").press("Home")
+    frame(page, 0)
+    times = page.evaluate(HOLD, 0)
+    assert first() == pytest.approx(midway, abs=1) and max(times) < 600
+    page = moving(CASE.make(order="backward"))
+    find(page, "slider", "order").press("Home")
+    assert set(page.evaluate(HOLD, 0)) == {600}
+
+
+def test_permutation_rows_jump_under_a_hand_and_with_reduced_motion(stage):
+    page = stage(CASE.make(order="as written"), reduced_motion="reduce")
+    find(page, "slider", "order").press("ArrowRight")
+    assert page.evaluate(HOLD, 0) == []
+    page = stage(CASE.make(order="as written", word=0), reduced_motion="no-preference")
+    page.mouse.move(*spot(page, "Word in the new order", 0, 1, 1))
+    page.mouse.down()
+    page.mouse.move(*spot(page, "Word in the new order", 0, 3, 1))
+    page.mouse.move(*spot(page, "Word in the new order", 0, 4, 1))
+    settle(page)
+    assert trait(page, "order") != "as written" and page.evaluate(HOLD, 0) == []

@@ -1,6 +1,9 @@
 """What SamplingExplorer's story says is what its table shows."""
 
+import pytest
+
 from .case import CASE
+from .drawing import farthest, press
 
 
 def answer(i):
@@ -34,3 +37,25 @@ def test_top_p_keeps_what_it_takes():
     assert answer(3) == "top-p"
     sure, unsure = at(3, prompt=2).possible(), at(3, prompt=1).possible()
     assert sure == 1 and unsure > 24
+
+
+@pytest.mark.browser
+def test_many_draws_come_closer_to_the_probabilities(stage):
+    assert answer(4) == "they come closer to the upper bars"
+    page = stage(at(4))
+    press(page, "Draw 100")
+    once = farthest(page, at(4).probabilities())
+    press(page, "Draw 100", 19)
+    often = farthest(page, at(4).probabilities())
+    assert often < once / 2 and often < 0.02
+
+
+@pytest.mark.browser
+def test_a_token_that_is_cut_is_never_drawn(stage):
+    assert answer(5) == "never"
+    cut = at(5)
+    good = next(i for i, token in enumerate(cut.spec["tokens"][0]) if token == "·good")
+    assert cut.probabilities()[good] == 0
+    page = stage(cut)
+    press(page, "Draw 100", 10)
+    assert page.locator(".ta-small", has_text="drawn").nth(good).text_content() == "drawn 0"

@@ -188,15 +188,47 @@ def test_new_and_read_cells_differ_in_lightness(stage):
         assert (high + 0.05) / (low + 0.05) > 2, (scheme, light)
 
 
-def test_a_token_slides_from_its_cell_into_its_slot(moving):
+def test_a_token_drops_into_its_slot(moving):
+    """From just above it: it crosses nothing but the slot's name."""
     page = moving(CASE.make(chunk=1, store=1))
-    chip = page.locator("svg[aria-label^='Slots'] g").nth(5)
-    left = lambda: chip.bounding_box()["x"]
-    start = page.locator("svg[aria-label^='One row'] rect").nth(5 * 8 + 5).bounding_box()["x"]
+    svg = page.locator("svg[aria-label^='Slots']")
+    box = lambda: svg.locator("g").nth(5).locator("rect").bounding_box()
+    slot = svg.locator("rect").nth(2).bounding_box()  # 5 mod 3
     page.get_by_role("button", name="Step", exact=True).press("Enter")
-    first = left()
+    ways = [box()]
     frame(page, HALF)
-    half = left()
+    ways.append(box())
     rest(page)
-    slot = page.locator("svg[aria-label^='Slots'] rect").nth(2).bounding_box()["x"]  # 5 mod 3
-    assert start < first < half < left() == pytest.approx(slot, abs=1)
+    ways.append(box())
+    assert all(at["x"] == pytest.approx(slot["x"], abs=1) for at in ways)
+    first, half, end = (at["y"] for at in ways)
+    assert svg.bounding_box()["y"] - 4 < first < half < end == pytest.approx(slot["y"], abs=1)
+
+
+def saved(page):
+    """Keys computed with the cache and without, and the ratio of the two bars."""
+    svg = page.locator("svg[aria-label^='Keys computed']")
+    first, second = (float(svg.locator("rect").nth(i).get_attribute("width")) for i in (0, 1))
+    numbers = [int(text) for text in svg.locator(".ta-strong").all_text_contents()]
+    assert svg.get_attribute("aria-label") == (
+        f"Keys computed so far: {numbers[0]} with the cache, {numbers[1]} without a cache"
+    )
+    return numbers, second / first
+
+
+@pytest.mark.parametrize("plan", [[4, 1, 1, 1, 1], [1] * 8, [8], [2, 3, 1, 2]])
+def test_what_the_cache_saves_is_counted(stage, plan):
+    """Without it, every step computes the keys of all tokens so far."""
+    for chunk in range(len(plan)):
+        ends = [sum(plan[: i + 1]) for i in range(chunk + 1)]
+        numbers, ratio = saved(stage(CASE.make(plan=plan, chunk=chunk)))
+        assert numbers == [ends[-1], sum(ends)]
+        assert ratio == pytest.approx(sum(ends) / ends[-1], rel=1e-3)
+
+
+def test_scores_are_judged_only_where_they_are_looked_at(stage):
+    for view in (0, 1):
+        page = stage(CASE.make(view=view))
+        judged = page.locator(".ta-signs li", has_text="scores as in the full forward")
+        assert judged.is_visible() == bool(view)
+        assert page.locator(".ta-signs li", has_text="weights as in the full forward").is_visible()

@@ -27,7 +27,8 @@ class MergeExplorer(TableWidget):
 
     For each word, row ``s`` shows ``encode(ids, merges[:k])``, where the first k merges are all that come before the
     merge that changes the word for the (s + 1)th time; the last row has all merges. Traits: word, an index; done, how
-    many merges have changed the word; more than there are count as all. Raises as TableWidget says.
+    many merges have changed the word; more than there are count as all. The page splits a word that is typed into it by
+    the recorded merges, without the function; that word is no trait. Raises as TableWidget says.
     """
 
     recording, function_name = "merge", "encode"

@@ -1,6 +1,6 @@
 // MergeExplorer: a row of tiles for each state of a word, and the pairs of the last row with the numbers of their merges.
 
-const [TILE, TOP, PAIR] = [26, 20, 22]; // px: height of a row, room above for braces, height of a pair
+const [TILE, TOP, PAIR] = [24, 18, 22]; // px: height of a row, room above for braces, height of a pair
 const MERGE_MS = 1200; // Play
 const JOIN_MS = 220;
 const NOTHING = -1;
@@ -9,9 +9,14 @@ const BASE = 256;
 function mergeWidget(ui) {
   const { spec, room } = ui;
   const states = ui.table("cuts").length / spec.words.length;
-  const cut = (s) => ui.table("cuts")[ui.get("word") * states + s];
-  const last = () => [...Array(states).keys()].filter((s) => cut(s) !== NOTHING).length - 1;
-  const same = (s) => ui.table("same")[ui.get("word") * states + s] === 1;
+  pick(ui, { trait: "word", name: tr("word"), names: spec.words });
+  const { own, field } = ownField(ui);
+  const listed = (s) => (s < states ? ui.table("cuts")[ui.get("word") * states + s] : NOTHING);
+  const cut = (s) => (own() ? own().states[s]?.cut ?? NOTHING : listed(s));
+  const last = () => [...Array(spec.longest).keys()].filter((s) => cut(s) !== NOTHING).length - 1;
+  const same = (s) => Boolean(own()) || ui.table("same")[ui.get("word") * states + s] === 1;
+  const name = () => own()?.name ?? spec.words[ui.get("word")];
+  const wide = () => own()?.wide ?? spec.wide[ui.get("word")];
   const done = () => Math.min(ui.get("done"), last());
   const all = ui.table("merges").length / 2;
   const parents = (id) => [...ui.table("merges").subarray(2 * (id - BASE), 2 * (id - BASE) + 2)];
@@ -19,8 +24,9 @@ function mergeWidget(ui) {
   for (let id = BASE; id < BASE + all; id++) sizes.push(parents(id).reduce((sum, part) => sum + sizes[part], 0));
   const sizeOf = (id) => sizes[id] ?? 1;
   const piece = (id) => spec.pieces[id] ?? "?";
-  const length = () => spec.bytes[ui.get("word")];
+  const length = () => own()?.bytes ?? spec.bytes[ui.get("word")];
   const row = (name, s, width) => {
+    if (own()) return own().states[s][name === "rank" ? "ranks" : "ids"];
     const at = (ui.get("word") * states + s) * width;
     return [...ui.table(name).subarray(at, at + width)];
   };
@@ -38,9 +44,8 @@ function mergeWidget(ui) {
     return ids.slice(1).map((right, i) => ({ left: ids[i], right, rank: ranks[i] }));
   };
   const smallest = (list) => Math.min(...list.map(({ rank }) => (rank === NOTHING ? Infinity : rank)));
-  const scene = { all, cut, done, last, length, pairs, parents, piece, same, smallest, states, tokens };
+  const scene = { all, cut, done, last, length, name, own, pairs, parents, piece, same, smallest, states, tokens, wide };
 
-  pick(ui, { trait: "word", name: tr("word"), names: spec.words });
   slider(ui, { trait: "done", name: tr("merges done"), max: last });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
@@ -49,6 +54,7 @@ function mergeWidget(ui) {
     stepName: tr("Next merge"), every: MERGE_MS,
     step: () => ui.set("done", done() < last() ? done() + 1 : 0),
   });
+  ui.controls.append(field);
   if (room < 480) ui.readout.style.minHeight = "97px";
   ui.root.append(ui.readout);
   const both = ui.row();
@@ -72,9 +78,10 @@ function mergeWidget(ui) {
       checks([
         [whole(count), ""],
         [whole(length()), ""],
-        [tr("{n} of {all}", { n: right, all: last() + 1 }), right > last() ? tr("same") : tr("differs"), right > last()],
+        own() ? [tr("not compared"), ""]
+          : [tr("{n} of {all}", { n: right, all: last() + 1 }), right > last() ? tr("same") : tr("differs"), right > last()],
       ]);
-      const told = { word: spec.words[ui.get("word")], n: count, bytes: length(), done: s, rank };
+      const told = { word: name(), n: count, bytes: length(), done: s, rank };
       const size = count === 1 ? tr("1 token for {bytes} bytes", told) : tr("{n} tokens for {bytes} bytes", told);
       const words = rank < Infinity ? tr("{word}, merges done: {done}. {size}; next is merge {rank}.", { ...told, size })
         : tr("{word}, merges done: {done}. {size}; no merge joins what is left.", { ...told, size });
@@ -85,26 +92,28 @@ function mergeWidget(ui) {
 }
 
 /** One row for each state so far; below the last one the ids, and the reference's tokens. */
-function tilesPanel(ui, parent, W, { cut, done, last, length, parents, piece, same, smallest, states, pairs, tokens }) {
+function tilesPanel(ui, parent, W, scene) {
+  const { cut, done, last, length, own, parents, piece, same, smallest, states, pairs, tokens, wide: wideOnes } = scene;
   const { spec } = ui;
   const left = 74;
-  const H = TOP + states * TILE + 42;
+  // A word of one's own may need more rows than any that is listed.
+  const height = () => TOP + Math.max(states, last() + 1) * TILE + 42;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("The word, row by row"),
     html("small", {}, tr("blue: joined next; pale: just made"))));
   parent.append(box);
-  const canvas = picture(box, W, H, tr("Tiles: one row after each merge that changes the word"));
+  const canvas = picture(box, W, height(), tr("Tiles: one row after each merge that changes the word"));
   const each = (n, make) => Array.from({ length: n }, (_, i) => make(i));
   const tile = (kind) => {
     const rect = svg("rect", { height: TILE - 4, rx: 3, class: "ta-axis" });
     canvas.append(rect);
     return [rect, label(canvas, 0, 0, "", "middle", kind)];
   };
-  const braces = each(4, () => {
+  const braces = each((spec.longest - 1) / 2, () => { // one for each character of two bytes, behind a space
     const path = svg("path", { class: "ta-axis" });
     canvas.append(path);
     return [path, label(canvas, 0, 11, "", "middle", "ta-strong")];
   });
-  const lines = each(states, () => {
+  const lines = each(spec.longest, () => {
     const group = svg("g");
     canvas.append(group);
     const name = label(group, left - 8, 0, "", "end", "ta-small");
@@ -118,7 +127,7 @@ function tilesPanel(ui, parent, W, { cut, done, last, length, parents, piece, sa
   const ids = each(spec.longest, () => label(canvas, 0, 0, "", "middle", "ta-small"));
   const refName = label(canvas, left - 8, 0, tr("reference"), "end", "ta-small");
   const references = each(spec.longest, () => tile("ta-small"));
-  const slots = each(states, () => {
+  const slots = each(spec.longest, () => {
     const slot = svg("rect", { x: left + 1.5, width: W - left - 5, height: TILE - 12, rx: 3, class: "ta-grid" });
     canvas.append(slot);
     return slot;
@@ -165,6 +174,7 @@ function tilesPanel(ui, parent, W, { cut, done, last, length, parents, piece, sa
   return {
     draw() {
       const s = done();
+      fill(canvas, { height: height(), viewBox: `0 0 ${W} ${height()}` });
       const ink = inkOn(ui.dark ? [86, 180, 233] : [0, 114, 178]);
       lines.forEach(({ name, tiles }, line) => {
         const list = line <= s ? tokens("ids", line) : [];
@@ -190,13 +200,14 @@ function tilesPanel(ui, parent, W, { cut, done, last, length, parents, piece, sa
         });
       });
       const y = TOP + (s + 1) * TILE;
-      const [mine, right] = [tokens("ids", s), tokens("ref_ids", s)];
+      const [mine, right] = [tokens("ids", s), own() ? [] : tokens("ref_ids", s)];
       fill(idName, { y: y + 10 });
       ids.forEach((text, i) => {
         if (mine[i]) fill(text, { x: left + (mine[i].at + mine[i].size / 2) * cell(mine), y: y + 10 });
         write(text, mine[i] ? String(mine[i].id) : "");
       });
       fill(refName, { y: y + 30 });
+      refName.style.visibility = own() ? "hidden" : "";
       references.forEach((pair, i) => {
         const token = right[i];
         if (!token) return hide(pair);
@@ -204,7 +215,7 @@ function tilesPanel(ui, parent, W, { cut, done, last, length, parents, piece, sa
         fill(pair[0], { class: "ta-reference" });
       });
       braces.forEach(([path, text], i) => {
-        const wide = spec.wide[ui.get("word")][i];
+        const wide = wideOnes()[i];
         path.style.visibility = wide ? "visible" : "hidden";
         write(text, wide ? wide[0] : "");
         if (!wide) return;
@@ -235,7 +246,7 @@ function tilesPanel(ui, parent, W, { cut, done, last, length, parents, piece, sa
       const told = { token: piece(token.id), id: token.id };
       if (token.id < BASE) {
         const byte = spec.byte_of[token.id];
-        const part = spec.wide[ui.get("word")].find(([, at, size]) => token.at >= at && token.at < at + size);
+        const part = wideOnes().find(([, at, size]) => token.at >= at && token.at < at + size);
         return part ? tr("byte {byte}, number {n} of {all} of {letter}: id = {id}", {
           ...told, byte, n: token.at - part[1] + 1, all: part[2], letter: part[0],
         }) : tr("{token} is byte {byte}: id = {id}", { ...told, byte });
@@ -250,7 +261,7 @@ function tilesPanel(ui, parent, W, { cut, done, last, length, parents, piece, sa
 
   /** The newest row comes out of the one before, where only one merge was added. */
   function join(s) {
-    const word = ui.get("word");
+    const word = scene.name();
     if (before && before.word === word && before.s === s - 1 && !calm.matches) {
       lines[s].group.animate(
         [{ transform: `translateY(${-TILE}px)`, opacity: 0.4 }, { transform: "none", opacity: 1 }],

@@ -1,10 +1,13 @@
 // MixExplorer: three weights stand on a beam, and the learner's function says where it balances.
 
 const TRAITS = ["first", "second", "third"];
-const UNIT = 10; // px of height for one unit of weight
+const UNIT = 20; // px of height for one unit of weight
+const OVER = 24; // px from the top of a bar to its words: the grip and the frame of its focus have room between
 const BAR = 36;
 const DROP = 14; // px that an end of the beam goes down at most, when it tips
 const TIPPED = 2; // units between triangle and average at which it does
+const SWING_MS = 900;
+const [PER_UNIT, MOST] = [6, 4]; // degrees that the beam tips when the average moves by one, and at most
 const RULE = 296; // width of the panel of shares, beside the beam
 
 function mixWidget(ui) {
@@ -54,7 +57,7 @@ function formula({ words, values }, weights, total, word) {
  */
 function beamPanel(ui, parent, W) {
   const { spec } = ui;
-  const [left, base] = [20, 26 + spec.top * UNIT];
+  const [left, base] = [20, 16 + OVER + spec.top * UNIT];
   const H = base + 54;
   const note = html("small");
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
@@ -69,7 +72,9 @@ function beamPanel(ui, parent, W) {
     line(canvas, x(v), base, x(v), base + 5);
     label(canvas, x(v), base + 34, String(v), "middle", "ta-small"); // beneath the triangle's room
   }
-  const arm = svg("path", { class: "ta-arrow ta-two" });
+  // A grip at weight 0 lies beneath all three of them, and must be taken hold of all the same.
+  const marked = (kind) => svg("path", { class: kind, style: "pointer-events: none" });
+  const [arm, mine, ghost] = ["ta-arrow ta-two", "ta-fill-two", "ta-reference"].map(marked);
   const bars = spec.values.map((v, i) => {
     const group = svg("g");
     const bar = svg("rect", { x: x(v) - BAR / 2, width: BAR, class: "ta-fill-one" });
@@ -82,8 +87,6 @@ function beamPanel(ui, parent, W) {
     beam.append(touch(ui, group, () => ({ word: i })));
     return { bar, text, grip };
   });
-  const mine = svg("path", { class: "ta-fill-two" });
-  const ghost = svg("path", { class: "ta-reference" });
   beam.append(arm);
   canvas.append(beam, mine, ghost);
   const shown = label(canvas, 0, base + 51, "", "middle", "ta-strong");
@@ -92,14 +95,17 @@ function beamPanel(ui, parent, W) {
     return `M${place.toFixed(1)} ${base + 2}l-9 18h18z`;
   };
 
-  let goal = 0;
+  const pivot = (v) => clamp(x(v), x(0), x(10));
+  const swing = swinging(beam);
+  let goal = NaN;
+  let still = 0; // degrees at which the beam comes to rest
   /** The triangle at v, and the beam on it: on the way to its goal it hurries after the weights, which came first. */
   const stand = ([v, right], share) => {
     mine.setAttribute("d", triangle(v));
     shown.setAttribute("x", clamp(x(v), 22, W - 22).toFixed(1));
     const off = (Number.isFinite(right) ? right - v : 0) + 4 * (goal - v) * share;
-    const angle = Math.atan2(clamp(off / TIPPED, -1, 1) * DROP, x(10) - x(0)) * (180 / Math.PI);
-    beam.setAttribute("transform", `rotate(${angle.toFixed(3)} ${clamp(x(v), x(0), x(10)).toFixed(1)} ${base})`);
+    still = Math.atan2(clamp(off / TIPPED, -1, 1) * DROP, x(10) - x(0)) * (180 / Math.PI);
+    beam.setAttribute("transform", `rotate(${still.toFixed(3)} ${pivot(v).toFixed(1)} ${base})`);
   };
 
   return (weights, value, right, good, word) => {
@@ -107,7 +113,7 @@ function beamPanel(ui, parent, W) {
       const top = base - UNIT * weights[i];
       fill(bar, { y: top, height: base - top, class: i === word ? "ta-fill-one ta-lit" : "ta-fill-one" });
       fill(grip, { cy: top });
-      fill(text, { y: top - 16 });
+      fill(text, { y: top - OVER });
       write(text, `${spec.words[i]} × ${weights[i]}`);
     });
     const seen = Number.isFinite(value);
@@ -119,11 +125,32 @@ function beamPanel(ui, parent, W) {
     if (apart) fill(ghost, { d: triangle(right) });
     write(note, apart ? tr("your average: the beam tips on it; dashed: the expected one") : tr("the triangle: where the bars balance"));
     beam.style.transform = seen ? "" : "none";
-    if (!seen) return;
+    const pull = value - goal;
     goal = value;
+    if (!seen) return;
     glide(beam, "triangle", [value, right], stand);
+    if (ui.root.dataset.dragging && Number.isFinite(pull) && pull) swing(pull, still, [pivot(value), base]);
     write(shown, fixed(value));
     if (word >= 0) fill(arm, { d: `M${clamp(x(value), 8, W - 8).toFixed(1)} ${base}H${x(spec.values[word])}` });
+  };
+}
+
+/**
+ * While a bar is held, the triangle is at its place at once. The beam tips to the side that has become heavier, and
+ * swings until it is level: swing(pull, degrees of rest, pivot). The browser turns it, so that no drawing waits for it.
+ */
+function swinging(beam) {
+  let [push, since, now] = [0, 0, null];
+  const at = (ms) => Math.exp(-ms / 180) * Math.cos(ms / 90); // of the push, so many ms after it
+  return (pull, rest, [x, y]) => {
+    if (tween.calm.matches) return;
+    const left = now?.playState === "running" ? push * at(performance.now() - since) : 0;
+    [push, since] = [clamp(left + pull * PER_UNIT, -MOST, MOST), performance.now()];
+    now?.cancel();
+    const tipped = Array.from({ length: SWING_MS / 30 }, (_, i) => push * at(30 * i));
+    now = beam.animate([...tipped, 0].map((degrees) => ({
+      transform: `translate(${x}px, ${y}px) rotate(${rest + degrees}deg) translate(${-x}px, ${-y}px)`,
+    })), { duration: SWING_MS });
   };
 }
 

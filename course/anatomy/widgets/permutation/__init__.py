@@ -71,7 +71,7 @@ class PermutationExplorer(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": _("Permutations: does f(Px) equal P f(x)?"),
+            "title": _("Does attention notice the order of the words?"),
             "words": list(WORDS),
             "names": list(ORDERS),
             "orders": [list(o) for o in ORDERS.values()],

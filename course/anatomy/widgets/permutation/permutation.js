@@ -106,14 +106,15 @@ function mapPanel(ui, T, D) {
   const lines = Array.from({ length: T }, () => svg("path"));
   canvas.append(...lines);
   const titles = ["f(x)", "P f(x)", "f(Px)", tr("difference")];
-  const more = ["", tr(": rows moved"), tr(": words moved"), ""];
+  // In words first: P and f are names for what the words say.
+  const plain = [tr("as written: f(x)"), tr("rows moved: P f(x)"), tr("words moved: f(Px)"), titles[3]];
   const written = spec.words.map((_, i) => i);
   const order = () => spec.orders[spec.names.indexOf(ui.get("order"))];
   const rowsOf = (g) => (g === 0 ? written : order());
 
   const grids = titles.map((title, g) => {
     const [x, y] = [starts[g][0], starts[g][1] + TOP];
-    label(canvas, x + across / 2, y - 10, wide ? title + more[g] : title, "middle", "ta-strong");
+    label(canvas, x + across / 2, y - 10, wide ? plain[g] : title, "middle", "ta-strong");
     const rows = svg("g");
     canvas.append(rows, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
     const parts = written.map((word) => {
@@ -124,11 +125,11 @@ function mapPanel(ui, T, D) {
       const name = label(node, x - 6, HIGH / 2 + 4, g === 3 ? "" : spec.words[word], "end");
       return { node, cells, dashes, name };
     });
-    const order = rowsByKey(rows, (word) => parts[word].node, (i) => `translate(0 ${y + i * HIGH})`);
+    const order = slowRows(rows, (word) => parts[word].node, y);
     const mark = svg("rect", { x: x - 1, width: across + 2, height: HIGH, class: "ta-mark" });
     const dot = svg("rect", { width: cell, height: HIGH, class: "ta-mark", "stroke-dasharray": "3 2" });
     canvas.append(mark, dot);
-    return { x, y, parts, order, mark, dot };
+    return { x, y, parts, order, mark, dot, along: null };
   });
 
   const places = grids.map(({ x, y }, g) => cursor(ui, canvas, {
@@ -159,7 +160,7 @@ function mapPanel(ui, T, D) {
       [before, moved, after, difference].forEach((values, g) => {
         const { x, parts, order } = grids[g];
         const words = g === 0 ? written : rows;
-        order(words);
+        grids[g].along = order(words, HIGH);
         words.forEach((word, i) => {
           let d = "";
           parts[word].cells.forEach((cellNode, j) => {
@@ -174,10 +175,16 @@ function mapPanel(ui, T, D) {
     },
     mark(now, word, place, feature) {
       places.forEach((lay) => lay());
-      grids.forEach(({ x, y, parts, mark, dot }, g) => {
+      grids.forEach(({ x, y, parts, mark, dot, along }, g) => {
         const here = g === 0 ? word : place;
         parts.forEach(({ name }, i) => fill(name, { class: i === word ? "ta-strong" : "ta-text" }));
-        fill(mark, { y: y + here * HIGH });
+        const top = y + here * HIGH;
+        if (along && Number(mark.getAttribute("y")) !== top) {
+          mark.setAttribute("y", top); // it goes with its row, which is slower than other things that move
+          mark.getAnimations().forEach((old) => old.cancel());
+          along(mark, word);
+        } else fill(mark, { y: top });
+        grids[g].along = null;
         dot.style.visibility = feature === undefined ? "hidden" : "visible";
         if (feature !== undefined) fill(dot, { x: x + feature * cell, y: y + here * HIGH });
       });

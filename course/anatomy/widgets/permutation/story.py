@@ -4,7 +4,8 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Follow a word: in P f(x) attention comes first and rows are moved after it; in f(Px) words are moved first.",
+        "Rows moved, P f(x): attention reads the sentence, then its rows change places. Words moved, f(Px): the words "
+        "change places first, and attention reads the new sentence. Follow a word.",
         "Where do P f(x) and f(Px) differ?",
         ("nowhere", "at “dog” and “man”", "in all rows"),
         0,

@@ -31,8 +31,8 @@ TOLERANCE = 1e-4
 class SamplingExplorer(TableWidget):
     """Live picture of ``distribution(logits, temperature, top_k, top_p)``, which gets (3, V) float32 logits.
 
-    Traits: prompt, an index; temperature, top_k (0 means no cut) and top_p (1 means no cut) follow the dials. Raises as
-    TableWidget says.
+    Traits: prompt, an index; temperature, top_k (0 means no cut) and top_p (1 means no cut) follow the dials. The page
+    draws tokens by the probabilities on show; the draws are no trait. Raises as TableWidget says.
     """
 
     recording, function_name = "sampling", "distribution"

@@ -46,4 +46,26 @@ STORY = (
         _PLAIN | {"top_p": 0.9},
         moves=("prompt",),
     ),
+    Step(
+        N_("Press “Draw 100” several times. The lower bars show how often each token was drawn."),
+        N_("What do the lower bars do?"),
+        (
+            N_("they come closer to the upper bars"),
+            N_("they stay as far away"),
+            N_("the first one takes all"),
+        ),
+        0,
+        N_("A single draw is chance. Of many draws, each token gets about the share that its probability says."),
+        N_("Compare the two bars of each token after one press and after ten."),
+        _PLAIN,
+    ),
+    Step(
+        N_("Top-p is 0.7. Move a dial, and the draws begin anew. Press “Draw 100” as often as you like."),
+        N_("How often is “·good” drawn?"),
+        (N_("never"), N_("seldom, but sometimes"), N_("as often as all others")),
+        0,
+        N_("The cut has made its probability exactly 0, and what is left was scaled up to 1 again."),
+        N_("Read the numbers beside the bar of “·good”."),
+        _PLAIN | {"top_p": 0.7},
+    ),
 )

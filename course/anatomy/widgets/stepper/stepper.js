@@ -1,6 +1,7 @@
 // CacheStepper: eight tokens in chunks; one panel for what a step reads or scores, one for where the tokens lie.
 
 const STEP_MS = 900; // between two steps of "Play"
+const DROP = 22; // px above its slot where a new token sets out: over the slot's name, and over nothing else
 
 const endsOf = (plan) => plan.map((_, i) => plan.slice(0, i + 1).reduce((a, b) => a + b));
 /** The row of the tables for a beginning of the text: a bit for each cut, and a highest one for its length. */
@@ -78,11 +79,14 @@ function stepperWidget(ui) {
   const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
   const wide = room >= 700;
   const grid = gridPanel(ui, row, wide ? 424 : room, scene);
-  const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene, grid.boxOf);
+  const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene);
+  const saved = savingPanel(memory.node, wide ? room - 444 : room);
   const show = signs(memory.node, [
     [tr("weights as in the full forward"), tr("largest difference of an attention weight of the chunk, one buffer")],
     [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
   ]);
+
+  const signsOf = (node) => node.querySelector(".ta-signs");
 
   /** What is on show: the chunk that is pointed at or set, what it sees, and where its scores lie. */
   function scene() {
@@ -130,7 +134,9 @@ function stepperWidget(ui) {
       const gap = ui.table(turning ? (wrong ? "restart_gap" : "turned_gap") : "gap")[now.node];
       const [good, still] = [gap <= spec.tolerance, change <= 1e-3];
       show([[short(gap), good ? tr("same") : tr("differs"), good],
-        turning ? [short(change), still ? tr("same") : tr("differs"), still] : ["", tr("not looked at")]]);
+        turning ? [short(change), still ? tr("same") : tr("differs"), still] : ["", ""]]);
+      signsOf(memory.node).lastElementChild.hidden = !turning; // scores are looked at in one of the views
+      saved(now);
       const state = tr("step {n} of {all} (chunks of {plan}), {store}: {computed}, {read}, {kept}", {
         n: step + 1, all: plan.length, plan: inRow(plan), store: spec.stores[store],
         computed: stop - start === 1 ? tr("token {n} is computed", { n: start })
@@ -189,8 +195,6 @@ function gridPanel(ui, parent, W, scene) {
   });
 
   return {
-    /** Where a token looks at itself, in the page. */
-    boxOf: (token) => cells[token][token][0].getBoundingClientRect(),
     /** Draws the cells; returns the largest change of a score in this step. */
     draw(now) {
       const { start, stop, turning, key, query } = now;
@@ -272,8 +276,8 @@ function scoreFormula(ui, now, q, k) {
     `cos(${fixed(angle, 2)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}`);
 }
 
-/** The slots of the store after the step, the rule that fills them, and what the fills mean. Tokens come from their cells. */
-function memoryPanel(ui, parent, W, scene, boxOf) {
+/** The slots of the store after the step, the rule that fills them, and what the fills mean. A token drops into its slot. */
+function memoryPanel(ui, parent, W, scene) {
   const { spec } = ui;
   const N = spec.length;
   const [left, most] = [54, spec.table.length * spec.block];
@@ -288,7 +292,7 @@ function memoryPanel(ui, parent, W, scene, boxOf) {
     canvas.append(rect);
     return [rect, label(canvas, x + across / 2 - 1.5, 14, "", "middle", "ta-small")];
   });
-  const placed = (slot) => `translate(${left + slot * across} 20)`;
+  const placed = (slot, above = 0) => `translate(${left + slot * across} ${20 - above})`;
   const chips = Array.from({ length: N }, () => {
     const node = svg("g", { transform: placed(0), style: "visibility: hidden" });
     const rect = svg("rect", { width: across - 3, height: 40 });
@@ -323,12 +327,6 @@ function memoryPanel(ui, parent, W, scene, boxOf) {
     for (let t = 0; t < stop; t++) held[slotOf(t, store)] = t;
     return held;
   }
-  /** The transform that lays a token's chip on its cell. */
-  function outside(token) {
-    const [cell, box] = [boxOf(token), canvas.getBoundingClientRect()];
-    const unit = canvas.viewBox.baseVal.width / box.width;
-    return `translate(${(cell.left - box.left) * unit} ${(cell.top - box.top) * unit})`;
-  }
   const slotAt = (now) => (now.key === undefined ? -1 : heldBy(now).indexOf(now.key));
   const place = cursor(ui, canvas, {
     name: tr("Slots"), cross: false,
@@ -360,7 +358,7 @@ function memoryPanel(ui, parent, W, scene, boxOf) {
       chips.forEach(({ node, rect, texts }, t) => {
         const slot = held.indexOf(t);
         const fresh = t >= start;
-        if (slot >= 0 && node.style.visibility === "hidden") comeFrom(node, () => ({ transform: outside(t) }));
+        if (slot >= 0 && node.style.visibility === "hidden") comeFrom(node, () => ({ transform: placed(slot, DROP) }));
         node.style.visibility = slot >= 0 ? "visible" : "hidden";
         if (slot >= 0) fill(node, { transform: placed(slot) });
         fill(rect, { class: fresh ? "ta-fill-two" : "ta-fill-one" });

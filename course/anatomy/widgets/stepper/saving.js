@@ -1,0 +1,27 @@
+// What CacheStepper's cache is for: two bars, which grow apart from step to step.
+
+/** How many keys have been computed so far; and without a cache, where each step computes those of all tokens anew. */
+function savingPanel(parent, W) {
+  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("Keys computed so far")));
+  parent.append(box);
+  const [left, high] = [104, 19];
+  const canvas = picture(box, W, 2 * high + 2, "");
+  const rows = [[tr("with the cache"), "ta-fill-one"], [tr("without a cache"), "ta-open-two"]].map(([name, kind], i) => {
+    label(canvas, left - 8, i * high + 14, name, "end", "ta-small");
+    const bar = svg("rect", { x: left, y: i * high + 4, height: high - 7, class: kind });
+    canvas.append(bar);
+    return { bar, value: label(canvas, left, i * high + 14, "", "start", "ta-strong") };
+  });
+  return ({ ends, step }) => {
+    const anew = (upTo) => ends.slice(0, upTo + 1).reduce((a, b) => a + b);
+    const numbers = [ends[step], anew(step)];
+    rows.forEach(({ bar, value }, i) => {
+      const width = ((W - left - 30) * numbers[i]) / anew(ends.length - 1);
+      fill(bar, { width });
+      fill(value, { x: left + width + 6 });
+      write(value, String(numbers[i]));
+    });
+    const [n, all] = numbers;
+    fill(canvas, { "aria-label": tr("Keys computed so far: {n} with the cache, {all} without a cache", { n, all }) });
+  };
+}
