@@ -34,9 +34,9 @@ function gradientWidget(ui) {
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
     state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
-  const why = html("p", { class: "ta-note", style: "margin: 4px 0 0" }, tr("Post-LN’s last layer keeps a large gradient at any depth: " +
-    "the full learning rate at the start makes training diverge, so it needs warm-up (Xiong et al. 2020, arXiv:2002.04745). " +
-    "Pre-LN’s falls with depth."));
+  const why = html("p", { class: "ta-note", style: "margin: 4px 0 0" },
+    tr("Post-LN’s last layer keeps a large gradient at any depth: the full learning rate at the start makes training " +
+      "diverge, so it needs warm-up (Xiong et al. 2020, arXiv:2002.04745). Pre-LN’s falls with depth."));
   depth.box.append(why);
   const linear = runBack(ui, layers.box);
   const bottom = ui.row();
@@ -221,7 +221,8 @@ function smallPictures(ui, parent, W, columns, curveOf) {
     const id = freshId();
     const curve = svg("path", { class: "ta-mine" });
     // A curve that is too high leaves its picture at the top: on an axis for all, the others would be flat.
-    canvas.append(svg("clipPath", { id }, svg("rect", { ...size, y: y + 15, height: TILE - 18 })), box, svg("g", { "clip-path": `url(#${id})` }, curve));
+    const clip = svg("clipPath", { id }, svg("rect", { ...size, y: y + 15, height: TILE - 18 }));
+    canvas.append(clip, box, svg("g", { "clip-path": `url(#${id})` }, curve));
     return [box, curve, label(canvas, x + 6, y + 13, name, "start", "ta-small")];
   });
   const walk = cursor(ui, canvas, {
@@ -240,7 +241,7 @@ function smallPictures(ui, parent, W, columns, curveOf) {
         const values = curveOf(i);
         const at = (v, j) => [x + 8 + (j * (across - 20)) / (values.length - 1),
           v > 0 ? y + TILE - 7 - ((Math.log10(v) - low) / (high - low)) * (TILE - 22) : NaN];
-        const [kind, style] = i === chosen[0] ? KINDS[0] : i === chosen[1] ? KINDS[1] : ["ta-axis", "stroke: var(--ta-soft)"];
+        const [kind, style] = KINDS[chosen.indexOf(i)] ?? ["ta-axis", "stroke: var(--ta-soft)"];
         fill(curve, { d: trace(values.map(at)), class: kind, style });
         fill(box, { class: i === chosen[0] ? "ta-lit" : "" });
         fill(name, { class: chosen.includes(i) ? "ta-strong" : "ta-small" });
@@ -252,7 +253,8 @@ function smallPictures(ui, parent, W, columns, curveOf) {
 }
 
 /** Axes with a logarithmic y that fits its curves in whole decades; x is linear or logarithmic; with a cursor. */
-function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, count, at, state, says, strips = false }) {
+function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, strips = false, ...pointing }) {
+  const { count, at, state, says } = pointing;
   const [left, right, topEdge] = [46, 14, 6];
   const iw = W - left - right;
   // Above bars, what the axis is called stands before its numbers; else below them.

@@ -1,11 +1,11 @@
-// The wirings themselves, small: the stream runs to the right, a branch leaves it, and ⊕ adds the branch's result to it.
+// The wirings themselves, small: the stream runs to the right, a branch leaves it, and ⊕ adds its result to the stream.
 
-const [WIRING, LOW, STREAM_Y, BRANCH_Y] = [174, 70, 48, 16]; // px: size of a drawing, heights of the stream and the branch
+const [WIRING, LOW, STREAM_Y, BRANCH_Y] = [174, 70, 48, 16]; // px: size of a drawing, heights of stream and branch
 const NORM_PX = 36;
 
 /**
- * Of each function: the branch's boxes, what stands on the stream before and after the sum, where the norm sits, and the
- * whole for who does not see the drawing.
+ * Of each function: the branch's boxes, what stands on the stream before and after the sum, where the norm sits, and
+ * the whole for who does not see the drawing.
  */
 const WAYS = {
   post_ln: { branch: ["sublayer"], after: "norm", sits: N_("norm last, on the stream"),
@@ -50,9 +50,10 @@ function drawWay(canvas, { branch, before, after }, color) {
   let from = fork;
   for (const what of branch) {
     const both = Array.isArray(what);
+    const entry = from === fork ? `M${from} ${STREAM_Y}` : `M${from} ${BRANCH_Y}H${from + gap / 2}`;
     const rows = both ? [BRANCH_Y - 8, BRANCH_Y + 10] : [BRANCH_Y];
     for (const y of rows) {
-      way(canvas, from === fork ? `M${from} ${STREAM_Y}V${y}H${x}` : `M${from} ${BRANCH_Y}H${from + gap / 2}V${y}H${x}`);
+      way(canvas, `${entry}V${y}H${x}`);
       boxOf(canvas, both ? what[rows.indexOf(y)] : what, x, y, size(what), both ? 16 : 20, color);
     }
     from = x + size(what);
@@ -61,18 +62,20 @@ function drawWay(canvas, { branch, before, after }, color) {
   }
   if (!Array.isArray(branch.at(-1))) way(canvas, `M${from} ${BRANCH_Y}H${sum}V${STREAM_Y - 7}`);
   if (before) boxOf(canvas, before, fork + gap + 10, STREAM_Y, 34, 18, "");
-  canvas.append(svg("circle", { cx: sum, cy: STREAM_Y, r: 7, class: "ta-sum", style: "fill: var(--ta-paper); stroke: var(--ta-ink)" }));
+  const style = "fill: var(--ta-paper); stroke: var(--ta-ink)";
+  canvas.append(svg("circle", { cx: sum, cy: STREAM_Y, r: 7, class: "ta-sum", style }));
   way(canvas, `M${sum - 4} ${STREAM_Y}h8M${sum} ${STREAM_Y - 4}v8`);
   if (after) boxOf(canvas, after, sum + 20, STREAM_Y, NORM_PX, 20, color);
 }
 
-const way = (canvas, d) => canvas.append(svg("path", { d, style: "fill: none; stroke: var(--ta-ink); stroke-width: 1.2" }));
+const WAY = "fill: none; stroke: var(--ta-ink); stroke-width: 1.2";
+const way = (canvas, d) => canvas.append(svg("path", { d, style: WAY }));
 
-/** A box around its name, its left edge at x and its middle at y. Norms have their wiring's color: they are what differs. */
+/** A box around its name, its left edge at x, its middle at y. Norms have their wiring's color: they differ. */
 function boxOf(canvas, what, x, y, width, height, color) {
   const stroke = what === "norm" ? `stroke: ${color}; stroke-width: 2.2` : "stroke: var(--ta-rule); stroke-width: 1";
-  canvas.append(svg("rect", { x, y: y - height / 2, width, height, rx: 3, class: `ta-${what === "norm" ? "norm" : "box"}`,
-    style: `fill: var(--ta-panel); ${stroke}` }));
+  const place = { x, y: y - height / 2, width, height, rx: 3 };
+  canvas.append(svg("rect", { ...place, class: what === "norm" ? "ta-norm" : "", style: `fill: var(--ta-panel); ${stroke}` }));
   const text = { norm: N_("norm"), sublayer: N_("sublayer"), attention: N_("attention"), FFN: N_("FFN") }[what];
   label(canvas, x + width / 2, y + 4, text ? tr(text) : what, "middle", "ta-small").style.fill = "var(--ta-ink)";
 }

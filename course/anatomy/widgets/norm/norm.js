@@ -80,7 +80,7 @@ function normWidget(ui) {
         // The notice says what is not the learner's; a reader without functions has nothing to compare with.
         const [side, bars] = own ? [[N_("yours, from the side"), N_("yours, from the side; hollow: expected")],
           [N_("yours; short lines: at shift 0, scale 1"), N_("yours; dashed: expected")]]
-          : [[N_("from the side"), N_("from the side")], [N_("short lines: at shift 0, scale 1"), N_("short lines: at shift 0, scale 1")]];
+          : [[N_("from the side")], [N_("short lines: at shift 0, scale 1")]];
         charts[i].draw(y, 3.2, {
           note: tr((pointed ? side : bars)[Number(wrong)]),
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
@@ -308,14 +308,15 @@ function pointPicture(box, { W, norm, name, D }) {
 /** Where the input's axis ends. */
 const axisOf = (x) => LIMITS.find((v) => Math.max(...x.map(Math.abs)) <= v) ?? LIMITS.at(-1);
 
-/** The axis of x₀ as a band, so that a new scale is seen as one: the bars alone may look the same. Returns draw(end, y). */
+/** The axis of x₀ as a band: where the axis grows with the bars, they alone look the same. Returns draw(end, y). */
 function oldAxis(canvas, { left, width, topEdge, ih }) {
   const band = svg("rect", { x: left, width, class: "no-band",
-    style: "fill: var(--ta-reference); fill-opacity: 0.18; stroke: var(--ta-reference); stroke-dasharray: 3 2; pointer-events: none" });
+    style: "fill: var(--ta-reference); fill-opacity: 0.18; stroke: var(--ta-reference); stroke-dasharray: 3 2" });
+  band.style.pointerEvents = "none";
   canvas.querySelector("rect.ta-axis").after(band);
   return (end, y) => {
     // Beyond the frame it ends at the frame, from where it travels.
-    const [high, low] = Number.isFinite(end) ? [clamp(y(end), topEdge, topEdge + ih), clamp(y(-end), topEdge, topEdge + ih)] : [topEdge, topEdge + ih];
+    const [high, low] = Number.isFinite(end) ? [y(end), y(-end)] : [topEdge, topEdge + ih];
     fill(band, { y: high.toFixed(1), height: (low - high).toFixed(1) });
     band.style.opacity = Number.isFinite(end) && high > topEdge ? 1 : 0;
   };

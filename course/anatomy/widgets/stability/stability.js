@@ -3,7 +3,6 @@
 const NAMES = [N_("no remedy"), N_("soft cap"), N_("QK-norm")];
 const HUES = ["one", "two", "good"];
 const DASHES = ["none", "7 4", "2 3"];
-const DRAG = 8; // px for one step of the growth
 const GRIP = 66; // px: width of the scores that are dragged
 const TABLE = 338; // px of the table of dtypes beside the curve
 
@@ -54,7 +53,8 @@ function stabilityWidget(ui) {
   slide(1, [tr("soft cap c"), tr("cap c")], { trait: "cap", values: spec.caps });
   slide(2, [tr("gain of QK-norm"), tr("gain")], { trait: "gain", values: spec.gains });
   slide(3, [tr("λ of z-loss"), tr("λ")], { trait: "coefficient", values: spec.coefficients });
-  const gripFits = scoreGrip(growth, bars[0].canvas, last, () => tr("scores up to {score}", { score: count(scene().now[0][0]) }));
+  const gripFits = scoreGrip(growth, bars[0].canvas, last,
+    () => tr("scores up to {score}", { score: count(scene().now[0][0]) }));
 
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
@@ -116,7 +116,8 @@ function stabilityWidget(ui) {
       now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], fixed, it));
       const gradient = cut("g_z_loss_gradient", l, at);
       bars[3].draw(gradient.map((_, i) => tr("logit {n}", { n: i })), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
-        tr(plain("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }), tellable, it);
+        tr(plain("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }),
+        tellable, it);
 
       const which = spec.quantities.indexOf(ui.get("quantity"));
       const value = (m) => (which === 3 ? Math.log10(m.largest) : m.values[which]);
@@ -207,27 +208,6 @@ function stabilityWidget(ui) {
   }
 }
 
-/** The scores of the first panel are a grip: to the right all grow, to the left all shrink. */
-function scoreGrip(growth, canvas, last, says) {
-  const size = { x: 0.5, y: 0.5, width: GRIP, rx: 8 };
-  const under = svg("rect", { ...size, style: "fill: var(--ta-panel)" });
-  canvas.prepend(under);
-  const grip = svg("rect", { ...size, class: "ta-grip", style: "stroke: var(--ta-soft); stroke-width: 1.5" });
-  // Two arrows that point away from the scores, as on every other grip.
-  const arrows = svg("path", { d: `M10 -6v12l-6 -6zM${GRIP - 9} -6v12l6 -6z`, style: "fill: var(--ta-ink); pointer-events: none" });
-  canvas.append(arrows, grip);
-  handle(growth, grip, {
-    canvas, trait: "growth", name: tr("the eight scores"), max: last, says,
-    drag: ([x], start) => clamp(start.value + Math.round((x - start.x) / DRAG), 0, last()),
-  });
-  grip.style.cursor = "ew-resize";
-  /** The grip is as high as all rows together. */
-  return (high) => {
-    for (const box of [under, grip]) fill(box, { height: high - 1 });
-    fill(arrows, { transform: `translate(0,${high / 2})` });
-  };
-}
-
 const count = (x) => (Math.abs(x) >= 1e3 ? whole(x) : short(x));
 /** At most six letters, so that it stands at the end of a bar. */
 const short3 = (x) => (Number.isFinite(x) && Math.abs(x) >= 1e4 ? minus(x.toExponential(1).replace("e+", "e")) : count(x));
@@ -264,7 +244,8 @@ function rowBars(ui, parent, [across, tall], panel, caption, name) {
   const rows = Array.from({ length: K }, (_, i) => {
     const bar = svg("rect", { x: left, fill: color, stroke: color });
     canvas.append(bar);
-    return [label(canvas, left - (panel ? 8 : 18), 0, "", "end", "ta-small"), bar, label(canvas, 0, 0, "", "end", "ta-small")];
+    const text = (x) => label(canvas, x, 0, "", "end", "ta-small");
+    return [text(left - (panel ? 8 : 18)), bar, text(0)];
   });
   const place = cursor(ui, canvas, {
     name: tr("{panel}, bars", { panel: caption }), cross: false,
