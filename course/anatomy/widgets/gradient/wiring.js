@@ -1,6 +1,6 @@
 // The wirings themselves, small: the stream runs to the right, a branch leaves it, and ⊕ adds its result to the stream.
 
-const [WIRING, LOW, STREAM_Y, BRANCH_Y] = [174, 70, 48, 16]; // px: size of a drawing, heights of stream and branch
+const [WIRING, LOW, STREAM_Y, BRANCH_Y] = [174, 70, 46, 15]; // px: size of a drawing, heights of stream and branch
 const NORM_PX = 36;
 
 /**
