@@ -147,7 +147,7 @@ def test_a_layer_that_is_pointed_at_says_its_norm_in_both_wirings(stage, right):
     point(page, "Layers", 4, 12)
     one, two = right.curve(0)[4], right.curve(1)[4]
     assert f"over the weights W of layer 5 = {one:.3g} (Post-LN), {two:.3g} (Pre-LN)." in formula(page)
-    dots = page.locator("circle").evaluate_all("(all) => all.map((c) => c.style.visibility)")
+    dots = page.locator("circle:not(.ta-sum)").evaluate_all("(all) => all.map((c) => c.style.visibility)")
     assert dots == ["visible"] * 4
     page.mouse.move(1, 1)
     settle(page)
@@ -215,11 +215,11 @@ def test_bars_are_the_norms_on_one_linear_scale(stage, depth):
     page, curves = stage(widget), [widget.curve(0), widget.curve(1)]
     top = max(c.max() for c in curves)
     for seen, curve in zip(bars(page), curves, strict=True):
-        assert seen == pytest.approx(20 * curve / top, abs=0.02)
-    assert f"linear from 0 to {top:.3g}" in page.locator(".ta-panel .ta-note").text_content()
+        assert seen == pytest.approx(28 * curve / top, abs=0.02)
+    assert f"linear from 0 to {top:.3g}" in page.locator(".ta-bar .ta-note").text_content()
     set_state(page, {"back": 5})
     for seen, curve in zip(bars(page), curves, strict=True):
-        assert (seen[:-5] == 0).all() and seen[-5:] == pytest.approx(20 * curve[-5:] / top, abs=0.02)
+        assert (seen[:-5] == 0).all() and seen[-5:] == pytest.approx(28 * curve[-5:] / top, abs=0.02)
     last = depth - 4
     assert f"come to layer {last}: {curves[0][last - 1]:.3g} (Post-LN), {curves[1][last - 1]:.3g} (Pre-LN)" in formula(
         page
@@ -254,3 +254,61 @@ def test_with_reduced_motion_the_end_is_there_at_once(stage):
     page.get_by_role("button", name="Let the gradient run back").press("Enter")
     settle(page)
     assert trait(page, "back") == 96 and all((seen > 0).all() for seen in bars(page))
+
+
+def drawn(page, i):
+    """The i-th wiring's drawing: its name, and the boxes of its norms and of its sum in the page."""
+    picture = page.locator(".ta-panel svg:has(.ta-sum)").nth(i)
+    boxes = lambda kind: [node.bounding_box() for node in picture.locator(kind).all()]
+    return picture.get_attribute("aria-label"), boxes(".ta-norm"), boxes(".ta-sum")[0]
+
+
+@browser_test
+def test_the_two_wirings_are_drawn_with_the_norm_where_their_function_has_it(stage):
+    """Norms on the stream are at the sum's height and after it; those on the branch are above it and before it."""
+    page = stage(CASE.usual)
+    norms = {"Post-LN": 1, "Pre-LN": 1, "sandwich": 2, "pre+post": 2, "norm inside": 1, "DeepNorm": 1, "parallel": 1}
+    for i, name in enumerate(NAMES):
+        set_state(page, {"wiring": i, "other": i})
+        for side in (0, 1):
+            said, found, total = drawn(page, side)
+            assert said.startswith(f"{name}: ") and len(found) == norms[name]
+            on_stream = [abs(n["y"] + n["height"] / 2 - total["y"] - total["height"] / 2) < 2 for n in found]
+            assert on_stream == [name in ("Post-LN", "DeepNorm")] * len(found), name
+            after = [n["x"] > total["x"] for n in found]
+            assert after == on_stream, name
+
+
+@browser_test
+def test_a_wiring_that_is_pointed_at_is_drawn(stage):
+    page = stage(CASE.usual)
+    assert [drawn(page, i)[0].split(":")[0] for i in (0, 1)] == ["Post-LN", "Pre-LN"]
+    point(page, "Wirings", 5, 7)
+    assert [drawn(page, i)[0].split(":")[0] for i in (0, 1)] == ["DeepNorm", "Pre-LN"]
+    page.mouse.move(1, 1)
+    settle(page)
+    assert drawn(page, 0)[0].startswith("Post-LN")
+
+
+@browser_test
+@pytest.mark.parametrize("depth", [12, 96])
+def test_small_pictures_are_the_gradient_per_layer_on_one_scale(stage, depth):
+    """Of the learner's functions where they are live: 24 px for a factor of 5 ÷ 0.006."""
+    widget = GradientFlowExplorer(WIRED, depth=depth)
+    page = stage(widget)
+    paths = page.locator(".ta-svg[aria-label^='Gradient norm per layer, small'] g path").evaluate_all(
+        "(all) => all.map((p) => p.getAttribute('d'))"
+    )
+    assert len(paths) == len(NAMES)
+    for i, d in enumerate(paths):
+        high = np.array([float(spot.split(" ")[1]) for spot in d[1:].replace("M", "L").split("L")])
+        expected = 46 - 7 - 24 * np.log10(widget.curve(i) / 0.006) / np.log10(5 / 0.006)
+        assert high == pytest.approx(expected, abs=0.06), NAMES[i]
+        level = high.max() - high.min() < 1.5
+        assert depth == 12 or level == (NAMES[i] == "DeepNorm"), NAMES[i]
+
+
+@browser_test
+def test_it_says_what_follows_from_a_large_last_gradient_beside_the_last_layer(stage):
+    panel = stage(CASE.usual).locator(".ta-panel", has_text="Last layer against depth")
+    assert "so it needs warm-up (Xiong et al. 2020, arXiv:2002.04745). Pre-LN’s falls" in panel.text_content()

@@ -44,6 +44,8 @@ def test_deepnorm_alone_is_level():
 
 def test_post_ln_stays_flat_for_every_seed_and_width():
     slopes = [shown(3, seed=s, width=w).facts(0)["slope"] for s in range(SEEDS) for w in WIDTHS]
+    here = shown(3).facts(0)["first_to_last"]
+    assert round(1 / here) == 32 and "32 times less" in STORY[3].because
     assert chosen(3) == "yes" and np.abs(slopes).max() < 0.1 and {word(s) for s in slopes} == {"stays flat"}
 
 

@@ -242,3 +242,34 @@ def test_an_entry_alone_has_its_number_and_arrows_stay_within_the_axes(stage):
         for shift in (-10.0, 2.0, 10.0):
             set_state(page, {"scale": scale, "shift": shift})
             assert page.evaluate(out) == 0, (scale, shift)
+
+
+@pytest.mark.parametrize("scale, shift, end", [(3.0, 0.0, 15), (100.0, 0.0, 500), (1.0, 5.0, 15)])
+def test_where_the_inputs_axis_grows_its_old_range_stays_as_a_band(stage, scale, shift, end):
+    """The axis of x₀ is ±5 on 204 pixels; bars 100 times as large on an axis 100 times as large look the same."""
+    page = stage(CASE.make(scale=1.0, shift=0.0))
+    chart, note = page.locator(".ta-row .ta-svg").first, page.locator(".ta-row .ta-caption small").first
+    band = chart.locator("rect.no-band")
+    assert band.evaluate("(e) => e.style.opacity") == "0" and "band" not in note.text_content()
+    set_state(page, {"scale": scale, "shift": shift})
+    assert str(end) in chart.locator("text").all_text_contents()
+    assert band.evaluate("(e) => e.style.opacity") == "1"
+    y, height = (float(band.get_attribute(name)) for name in ("y", "height"))
+    assert height == pytest.approx(204 * 5 / end, abs=0.11) and y + height / 2 == pytest.approx(6 + 102, abs=0.11)
+    assert note.text_content() == "short lines: x₀; band: the axis of x₀, ±5"
+
+
+def test_where_the_inputs_axis_shrinks_both_ends_are_told(stage):
+    page = stage(CASE.make(scale=0.1, shift=0.0))
+    assert page.locator("rect.no-band").evaluate("(e) => e.style.opacity") == "0"
+    note = page.locator(".ta-row .ta-caption small").first.text_content()
+    assert note == "axis to ±1; that of x₀ goes to ±5"
+
+
+@pytest.mark.parametrize("show", ["bars", "points"])
+def test_captions_name_no_color_and_compare_with_nothing_where_no_function_is_given(stage, show):
+    """Lines that are black on a light page are white on a dark one."""
+    for widget in (NormExplorer(show=show), CASE.make(show=show)):
+        told = " ".join(stage(widget).locator(".ta-row .ta-caption").all_text_contents())
+        assert "black" not in told and "reference" not in told and ("yours" in told) == (not widget.notice)
+    assert not [step for step in NormExplorer.story if "black" in f"{step.says} {step.look} {step.because}"]

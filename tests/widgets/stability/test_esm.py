@@ -4,6 +4,7 @@ import pytest
 from anatomy.widgets import SoftmaxStabilityExplorer
 
 from ..page import find, said, settle, trait, words
+from ..stages import set_state
 from .case import RUN
 from .learners import RIGHT, WRONG
 
@@ -86,7 +87,7 @@ def test_the_scores_are_dragged(stage, growth, moved):
 
 def test_a_key_is_marked_in_all_panels_and_its_weight_explained(stage):
     """At factor 11.3: score 17, 9.35 with the cap, 1.52 with QK-norm."""
-    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, factor=13))
     quiet = readout(page)
     assert lit(page) == [-1] * 4
     heard = point(page, bars(page, "soft cap"), 0.6, 1.5 / 8)
@@ -103,14 +104,14 @@ def test_a_key_is_marked_in_all_panels_and_its_weight_explained(stage):
 
 
 def test_a_function_that_differs_gets_no_formula_of_the_right_one(stage):
-    page = stage(SoftmaxStabilityExplorer(WRONG, more=True))
+    page = stage(SoftmaxStabilityExplorer(WRONG, more=True, factor=13))
     assert "y[1] = soft_cap(x, c) = 10;" in point(page, bars(page, "soft cap"), 0.6, 1.5 / 8)
     assert "cos" not in point(page, bars(page, "QK-norm"), 0.6, 1.5 / 8)
     assert "z_loss_gradient(x, λ)" in point(page, bars(page, "z-loss"), 0.6, 0.5 / 8)
 
 
 def test_pointing_along_the_curves_moves_the_bars_and_a_click_keeps(stage):
-    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, quantity="slope"))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, factor=13, quantity="slope"))
     label = "() => document.querySelector('.ta-remedies text').textContent"
     heard = point(page, curves(page), 6.5 / 37, 0.3)
     assert "factor 1, scores up to 2:" in heard and "0.24 (no remedy)" in heard and "0.23 (QK-norm)" in heard
@@ -135,7 +136,7 @@ def test_three_curves_are_seen(stage):
 
 
 def test_a_dtype_shades_where_it_breaks(stage):
-    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True))
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, factor=13))
     shaded = "() => document.querySelector('g[clip-path] path').getAttribute('d').split('M').length - 1"
     row = lambda name: page.get_by_role("row", name=name)
     assert page.evaluate(shaded) == 0
@@ -209,7 +210,9 @@ def test_it_begins_with_one_factor_and_unfolds_the_rest(stage):
     fold = page.get_by_role("button", name="remedies, curves and dtypes")
     weights = bars(page, "no remedy").locator("..")
     assert fold.get_attribute("aria-expanded") == "false" and page.get_by_role("slider").count() == 3
-    assert page.get_by_role("table").count() == 0 and "largest weight 0.997, entropy 0.023" in readout(page)
+    assert page.get_by_role(
+        "table"
+    ).count() == 0 and "largest weight 0.403, entropy 1.60 nats (2.08 where all" in readout(page)
     long = weights.locator("rect[fill-opacity]").first.bounding_box()["width"]
     fold.press("Enter")
     settle(page)
@@ -234,3 +237,25 @@ def test_what_stands_beside_a_heading_is_not_torn(stage, width):
     )
     high = page.locator(".ta-remedies .ta-caption small").evaluate_all("(all) => all.map((e) => e.offsetHeight)")
     assert lines == [1] * 4 and max(high) < 22
+
+
+def test_a_number_at_a_bar_that_tells_nothing_is_not_written_out(stage):
+    """At factor 11.3 the gradient of z-loss runs from 4.5e−3 down to 3e−22; at 0 it is 0."""
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, factor=13))
+    ends = lambda: [t for t in bars(page, "z-loss").locator("..").locator("text").all_text_contents()][1::2]
+    assert ends() == ["0.0045", "1.6e−5", "< 1e−6", "< 1e−6", "< 1e−6", "< 1e−6", "< 1e−6", "< 1e−6"]
+    set_state(page, {"factor": 36})
+    assert ends()[-1] == "0"
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_the_grip_of_the_scores_has_an_arrow_at_both_sides_of_them(stage, more):
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=more, factor=30))
+    box = grip(page).bounding_box()
+    arrows = grip(page).locator("xpath=preceding-sibling::*[name()='path'][1]").bounding_box()
+    words = page.locator(".ta-remedies svg").first.locator("text[text-anchor=end]").all()[:-1:2]
+    spots = [w.bounding_box() for w in words if w.text_content()]
+    assert len(spots) == 8 and all(arrows["x"] + 6 <= b["x"] for b in spots)
+    assert all(b["x"] + b["width"] <= arrows["x"] + arrows["width"] - 6 for b in spots)
+    assert box["x"] < arrows["x"] and arrows["x"] + arrows["width"] < box["x"] + box["width"]
+    assert box["y"] <= spots[0]["y"] + 2 and spots[-1]["y"] + spots[-1]["height"] <= box["y"] + box["height"] + 2

@@ -28,8 +28,14 @@ def along(widget, trait, count):
     return found
 
 
+def test_it_starts_where_the_widget_starts():
+    widget = SoftmaxStabilityExplorer()
+    assert {name: getattr(widget, name) for name in STORY[0].state} == STORY[0].state
+
+
 def test_large_scores_leave_one_weight():
-    small, large = shown(0, factor=0).readings(), shown(0).readings()
+    first, small, large = (shown(0, **at).readings() for at in ({}, {"factor": 0}, {"factor": 13}))
+    assert FACTORS[STORY[0].state["factor"]] == 1 and 0.4 < first["weight"]["none"] < 0.41  # none takes all yet
     assert chosen(0) == "one weight takes all" and FACTORS[0] == 0.125 and round(FACTORS[13], 1) == 11.3
     assert small["weight"]["none"] < 0.16 and f"{large['weight']['none']:.3f}" == "0.997" in STORY[0].because
     assert large["entropy"]["none"] < 0.03 < 2 < small["entropy"]["none"] < math.log(8)

@@ -2,7 +2,8 @@
 
 const KINDS = [["ta-mine", ""], ["", "fill: none; stroke: var(--ta-two); stroke-width: 2.6; stroke-dasharray: 2 4"]];
 const RUN_MS = 2400; // that the gradient takes from the last layer to the first
-const [STRIP, APART] = [20, 5]; // px: height of a row of bars, and between them and the axis
+const [STRIP, APART] = [28, 4]; // px: height of a row of bars, and between them and the axis
+const [TILE, LEAST, MOST] = [46, 0.006, 5]; // a small picture: its height in px, the ends of its axis
 
 function gradientWidget(ui) {
   const { spec } = ui;
@@ -17,35 +18,46 @@ function gradientWidget(ui) {
   ui.readout.style.minHeight = `${wide ? 43 : 116}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
-  const small = smallPictures(ui, ui.row(), room, wide ? spec.names.length : 4, lastsOf);
+  const small = smallPictures(ui, ui.row(), room, wide ? spec.names.length : 4, curveOf);
+  const ih = wide && room < 900 ? 80 : 140; // all is to be seen at once in a notebook
   const top = ui.row();
   const [W, D, S, L] = [spec.widths.length, spec.depths.length, spec.seeds, spec.depths.at(-1)];
   const layers = logPanel(ui, top, {
-    caption: tr("Gradient norm per layer"), W: wide ? room - 350 : room, xlabel: tr("layer"),
+    caption: tr("Gradient norm per layer"), W: wide ? room - 350 : room, ih, xlabel: tr("layer"),
     name: tr("Gradient norm of each layer's weights, two wirings"), cursor: tr("Layers"),
     count: () => ui.seen("depth"), at: () => (pointedLayer() ?? ui.seen("depth")) - 1,
     state: (i) => ({ layer: i + 1 }), says: (i) => tr("layer {n}", { n: i + 1 }), strips: true,
   });
   const depth = logPanel(ui, top, {
-    caption: tr("Last layer against depth"), W: wide ? 330 : room, xlabel: tr("number of layers"),
+    caption: tr("Last layer against depth"), W: wide ? 330 : room, ih, xlabel: tr("number of layers"),
     name: tr("Gradient norm of the last layer for 6 to 96 layers, two wirings"), cursor: tr("Depths"),
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
     state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
-  const linear = runBack(ui, (wide ? depth : layers).box);
+  const why = html("p", { class: "ta-note", style: "margin: 4px 0 0" },
+    tr("Post-LN’s last layer keeps a large gradient at any depth: the full learning rate at the start makes training " +
+      "diverge, so it needs warm-up (Xiong et al. 2020, arXiv:2002.04745). Pre-LN’s falls with depth."));
+  depth.box.append(why);
+  const linear = runBack(ui, layers.box);
   const bottom = ui.row();
-  const sides = ["one", "two"].map(() => {
+  const sides = ["one", "two"].map((_, i) => {
     const side = html("div", { class: "ta-panel", style: `width: ${wide ? Math.floor((room - 20) / 2) : room}px` });
     const caption = html("p", { class: "ta-caption" });
-    side.append(caption);
+    const beside = html("div", { style: "display: flex; gap: 8px; align-items: flex-start" });
+    const numbers = html("div");
+    side.append(caption, beside);
     bottom.append(side);
-    return [caption, signs(side, [
+    const wire = wiringPicture(beside, i);
+    beside.append(numbers);
+    const told = [caption, signs(numbers, [
       [tr("first / last layer"), tr("1 where all layers learn alike")],
       [tr("last layer"), tr("gradient norm of its weights")],
       [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers, recorded", { from: spec.depths[0], to: L })],
       [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
         { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
-    ])];
+    ]), wire];
+    numbers.firstChild.style.cssText = "margin: 0; gap: 0 18px"; // not higher than the drawing
+    return told;
   });
 
   const pointedLayer = () => (ui.seen("layer") <= ui.seen("depth") ? ui.seen("layer") : undefined);
@@ -70,6 +82,12 @@ function gradientWidget(ui) {
     const [n, widest] = [spec.live.length, spec.live.at(-1)];
     const from = ((spec.places[place] * n + spec.live.indexOf(ui.seen("depth"))) * S + ui.get("seed")) * widest;
     return [...ui.table(spec.tables[place]).subarray(from, from + ui.seen("depth"))];
+  }
+
+  /** Gradient norm per layer, as it is shown: the learner's where there is one. */
+  function curveOf(place) {
+    const { w, d, s } = index();
+    return isLive(place) ? liveCurve(place) : recordedCurve(place, w, d, s);
   }
 
   const trend = (p) => tr(p < -spec.steep ? N_("falls") : p > spec.steep ? N_("rises") : N_("stays flat"));
@@ -120,7 +138,7 @@ function gradientWidget(ui) {
   /** Draws the curves of a setting and its numbers; returns them. */
   function settle(chosen, w, d, s) {
     const live = chosen.map(isLive);
-    const curves = chosen.map((p, i) => (live[i] ? liveCurve(p) : recordedCurve(p, w, d, s)));
+    const curves = chosen.map(curveOf);
     const lasts = chosen.map(lastsOf);
     const far = chosen.map((p) => ui.table("far")[p]);
     const slopes = chosen.map((p) => ui.table("slopes")[(p * W + w) * S + s]);
@@ -130,7 +148,7 @@ function gradientWidget(ui) {
     const apart = live[0] && !(far[0] <= spec.tolerance);
     if (apart) list.unshift({ points: recordedCurve(chosen[0], w, d, s).map((v, j) => [j + 1, v]), kind: ["ta-reference", ""] });
     layers.draw(list, [1, size], size === 6 ? [1, 2, 3, 4, 5, 6] : [1, size / 4, size / 2, (3 * size) / 4, size], false);
-    const whose = (i) => (live[i] ? tr("yours") : tr("recorded, {device}", { device: spec.device }));
+    const whose = (i) => (live[i] ? tr("yours") : tr("recorded"));
     layers.note(tr(apart ? N_("solid: {one}, {whose}; dots: {two}, {whose2}; gray dashes: recorded, {device}")
       : N_("solid: {one}, {whose}; dots: {two}, {whose2}"),
     { one: spec.names[chosen[0]], two: spec.names[chosen[1]], whose: whose(0), whose2: whose(1), device: spec.device }));
@@ -139,6 +157,7 @@ function gradientWidget(ui) {
     depth.note(tr("recorded, {device}; run along it to change the depth", { device: spec.device }));
     chosen.forEach((p, i) => {
       write(sides[i][0], tr(i ? N_("{name} (dots), {whose}") : N_("{name} (solid), {whose}"), { name: spec.names[p], whose: whose(i) }));
+      sides[i][2](spec.functions[p], spec.names[p]);
       const compared = ui.table("own")[p] !== 1 ? [tr("is it"), ""]
         : [far[i] <= spec.tolerance ? tr("equal") : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
           far[i] <= spec.tolerance ? tr("same") : tr("differs"), far[i] <= spec.tolerance];
@@ -172,6 +191,7 @@ function runBack(ui, parent) {
     frame = requestAnimationFrame(tick);
   };
   const bar = html("div", { class: "ta-bar", style: "margin: 6px 0 0" });
+  const scale = html("p", { class: "ta-note", style: "margin: 0" });
   button(bar, `◂ ${tr("Let the gradient run back")}`, () => {
     halt();
     if (tween.calm.matches) return ui.set("back", all);
@@ -179,44 +199,49 @@ function runBack(ui, parent) {
     start = performance.now();
     frame = requestAnimationFrame(tick);
   });
-  const scale = html("p", { class: "ta-note", style: "margin: 2px 0 0" });
-  parent.append(bar, scale);
+  bar.append(scale);
+  parent.append(bar);
   // Another step of the story, or a hand at the slider, takes over.
   for (const trait of ["step", "back"]) ui.listen(trait, () => { if (frame) halt(); });
   ui.atEnd(() => cancelAnimationFrame(frame));
-  return (top) => write(scale, tr("bars: gradient norm per layer, linear from 0 to {top}", { top: short(top) }));
+  return (top) => write(scale, tr("bars: linear from 0 to {top}", { top: short(top) }));
 }
 
-/** One small picture for each wiring, the last layer against depth: point to see it large, click to choose it. */
-function smallPictures(ui, parent, W, columns, lastsOf) {
+/** One small picture for each wiring, its gradient norm per layer: point to see it large, click to choose it. */
+function smallPictures(ui, parent, W, columns, curveOf) {
   const { spec } = ui;
   const rows = Math.ceil(spec.names.length / columns);
-  const [across, tall] = [W / columns, 46];
-  const canvas = picture(parent, W, rows * tall, tr("The last layer's gradient against depth, small, for every wiring"));
-  const place = (i) => [(i % columns) * across, Math.floor(i / columns) * tall];
+  const across = W / columns;
+  const canvas = picture(parent, W, rows * TILE, tr("Gradient norm per layer, small, for every wiring"));
+  const place = (i) => [(i % columns) * across, Math.floor(i / columns) * TILE];
   const tiles = spec.names.map((name, i) => {
     const [x, y] = place(i);
-    const box = svg("rect", { x: x + 1, y: y + 1, width: across - 6, height: tall - 4, rx: 4, style: "fill: var(--ta-panel)" });
+    const size = { x: x + 1, y: y + 1, width: across - 6, height: TILE - 4, rx: 4 };
+    const box = svg("rect", { ...size, style: "fill: var(--ta-panel)" });
+    const id = freshId();
     const curve = svg("path", { class: "ta-mine" });
-    canvas.append(box, curve);
+    // A curve that is too high leaves its picture at the top: on an axis for all, the others would be flat.
+    const clip = svg("clipPath", { id }, svg("rect", { ...size, y: y + 15, height: TILE - 18 }));
+    canvas.append(clip, box, svg("g", { "clip-path": `url(#${id})` }, curve));
     return [box, curve, label(canvas, x + 6, y + 13, name, "start", "ta-small")];
   });
   const walk = cursor(ui, canvas, {
     name: tr("Wirings; arrow keys choose one"), cross: false,
-    box: () => ({ x: 0, y: 0, width: W, height: rows * tall }),
+    box: () => ({ x: 0, y: 0, width: W, height: rows * TILE }),
     size: () => [columns, rows],
     at: () => [ui.seen("wiring") % columns, Math.floor(ui.seen("wiring") / columns)],
     state: (column, row) => ({ wiring: Math.min(row * columns + column, spec.names.length - 1) }),
     says: (column, row) => spec.names[Math.min(row * columns + column, spec.names.length - 1)],
   });
+  const [low, high] = [Math.log10(LEAST), Math.log10(MOST)];
   return {
     draw(chosen) {
       tiles.forEach(([box, curve, name], i) => {
         const [x, y] = place(i);
-        const values = lastsOf(i).map((v) => Math.log10(v));
-        // One scale for all: 0.02 at the bottom, 1 at the top.
-        const at = (v, j) => [x + 8 + (j * (across - 20)) / (values.length - 1), y + tall - 9 - ((clamp(v, -1.7, 0) + 1.7) / 1.7) * (tall - 28)];
-        const [kind, style] = i === chosen[0] ? KINDS[0] : i === chosen[1] ? KINDS[1] : ["ta-axis", ""];
+        const values = curveOf(i);
+        const at = (v, j) => [x + 8 + (j * (across - 20)) / (values.length - 1),
+          v > 0 ? y + TILE - 7 - ((Math.log10(v) - low) / (high - low)) * (TILE - 22) : NaN];
+        const [kind, style] = KINDS[chosen.indexOf(i)] ?? ["ta-axis", "stroke: var(--ta-soft)"];
         fill(curve, { d: trace(values.map(at)), class: kind, style });
         fill(box, { class: i === chosen[0] ? "ta-lit" : "" });
         fill(name, { class: chosen.includes(i) ? "ta-strong" : "ta-small" });
@@ -228,11 +253,12 @@ function smallPictures(ui, parent, W, columns, lastsOf) {
 }
 
 /** Axes with a logarithmic y that fits its curves in whole decades; x is linear or logarithmic; with a cursor. */
-function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count, at, state, says, strips = false }) {
-  const [left, right, topEdge, ih] = [46, 14, 6, 140];
+function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, strips = false, ...pointing }) {
+  const { count, at, state, says } = pointing;
+  const [left, right, topEdge] = [46, 14, 6];
   const iw = W - left - right;
-  const under = topEdge + ih + 17 + (strips ? 2 * (STRIP + APART) : 0); // where what the axis is called may stand
-  const H = under + 17;
+  // Above bars, what the axis is called stands before its numbers; else below them.
+  const H = topEdge + ih + 17 + (strips ? 2 * (STRIP + APART) + 1 : 17);
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
   box.append(html("p", { class: "ta-caption" }, caption, note));
@@ -243,7 +269,8 @@ function logPanel(ui, parent, { caption, W, name, xlabel, cursor: called, count,
     r: 5, class: i ? "ta-here" : "ta-fill-one", style: "stroke: var(--ta-paper); stroke-width: 1.5; pointer-events: none",
   }));
   canvas.append(grid, curves, svg("rect", { x: left, y: topEdge, width: iw, height: ih, class: "ta-axis" }));
-  label(canvas, left + iw / 2, H - 4, xlabel, "middle");
+  if (strips) label(canvas, left - 12, topEdge + ih + 15, xlabel, "end", "ta-small");
+  else label(canvas, left + iw / 2, H - 4, xlabel, "middle");
   const rows = strips ? KINDS.map((_, i) => stripOf(canvas, { left, iw, low: topEdge + ih + 17 + (i + 1) * (STRIP + APART) }, i)) : [];
   // What the gradient has not come to yet lies under a veil.
   const veil = svg("rect", { x: left, y: topEdge, width: 0, height: ih, style: "fill: var(--ta-paper); fill-opacity: 0.85; pointer-events: none" });
@@ -310,7 +337,7 @@ function stripOf(canvas, { left, iw, low }, i) {
     const size = curve.length;
     const each = iw / (size - 1);
     const w = clamp(each - 1.5, 1.5, 18);
-    write(most, short(top));
+    write(most, i ? "" : short(top)); // one scale for both rows
     fill(bars, { d: curve.map((v, j) => {
       const lit = clamp(back - (size - 1 - j), 0, 1); // the layer that it comes to now grows
       const high = Number.isFinite(v) ? (STRIP * lit * v) / top : 0;

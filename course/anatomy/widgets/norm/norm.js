@@ -77,10 +77,12 @@ function normWidget(ui) {
           const way = [x, i ? x : x.map((v) => v - of.mean), y];
           points[i].draw(stage, way.map((v) => ({ at: point(v), long: Math.sqrt(D) * rms(v) })), wrong ? point(right) : null);
         }
-        const notes = pointed ? [N_("{whose}, from the side"), N_("{whose}, from the side; hollow: expected")]
-          : [N_("{whose}; black: at shift 0, scale 1"), N_("{whose}; dashed: expected")];
+        // The notice says what is not the learner's; a reader without functions has nothing to compare with.
+        const [side, bars] = own ? [[N_("yours, from the side"), N_("yours, from the side; hollow: expected")],
+          [N_("yours; short lines: at shift 0, scale 1"), N_("yours; dashed: expected")]]
+          : [[N_("from the side")], [N_("short lines: at shift 0, scale 1")]];
         charts[i].draw(y, 3.2, {
-          note: tr(notes[Number(wrong)], { whose: own ? tr("yours") : tr("reference") }),
+          note: tr((pointed ? side : bars)[Number(wrong)]),
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
         return { y, right };
@@ -144,7 +146,7 @@ function formulas({ i, x, first, scale, of, eps, norm, seen, spec, exponent }) {
     `RMSNorm: ${number(x)} ÷ ${root(of.rms)} = ${ends(seen[1])}`];
 }
 
-/** Bars up and down from 0, their numbers below; a black line where each bar was, dashes where the reference is. */
+/** Bars up and down from 0, their numbers below; a short line where each bar was, dashes where the reference is. */
 function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind, tint = "", ticks, more = {} }) {
   const D = ui.spec.d;
   const [topEdge, ih] = [6, 204];
@@ -303,6 +305,23 @@ function pointPicture(box, { W, norm, name, D }) {
   };
 }
 
+/** Where the input's axis ends. */
+const axisOf = (x) => LIMITS.find((v) => Math.max(...x.map(Math.abs)) <= v) ?? LIMITS.at(-1);
+
+/** The axis of x₀ as a band: where the axis grows with the bars, they alone look the same. Returns draw(end, y). */
+function oldAxis(canvas, { left, width, topEdge, ih }) {
+  const band = svg("rect", { x: left, width, class: "no-band",
+    style: "fill: var(--ta-reference); fill-opacity: 0.18; stroke: var(--ta-reference); stroke-dasharray: 3 2" });
+  band.style.pointerEvents = "none";
+  canvas.querySelector("rect.ta-axis").after(band);
+  return (end, y) => {
+    // Beyond the frame it ends at the frame, from where it travels.
+    const [high, low] = Number.isFinite(end) ? [y(end), y(-end)] : [topEdge, topEdge + ih];
+    fill(band, { y: high.toFixed(1), height: (low - high).toFixed(1) });
+    band.style.opacity = Number.isFinite(end) && high > topEdge ? 1 : 0;
+  };
+}
+
 /** The input's bars, and beside them what the norms measure with: σ from the mean, RMS from 0. Dragged, they move it. */
 function inputChart(ui, parent, W) {
   const { spec } = ui;
@@ -313,6 +332,7 @@ function inputChart(ui, parent, W) {
   });
   const { canvas, middle, topEdge, ih } = chart;
   const edge = W - right;
+  const old = oldAxis(canvas, { left, width: edge - left, topEdge, ih });
   const ruler = line(canvas, left, 0, edge + 70, 0, "ta-diagonal");
   const zero = line(canvas, edge, middle, edge + 26, middle);
   const at = (kind) => {
@@ -338,8 +358,12 @@ function inputChart(ui, parent, W) {
 
   return {
     draw(x, { mean, spread, rms }, before, entry, norm) {
-      const limit = LIMITS.find((v) => Math.max(...x.map(Math.abs)) <= v) ?? LIMITS.at(-1);
-      const y = chart.draw(x, limit, { note: tr("black: x₀, at shift 0 and scale 1"), before, entry });
+      const [limit, usual] = [x, before].map(axisOf);
+      const note = limit === usual ? tr("short lines: x₀, at shift 0 and scale 1")
+        : limit > usual ? tr("short lines: x₀; band: the axis of x₀, ±{usual}", { usual })
+          : tr("axis to ±{limit}; that of x₀ goes to ±{usual}", { limit, usual });
+      const y = chart.draw(x, limit, { note, before, entry });
+      old(limit === usual ? Infinity : usual, y);
       fill(ruler, { y1: y(mean).toFixed(1), y2: y(mean).toFixed(1) });
       const put = ({ g, draw }, place, from, to) => {
         fill(g, { transform: `translate(${place.toFixed(1)},${y(from).toFixed(1)})` });

@@ -59,7 +59,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     story = STORY
 
     grow = t.Enum(GROWTH, GROWTH[0]).tag(sync=True)
-    factor = t.Int(13, min=0, max=len(FACTORS) - 1).tag(sync=True)
+    factor = t.Int(FACTORS.index(1.0), min=0, max=len(FACTORS) - 1).tag(sync=True)
     run_step = t.Int(0, min=0).tag(sync=True)
     cap = t.Enum(CAPS, 10.0).tag(sync=True)
     gain = t.Enum(GAINS, 1.0).tag(sync=True)
@@ -187,8 +187,8 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         else:
             at = _("scores times {factor}").format(factor=number(FACTORS[self.factor]))
         wrong = [k for k, v in n["gap"].items() if not v <= TOLERANCE]
-        alone = _("none: largest score {score}, entropy {entropy:.2f}, largest weight {weight:.3f}")
-        remedied = _("{remedy}: largest score {score}, entropy {entropy:.2f}, largest weight {weight:.3f}")
+        alone = _("none: largest score {score}, entropy {entropy:.2f} nats, largest weight {weight:.3f}")
+        remedied = _("{remedy}: largest score {score}, entropy {entropy:.2f} nats, largest weight {weight:.3f}")
         none, capped, normed = (
             (alone if k == "none" else remedied).format(
                 remedy=_(k), score=number(n["largest"][k]), entropy=n["entropy"][k], weight=n["weight"][k]

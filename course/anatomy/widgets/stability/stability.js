@@ -3,7 +3,7 @@
 const NAMES = [N_("no remedy"), N_("soft cap"), N_("QK-norm")];
 const HUES = ["one", "two", "good"];
 const DASHES = ["none", "7 4", "2 3"];
-const DRAG = 8; // px for one step of the growth
+const GRIP = 66; // px: width of the scores that are dragged
 const TABLE = 338; // px of the table of dtypes beside the curve
 
 function stabilityWidget(ui) {
@@ -32,8 +32,9 @@ function stabilityWidget(ui) {
   const W = Math.floor((room - 16 * (columns - 1)) / columns);
   const top = ui.row("ta-remedies");
   top.style = "display: grid; column-gap: 16px";
-  const across = () => (ui.get("more") ? W : Math.min(room, 440)); // alone, the first panel has more room
-  const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, across, i, name,
+  const across = () => (ui.get("more") ? W : Math.min(room, 640)); // alone, the first panel has more room
+  const tall = () => (ui.get("more") ? 14 : 24);
+  const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, [across, tall], i, name,
     i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name }) : tr("Gradient of z-loss by each of the eight logits")));
   /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
   const slide = (panel, [whole, shown], options) => {
@@ -52,7 +53,8 @@ function stabilityWidget(ui) {
   slide(1, [tr("soft cap c"), tr("cap c")], { trait: "cap", values: spec.caps });
   slide(2, [tr("gain of QK-norm"), tr("gain")], { trait: "gain", values: spec.gains });
   slide(3, [tr("λ of z-loss"), tr("λ")], { trait: "coefficient", values: spec.coefficients });
-  scoreGrip(growth, bars[0].canvas, last, () => tr("scores up to {score}", { score: count(scene().now[0][0]) }));
+  const gripFits = scoreGrip(growth, bars[0].canvas, last,
+    () => tr("scores up to {score}", { score: count(scene().now[0][0]) }));
 
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
@@ -97,6 +99,7 @@ function stabilityWidget(ui) {
       fill(fold, { "aria-expanded": String(more) });
       sliders.factor.hidden = run();
       sliders.run_step.hidden = !run();
+      gripFits(K * tall());
       const it = scene();
       const { at, from, c, g, l, cut, now } = it;
       const measured = (place) => {
@@ -108,12 +111,13 @@ function stabilityWidget(ui) {
       const slope = cut("d_soft_cap", c, at)[0];
       const loss = ui.table("v_z_loss")[l * A + at];
       const notes = [tr("drag ↔"),
-        tr(plain("soft_cap") ? N_("slope {slope}") : N_("reference, slope {slope}"), { slope: tiny(slope) }),
+        tr(plain("soft_cap") ? N_("slope {slope}") : N_("reference, slope {slope}"), { slope: tellable(slope) }),
         tr(plain("qk_norm") ? N_("bound {bound}") : N_("reference, bound {bound}"), { bound: short(ui.table("b_qk_norm_bound")[g]) })];
       now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], fixed, it));
       const gradient = cut("g_z_loss_gradient", l, at);
       bars[3].draw(gradient.map((_, i) => tr("logit {n}", { n: i })), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
-        tr(plain("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }), tiny, it);
+        tr(plain("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }),
+        tellable, it);
 
       const which = spec.quantities.indexOf(ui.get("quantity"));
       const value = (m) => (which === 3 ? Math.log10(m.largest) : m.values[which]);
@@ -147,7 +151,8 @@ function stabilityWidget(ui) {
       else if (it.key !== undefined) ui.say(tr(it.panel === 3 ? N_("{setting}, logit {n}:") : N_("{setting}, key {n}:"), here), formula(it, found, gradient));
       else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found, which, slope));
       else if (!more) {
-        ui.say(tr("{setting}: largest weight {a}, entropy {b}.", { ...here, a: fixed(found[0].values[1]), b: fixed(found[0].values[0]) }));
+        ui.say(tr("{setting}: largest weight {a}, entropy {b} nats ({all} where all weights are alike).",
+          { ...here, a: fixed(found[0].values[1]), b: fixed(found[0].values[0], 2), all: fixed(Math.log(K), 2) }));
       } else {
         const [a, b, c] = found.map((m) => fixed(m.values[1]));
         const softmax = broken.length ? tr("Softmax without the shift is not a number in {dtypes}.", { dtypes: broken.join(", ") })
@@ -164,7 +169,7 @@ function stabilityWidget(ui) {
       const product = which === 2 && i === 1 ? `${tiny(value / slope)} · ${tiny(slope)} = ` : "";
       return `${slope ? product : ""}${tiny(value)}`;
     });
-    return tr([N_("entropy −Σ p ln p = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
+    return tr([N_("entropy −Σ p ln p = {a} nats (no remedy), {b} (soft cap), {c} (QK-norm)"),
       N_("largest p = 1 ÷ Σ exp(x − max) = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
       N_("slope p (1 − p) = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
       N_("largest |x| = {a} (no remedy), {b} (soft cap), {c} (QK-norm)")][which], { a, b, c });
@@ -203,24 +208,14 @@ function stabilityWidget(ui) {
   }
 }
 
-/** The scores of the first panel are a grip: to the right all grow, to the left all shrink. */
-function scoreGrip(growth, canvas, last, says) {
-  const size = { x: 0, y: 0.5, width: 52, height: 111, rx: 4 };
-  canvas.prepend(svg("rect", { ...size, style: "fill: var(--ta-panel)" }));
-  const grip = svg("rect", { ...size, class: "ta-grip" });
-  canvas.append(grip);
-  handle(growth, grip, {
-    canvas, trait: "growth", name: tr("the eight scores"), max: last, says,
-    drag: ([x], start) => clamp(start.value + Math.round((x - start.x) / DRAG), 0, last()),
-  });
-  grip.style.cursor = "ew-resize";
-}
-
 const count = (x) => (Math.abs(x) >= 1e3 ? whole(x) : short(x));
 /** At most six letters, so that it stands at the end of a bar. */
 const short3 = (x) => (Number.isFinite(x) && Math.abs(x) >= 1e4 ? minus(x.toExponential(1).replace("e+", "e")) : count(x));
 const weight = (p) => (p < 1e-3 ? tiny(p) : fixed(p));
 const tiny = (x) => (Math.abs(x) >= 1e-3 && Math.abs(x) < 1e3 ? minus(String(Number(x.toPrecision(2)))) : short3(x));
+
+/** Of a number that ends a bar: beyond a millionth, its size tells nothing. */
+const tellable = (x) => (x === 0 || !(Math.abs(x) < 1e-6) ? tiny(x) : x < 0 ? "≈ 0" : `< ${minus("1e-6")}`);
 
 /** Softmax of a row in double precision, and what is read off it; NaN where a score is not finite. */
 function measuresOf(x) {
@@ -234,27 +229,28 @@ function measuresOf(x) {
 }
 
 /** Eight horizontal bars: a word at the left, the value at the right; negative bars are dashed. */
-function rowBars(ui, parent, across, panel, caption, name) {
+function rowBars(ui, parent, [across, tall], panel, caption, name) {
   const K = ui.spec.keys;
-  const [row, left, right, color] = [14, 56, panel === 3 ? 54 : 42, `var(--ta-${HUES[panel] ?? "reference"})`];
+  const [left, right, color] = [panel ? 56 : GRIP + 4, panel === 3 ? 54 : 42, `var(--ta-${HUES[panel] ?? "reference"})`];
   // As a subgrid, so that a caption that wraps moves all four alike.
   const box = html("div", { class: "ta-panel", role: "group", "aria-label": caption,
     style: "display: grid; grid-template-rows: subgrid; grid-row: span 3; row-gap: 0" });
   const [note, head] = [html("small", { style: "display: inline-block; white-space: nowrap" }), html("div")];
   box.append(html("p", { class: "ta-caption" }, caption, note), head);
   parent.append(box);
-  const canvas = picture(box, across(), K * row, name);
+  const canvas = picture(box, across(), K * tall(), name);
   canvas.style.marginBottom = "6px";
-  line(canvas, left, 0, left, K * row, "ta-axis");
+  const axis = line(canvas, left, 0, left, 0, "ta-axis");
   const rows = Array.from({ length: K }, (_, i) => {
-    const bar = svg("rect", { x: left, y: i * row + 2, height: row - 4, fill: color, stroke: color });
+    const bar = svg("rect", { x: left, fill: color, stroke: color });
     canvas.append(bar);
-    return [label(canvas, left - 8, i * row + 11, "", "end", "ta-small"), bar, label(canvas, 0, i * row + 11, "", "end", "ta-small")];
+    const text = (x) => label(canvas, x, 0, "", "end", "ta-small");
+    return [text(left - (panel ? 8 : 18)), bar, text(0)];
   });
   const place = cursor(ui, canvas, {
     name: tr("{panel}, bars", { panel: caption }), cross: false,
     // The scores of the first panel are a grip of their own.
-    box: () => ({ x: panel ? 0 : left, y: 0, width: across() - (panel ? 0 : left), height: K * row }),
+    box: () => ({ x: panel ? 0 : left, y: 0, width: across() - (panel ? 0 : left), height: K * tall() }),
     size: () => [1, K],
     at: () => [0, ui.seen("key") ?? 0],
     state: (_, key) => ({ key, panel }),
@@ -266,15 +262,18 @@ function rowBars(ui, parent, across, panel, caption, name) {
   return {
     canvas, head, box,
     draw(words, values, limit, text, show, { key, panel: pointed }) {
-      const W = across();
-      fill(canvas, { viewBox: `0 0 ${W} ${K * row}`, width: W });
+      const [W, row] = [across(), tall()];
+      fill(canvas, { viewBox: `0 0 ${W} ${K * row}`, width: W, height: K * row });
+      fill(axis, { y2: K * row });
       write(note, text);
       rows.forEach(([word, bar, value], i) => {
         const v = values[i];
         write(word, words[i]);
         write(value, show(v));
         value.setAttribute("x", W); // words don't travel
+        for (const node of [word, value]) node.setAttribute("y", (i + 0.5) * row + 4);
         fill(bar, {
+          y: i * row + 2, height: row - 4,
           width: Number.isFinite(v) ? ((Math.abs(v) / limit) * (W - left - right)).toFixed(1) : 0,
           "fill-opacity": v < 0 ? 0.25 : 1, "stroke-dasharray": v < 0 ? "3 2" : "", class: i === key ? "ta-lit" : "",
         });

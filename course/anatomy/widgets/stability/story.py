@@ -15,13 +15,14 @@ _USUAL = {
 
 STORY = (
     Step(
-        "Drag the scores under “no remedy” left and right: one factor scales all eight.",
-        "What do large scores do?",
+        "Each bar is the weight that softmax gives to the score at its left. Drag the box of scores to the right: one "
+        "factor makes all eight larger.",
+        "What happens as they grow?",
         ("one weight takes all", "weights become equal", "nothing"),
         0,
-        "At factor 11.3 the first key has 0.997, and the entropy is near 0.",
-        "Compare the blue bars at factor 0.125 and at 11.3.",
-        {**_USUAL, "more": False},
+        "At factor 11.3 the first key has 0.997, and the entropy is near 0 nats.",
+        "Compare the bars at factor 1 and at 11.3.",
+        {**_USUAL, "factor": 6, "more": False},
         moves=("factor",),
     ),
     Step(
