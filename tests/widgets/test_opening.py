@@ -6,7 +6,7 @@ import pytest
 
 from .cases import CASES
 from .frames import frame, frozen, places, rest
-from .page import trait
+from .page import settle, trait
 
 pytestmark = pytest.mark.browser
 FREE = {"reduced_motion": "no-preference"}
@@ -21,32 +21,34 @@ def test_most_widgets_have_an_opening():
 @EACH
 def test_it_moves_and_comes_back(stage, name):
     widget = CASES[name].make()
-    calm = shown(framed(stage(widget)))
+    calm = picture(stage(widget))
     with opening(stage(widget, **FREE)) as page:
         pictures = [shown(page)]
         for _ in range(len(widget.opening) + 1):
             frame(page, MS)
             pictures.append(shown(page))
+        distinct = len({str(state) for state in widget.opening})
         moves = sum(a != b for a, b in zip(pictures, pictures[1:], strict=False))
-        assert moves >= len(widget.opening) - 1  # one of its states may be the scene's own
-        assert rest(page) == 0 and shown(page) == calm
-        assert all(trait(page, k) == v for k, v in widget.story[0].state.items())
+        assert moves >= max(1, distinct - 1)  # one of its states may be the scene's own
+        assert rest(page) == 0
+    assert picture(page) == calm
+    assert all(trait(page, k) == v for k, v in widget.story[0].state.items())
 
 
 @EACH
 @pytest.mark.parametrize("touch", ["pointerdown", "keydown"])
 def test_a_touch_ends_it(stage, name, touch):
     widget = CASES[name].make()
-    calm = framed(stage(widget))
-    picture = shown(calm)
+    calm = picture(stage(widget))
     with opening(stage(widget, **FREE)) as page:
         frame(page, MS)
         frame(page, MS)
         page.evaluate(
             "(kind) => document.querySelector('.ta-title').dispatchEvent(new Event(kind, {bubbles: true}))", touch
         )
-        assert rest(page) == 0 and shown(page) == picture
-        assert page.locator("[aria-live=polite]").count() == 1
+        assert rest(page) == 0
+    assert picture(page) == calm
+    assert page.locator("[aria-live=polite]").count() == 1
 
 
 @EACH
@@ -55,14 +57,22 @@ def test_a_widget_in_another_state_stands_still(stage, name):
         (step for step in CASES[name].widget.story[1:] if step.state != CASES[name].widget.story[0].state), None
     )
     widget = CASES[name].make(**step.state)
-    calm = shown(framed(stage(widget)))
+    calm = picture(stage(widget))
     with frozen(stage(widget, **FREE)) as page:
         frame(page, MS)
-        assert rest(page) == 0 and shown(page) == calm
+        assert rest(page) == 0
+    assert picture(page) == calm
+
+
+def picture(page):
+    """What is seen, in PNG; with reduced motion, because there is no Play then."""
+    page.emulate_media(reduced_motion="reduce")
+    settle(page)
+    return page.locator(".ta").screenshot(animations="disabled")
 
 
 def shown(page):
-    return places(page), page.locator(".ta-readout").text_content()
+    return places(page), page.locator(".ta").text_content()
 
 
 @contextmanager
@@ -71,9 +81,3 @@ def opening(page):
     with frozen(page):
         page.wait_for_function("() => waiting.size > 0", polling=20, timeout=5000)
         yield page
-
-
-def framed(page):
-    """The page, with ``places`` in it."""
-    with frozen(page):
-        return page

@@ -63,6 +63,7 @@ class AttentionExplorer(TableWidget):
 
     recording, function_name = "attention", "scaled_dot_product_attention"
     story = STORY
+    opening = tuple({"query": query} for query in range(5))
     controls = ("sentence", "layer", "head", "query", "scale", "mask", "moved", "nudge")
 
     sentence = t.Int(0, min=0, max=len(SENTENCES) - 1).tag(sync=True)

@@ -34,6 +34,7 @@ class MergeExplorer(TableWidget):
     recording, function_name = "merge", "encode"
     controls = ("word", "done")
     story = STORY
+    opening = tuple({"done": n} for n in range(1, 4))
 
     word = t.Int(0, min=0, max=len(WORDS) - 1).tag(sync=True)
     done = t.Int(0, min=0, max=ALL).tag(sync=True)

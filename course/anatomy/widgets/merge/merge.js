@@ -17,7 +17,7 @@ function mergeWidget(ui) {
   const same = (s) => Boolean(own()) || ui.table("same")[ui.get("word") * states + s] === 1;
   const name = () => own()?.name ?? spec.words[ui.get("word")];
   const wide = () => own()?.wide ?? spec.wide[ui.get("word")];
-  const done = () => Math.min(ui.get("done"), last());
+  const done = () => Math.min(ui.seen("done"), last());
   const all = ui.table("merges").length / 2;
   const parents = (id) => [...ui.table("merges").subarray(2 * (id - BASE), 2 * (id - BASE) + 2)];
   const sizes = Array(BASE).fill(1);

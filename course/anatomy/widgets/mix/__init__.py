@@ -29,6 +29,7 @@ class MixExplorer(TableWidget):
     recording, function_name = "mix", "weighted_average"
     controls = ("first", "second", "third")
     story = STORY
+    opening = ({"first": 4}, {"first": 7}, {"first": 4})
 
     first = t.Int(1, min=0, max=TOP).tag(sync=True)
     second = t.Int(2, min=0, max=TOP).tag(sync=True)

@@ -22,7 +22,7 @@ function mixWidget(ui) {
 
   return {
     draw() {
-      const weights = TRAITS.map((t) => ui.get(t));
+      const weights = TRAITS.map((t) => ui.seen(t));
       const at = (weights[0] * (spec.top + 1) + weights[1]) * (spec.top + 1) + weights[2];
       const [value, right] = [ui.table("out")[at], ui.table("ref_out")[at]];
       const total = weights.reduce((a, b) => a + b);

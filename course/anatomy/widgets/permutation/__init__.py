@@ -45,6 +45,7 @@ class PermutationExplorer(TableWidget):
     recording, function_name = "permutation", "scaled_dot_product_attention"
     controls = ("order", "positions", "word")
     story = STORY
+    opening = ({"order": "as written"},) * 4
 
     order = t.Enum(tuple(ORDERS), "dog ↔ man").tag(sync=True)
     positions = t.Bool(False).tag(sync=True)

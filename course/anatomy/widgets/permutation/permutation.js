@@ -32,7 +32,7 @@ function permutationWidget(ui) {
   return {
     stale() { drawn = ""; },
     draw() {
-      const [on, order, word] = [ui.get("positions"), ui.get("order"), ui.seen("word")];
+      const [on, order, word] = [ui.get("positions"), ui.seen("order"), ui.seen("word")];
       const [p, j] = [Number(on), spec.names.indexOf(order)];
       const setting = `${p},${j}`;
       if (drawn !== setting) {
@@ -109,7 +109,7 @@ function mapPanel(ui, T, D) {
   // In words first: P and f are names for what the words say.
   const plain = [tr("as written: f(x)"), tr("rows moved: P f(x)"), tr("words moved: f(Px)"), titles[3]];
   const written = spec.words.map((_, i) => i);
-  const order = () => spec.orders[spec.names.indexOf(ui.get("order"))];
+  const order = () => spec.orders[spec.names.indexOf(ui.seen("order"))];
   const rowsOf = (g) => (g === 0 ? written : order());
 
   const grids = titles.map((title, g) => {

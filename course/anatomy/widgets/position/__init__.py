@@ -58,6 +58,7 @@ class PositionExplorer(SeveralFunctions):
     function_name = "function of yours"
     controls = ("scheme", "variant", "query")
     story = STORY
+    opening = tuple({"query": query} for query in range(20, 56, 5))
 
     scheme = t.Int(0, min=0, max=len(SCHEMES) - 1).tag(sync=True)
     variant = t.Int(0, min=0, max=7).tag(sync=True)

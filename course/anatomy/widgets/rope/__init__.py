@@ -56,6 +56,7 @@ class RopeExplorer(TableWidget):
         *("order", "head", "trained", "length", "scheme", "clock"),
     )
     story = STORY
+    opening = tuple({"m": 9 + by, "n": 4 + by} for by in range(7))
 
     m = t.Int(9, min=0, max=POSITIONS - 1).tag(sync=True)
     n = t.Int(4, min=0, max=POSITIONS - 1).tag(sync=True)

@@ -26,7 +26,7 @@ function samplingWidget(ui) {
   function scene() {
     const [k, share] = [ui.get("top_k"), ui.get("top_p")];
     const sizes = [spec.temperatures, spec.top_k, spec.top_p];
-    const places = [ui.get("temperature"), k, share].map((value, i) => sizes[i].indexOf(value));
+    const places = [ui.seen("temperature"), k, share].map((value, i) => sizes[i].indexOf(value));
     const at = places.reduce((sum, one, i) => sum * sizes[i].length + one, ui.get("prompt"));
     const cut = (name) => ui.table(name).subarray(at * (count + 2), (at + 1) * (count + 2));
     return { at, mine: cut("p"), right: cut("ref_p"), tally: draws.of(`${at},${age}`) };
@@ -75,7 +75,7 @@ function samplingWidget(ui) {
   }
 
   function probabilityOf(token, mine) {
-    const [prompt, temperature] = [ui.get("prompt"), ui.get("temperature")];
+    const [prompt, temperature] = [ui.get("prompt"), ui.seen("temperature")];
     if (token === count) return tr("1 − the ten above = {p}", { p: fixed(mine[count]) });
     const name = nameOf(token);
     if (mine[token] === 0 && temperature > 0) return tr("{token} is cut: p = 0", { token: name });
@@ -140,7 +140,7 @@ function barPanel(ui, count, nameOf) {
       fill(mark, { x1: x(right[i]), x2: x(right[i]) });
       fill(name, { class: i === here ? "ta-strong" : "ta-text" });
       write(name, nameOf(i));
-      write(value, mine[i] !== 0 ? fixed(mine[i]) : ui.get("temperature") > 0 ? tr("cut") : "0");
+      write(value, mine[i] !== 0 ? fixed(mine[i]) : ui.seen("temperature") > 0 ? tr("cut") : "0");
       const share = total ? counts[i] / total : 0;
       fill(drawn, { width: x(share) - x(0) });
       const end = Math.max(...[mine[i], right[i], share].map(x)) + 8;

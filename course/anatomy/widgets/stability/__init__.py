@@ -57,6 +57,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     forgiving = True  # with six functions, one that fails must not hide the others
     controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity", "more")
     story = STORY
+    opening = tuple({"factor": FACTORS.index(2.0**n)} for n in (1, 2, 3, 4, 3, 2, 1))
 
     grow = t.Enum(GROWTH, GROWTH[0]).tag(sync=True)
     factor = t.Int(FACTORS.index(1.0), min=0, max=len(FACTORS) - 1).tag(sync=True)

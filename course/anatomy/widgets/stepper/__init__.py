@@ -62,6 +62,7 @@ class CacheStepper(SeveralFunctions):
     recording, function_name = "stepper", "cached_attention"
     controls = ("view", "plan", "chunk", "store", "origin")
     story = STORY
+    opening = tuple({"chunk": n} for n in range(1, 5))
     names = ("cached_attention", "rotary_step")
 
     plan = t.List(t.Int(), list(PLANS[0])).tag(sync=True)
