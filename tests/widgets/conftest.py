@@ -48,13 +48,12 @@ def stage(draw):
 def moving(stage):
     """moving(widget, **options) → page with the widget drawn, where motion is allowed and frames wait for the test.
 
-    A touch has ended what it shows on load.
+    Motion is allowed when the widget stands there: what it shows on load does not begin.
     """
 
-    def open_(widget, **options):
-        page = stage(widget, **{"reduced_motion": "no-preference", **options})
-        page.locator(".ta-title").dispatch_event("pointerdown")
-        page.locator(".ta-title").dispatch_event("pointerup")
+    def open_(widget, reduced_motion="no-preference", **options):
+        page = stage(widget, **options)
+        page.emulate_media(reduced_motion=reduced_motion)
         return pages.enter_context(frozen(page))
 
     with ExitStack() as pages:

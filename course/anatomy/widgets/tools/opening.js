@@ -8,9 +8,10 @@ const opened = new WeakSet(); // a view that is built anew stands still
 function openOnce(ui) {
   const { opening = [], story: [first] = [] } = ui.spec;
   const scene = Object.entries(first?.state ?? {});
-  const untouched = ui.get("step") === 0 && scene.every(([name, value]) => String(ui.get(name)) === String(value));
-  if (!opening.length || !untouched || opened.has(ui.model) || tween.calm.matches) return;
+  const again = opened.has(ui.model);
   opened.add(ui.model);
+  const untouched = ui.get("step") === 0 && scene.every(([name, value]) => String(ui.get(name)) === String(value));
+  if (!opening.length || !untouched || again || tween.calm.matches) return;
   const ends = ["pointerdown", "keydown", "input"];
   let [frame, start, shown, over] = [0, 0, -1, false];
   const end = () => {
