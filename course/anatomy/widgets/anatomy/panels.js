@@ -5,7 +5,7 @@ const LOW = 178; // px, height of a panel's picture
 
 /** One line for each part: what its picture shows. */
 const ABOUT = {
-  embedding: N_("Each token picks a row of a table. Read back at once, the row names its own token."),
+  embedding: N_("Each token picks a row of a table. Read back at once, the row gives a guess that rests on this token alone."),
   norm:
     N_("Root mean square of the token's stream before each norm (pale) and after (blue). L0a: before attention in L0."),
   rope: N_("q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair."),

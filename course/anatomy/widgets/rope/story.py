@@ -79,8 +79,8 @@ STORY = (
         moves=("fault", "proof", "stand", "plane", "m", "n"),
     ),
     Step(
-        "A hand for each plane of a head of 128. Gray: seen in training. Red: never seen.",
-        "Which way of slowing leaves some red?",
+        "A hand for each plane of a head of 128. Gray: seen in training. Hatched: never seen.",
+        "Which way of slowing leaves something hatched?",
         ("PI", "NTK", "YaRN"),
         1,
         "NTK slows only the last hand by the whole factor, so others go a little too far. PI slows even the fast ones.",
