@@ -1038,7 +1038,7 @@ with described("One line per seed. Up to position 64 all are near 1; then all fa
 # %% [markdown]
 # As numerals, PI divides the number before it is written, which slows down all digits. NTK writes the number itself, but in a larger base: the fast digits hardly change, and the slow ones take most of the stretch. For example, base 100, $s = 4$ and $D = 4$ give the new base $100\cdot 4^{4/2} = 1600$.
 #
-# In the picture of section 3, choose PI or NTK under **Slowed by**, and watch the red parts.
+# In the picture of section 3, choose PI or NTK under **Slowed by**, and watch the hatched parts.
 
 # %% [markdown] statement="rope.stretch"
 # Write the three as functions.
