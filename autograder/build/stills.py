@@ -40,7 +40,7 @@ FROM = """([high]) => {
   return Math.max(0, Math.min(panel.getBoundingClientRect().top - 8, widget.getBoundingClientRect().bottom - high));
 }"""
 # The README's picture: the parts of the RoPE explorer that explain it at a glance.
-README = {"panels": ["line", "dials", "map"]}
+README: dict[str, Any] = {"panels": ["line", "dials", "map"]}
 WIDE = 880  # CSS pixels
 CALM = {"animations": "disabled", "caret": "hide"}
 CLEAR, MOST = 48, 0.01  # difference of a color that is seen; share of such pixels in a still that is still the same
