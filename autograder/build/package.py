@@ -35,7 +35,6 @@ LEARNER_FOLDERS = (
         for folder in ("experiments", "figures", "gallery", "recordings", "recordings/widgets", "units")
     ),
     *(
-        "assets/figures/*.png",
         "assets/figures/*.svg",
         "assets/drawings/*.svg",
         "assets/gallery/*.webp",
@@ -45,8 +44,9 @@ LEARNER_FOLDERS = (
     *("assets/models/*/*.json", "assets/models/*/*.safetensors", "assets/models/*/README.md"),
 )
 
-# Tracked files in these folders that learners don't need: weights of the other seeds, which recordings compare.
-STAYS = ("assets/models/austen/seeds/",)
+# Tracked files in these folders that learners don't need: weights of the other seeds, which recordings compare, and the
+# pictures of the README.
+STAYS = ("assets/models/austen/seeds/", "assets/figures/rope-explorer-")
 
 
 def contents(root: Path = ROOT) -> dict[str, bytes]:

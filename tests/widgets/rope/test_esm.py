@@ -8,6 +8,7 @@ from anatomy.widgets import RopeExplorer
 from anatomy.widgets.rope import POSITIONS, faults
 
 from ..page import find, said, settle, trait, words
+from ..stages import set_state
 from .case import CASE
 from .learners import right_rope, sign_rope
 
@@ -323,3 +324,23 @@ def test_numbers_stand_with_a_right_function_at_every_size(stage):
     for dim in (4, 16):
         page = stage(RopeExplorer(right_rope, dim=dim, m=33, n=7))
         assert score_of(page) == pytest.approx(RopeExplorer(right_rope, dim=dim).scores()[33, 7], abs=6e-4)
+
+
+def test_the_wedge_begins_where_q_would_stand_at_ks_place(stage):
+    """A dashed line there, named in the plane that is looked at; none where the wedge is too narrow to see."""
+    centers = """() => [...document.querySelectorAll('.ro-begin')].map((e) =>
+      e.parentNode.getAttribute('transform').match(/[\\d.]+/g).map(Number))"""
+    grips = (
+        "() => [...document.querySelectorAll('.ro-grip')].map((e) => [+e.getAttribute('cx'), +e.getAttribute('cy')])"
+    )
+    ends = (
+        "() => [...document.querySelectorAll('.ro-begin')].map((e) => [+e.getAttribute('x2'), +e.getAttribute('y2')])"
+    )
+    page = stage(CASE.make(m=4, n=4))
+    assert not np.any(page.evaluate(ends)), "no wedge, no beginning"
+    at_n = np.array(page.evaluate(grips))[::2] - np.array(page.evaluate(centers))
+    set_state(page, {"m": 12, "plane": 1})
+    begins = np.array(page.evaluate(ends))
+    assert np.allclose(begins[:2], at_n[:2], atol=0.2) and not begins[2:].any()
+    names = page.get_by_text("q at n", exact=True)
+    assert [names.nth(i).is_visible() for i in range(names.count())] == [False, True, False, False]

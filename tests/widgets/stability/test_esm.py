@@ -213,6 +213,8 @@ def test_it_begins_with_one_factor_and_unfolds_the_rest(stage):
     assert page.get_by_role(
         "table"
     ).count() == 0 and "largest weight 0.403, entropy 1.60 nats (2.08 where all" in readout(page)
+    signs = page.locator(".ta-signs")
+    assert not any(signs.nth(i).is_visible() for i in range(signs.count())) and signs.count() > 0
     long = weights.locator("rect[fill-opacity]").first.bounding_box()["width"]
     fold.press("Enter")
     settle(page)

@@ -2,6 +2,7 @@
 
 const SCRUB = 4; // px a position, on dials too slow to be turned by hand
 const DEGREES = 180 / Math.PI;
+const NARROW = 0.2; // radians: of a wedge that is less wide, both sides would lie on each other
 
 /** The outline of a wedge from one angle over another; beyond a full turn it winds outwards. */
 function wedgePath(from, over, r) {
@@ -57,16 +58,18 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     }
     const rim = svg("circle", { r, class: "ta-axis" });
     const wedge = svg("path", { class: "ro-wedge" });
-    g.append(rim, frame, wedge);
+    const begin = svg("line", { x1: 0, y1: 0, class: "ro-begin" }); // q as it would stand at n: there the wedge begins
+    g.append(rim, frame, wedge, begin);
     g.style.pointerEvents = "none";
     canvas.append(g);
     const theta = label(g, 0, -r - 5, "", "middle", "ta-small");
     const angle = label(g, 0, r + 13, "", "middle", "ta-small");
     const part = label(g, 0, r + 27, "", "middle", "ta-small");
+    const where = label(g, 0, 0, tr("q at n"), "middle", "ta-small");
     const ghosts = [arrow(g, "ta-ghost", false), arrow(g, "ta-ghost", false)];
     const [k, q] = [arrow(g, "ta-two"), arrow(g, "ta-one")];
     const names = ["q", "k"].map((name) => label(g, 0, 0, name, "middle", "ta-strong"));
-    return { g, rim, frame, wedge, theta, angle, part, ghosts, q, k, names };
+    return { g, rim, frame, wedge, begin, where, theta, angle, part, ghosts, q, k, names };
   });
   // Grips come last, so that they lie over the area that the cursor needs.
   const grips = dials.map((_, i) => ["q", "k"].map((letter, j) => {
@@ -133,6 +136,15 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       const between = (m - n) * scene.used[i];
       const start = angleOf(spun(scene.content.q[i], (n + scene.origin) * scene.used[i] + back));
       fill(dial.wedge, { d: wedgePath(start, between, r / longest) });
+      const apart = Math.abs(between) > NARROW && Math.hypot(...a) > 0;
+      const reach = apart ? Math.min(Math.hypot(...a) * scale, r) : 0;
+      const [east, north] = [Math.cos(start), -Math.sin(start)];
+      fill(dial.begin, { x2: (east * reach).toFixed(1), y2: (north * reach).toFixed(1) });
+      dial.where.style.visibility = apart && i === plane ? "visible" : "hidden";
+      const aside = 10 * Math.sign(between); // on the side where the wedge isn't
+      fill(dial.where, {
+        x: (east * reach * 0.7 - north * aside).toFixed(1), y: (north * reach * 0.7 + east * aside + 4).toFixed(1),
+      });
       const turnsLeft = a[0] * b[1] - a[1] * b[0] > 0 ? 1 : -1;
       [a, b].forEach(([x, y], j) => {
         const length = Math.hypot(x, y);
