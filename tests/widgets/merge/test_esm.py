@@ -49,7 +49,7 @@ def test_more_merges_than_there_are_count_as_all(stage):
 
 def test_a_new_row_slides_unless_motion_is_reduced(stage):
     for motion, moving in (("no-preference", 1), ("reduce", 0)):
-        page = stage(CASE.usual, reduced_motion=motion)
+        page = stage(CASE.make(done=1), reduced_motion=motion)
         count = """() => document.querySelector('.ta').getAnimations({subtree: true})
           .filter((a) => !(a instanceof CSSTransition)).length"""
         page.get_by_role("button", name="Next merge", exact=True).click()

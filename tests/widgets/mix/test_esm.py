@@ -145,9 +145,15 @@ def held(page, word, up):
     settle(page)
 
 
+def free(page):
+    """The page, where motion is allowed from now on: what a widget shows on load has not begun."""
+    page.emulate_media(reduced_motion="no-preference")
+    return page
+
+
 @pytest.mark.parametrize("word, up, side", [("cat", 5, -1), ("mat", 3, 1), ("mat", -6, -1)])
 def test_a_beam_whose_bar_is_held_tips_to_the_heavier_side_and_comes_to_rest(stage, word, up, side):
-    page = stage(CASE.make(), reduced_motion="no-preference")
+    page = free(stage(CASE.make()))
     held(page, word, up)
     assert swing(page, 0) * side > 1, "the side that has become heavier goes down"
     assert swing(page, 280) * side < 0 < swing(page, 560) * side, "it swings"
@@ -165,7 +171,7 @@ def test_nothing_swings_with_reduced_motion_or_without_a_hand(stage):
     page = stage(CASE.make(), reduced_motion="reduce")
     held(page, "cat", 5)
     assert trait(page, "first") == 6 and swing(page, 0) == 0
-    page = stage(CASE.make(), reduced_motion="no-preference")
+    page = free(stage(CASE.make()))
     page.evaluate("() => model.set('first', 6)")
     settle(page)
     assert swing(page, 0) == 0
