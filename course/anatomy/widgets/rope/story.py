@@ -29,7 +29,7 @@ STORY = (
         moves=("m", "n", "front", "plane"),
     ),
     Step(
-        "Put three tokens in front, or press “Step both +1”. The green wedge (m − n)θ is how far q is ahead of “q at n”, the dotted line.",
+        "Put three tokens in front, or press “Step both +1”. The wedge (m − n)θ is how far q is ahead of q at n.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
