@@ -2,7 +2,7 @@
 
 /** One query's scores and weights: a number and a bar for each key; a gray tick shows the reference's weight. */
 function barPanel(ui, parent, T, W, view, now) {
-  const [names, left, top, height, end] = [48, 134, 20, 28, 68];
+  const [names, left, top, height, end] = [48, 134, 20, 28, 54];
   const wide = W - left - end;
   const title = html("p", { class: "ta-caption", style: "display: flex; align-items: baseline" });
   const who = html("span");
