@@ -38,6 +38,7 @@ HALF, WHOLE = 70, 250  # ms
 @contextmanager
 def frozen(page):
     """The page, whose frames wait for ``frame``."""
+    page.wait_for_function("() => true")  # it keeps the frames that it finds at its first use: the real ones
     page.evaluate(FRAMES)
     yield page
     page.evaluate("() => realFrames()")

@@ -65,7 +65,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     const theta = label(g, 0, -r - 5, "", "middle", "ta-small");
     const angle = label(g, 0, r + 13, "", "middle", "ta-small");
     const part = label(g, 0, r + 27, "", "middle", "ta-small");
-    const where = label(g, 0, 0, tr("q at n"), "middle", "ta-small");
+    const where = label(g, 0, 0, "", "middle", "ta-small");
     const ghosts = [arrow(g, "ta-ghost", false), arrow(g, "ta-ghost", false)];
     const [k, q] = [arrow(g, "ta-two"), arrow(g, "ta-one")];
     const names = ["q", "k"].map((name) => label(g, 0, 0, name, "middle", "ta-strong"));
@@ -140,7 +140,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       const reach = apart ? Math.min(Math.hypot(...a) * scale, r) : 0;
       const [east, north] = [Math.cos(start), -Math.sin(start)];
       fill(dial.begin, { x2: (east * reach).toFixed(1), y2: (north * reach).toFixed(1) });
-      dial.where.style.visibility = apart && i === plane ? "visible" : "hidden";
+      write(dial.where, apart && i === plane ? tr("q at n") : "");
       const aside = 10 * Math.sign(between); // on the side where the wedge isn't
       fill(dial.where, {
         x: (east * reach * 0.7 - north * aside).toFixed(1), y: (north * reach * 0.7 + east * aside + 4).toFixed(1),
