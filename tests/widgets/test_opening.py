@@ -7,6 +7,7 @@ import pytest
 from .cases import CASES
 from .frames import frame, frozen, places, rest
 from .page import settle, trait
+from .stages import state_of
 
 pytestmark = pytest.mark.browser
 FREE = {"reduced_motion": "no-preference"}
@@ -19,10 +20,10 @@ def test_most_widgets_have_an_opening():
 
 
 @EACH
-def test_it_moves_and_comes_back(stage, name):
+def test_it_moves_and_comes_back(draw, name):
     widget = CASES[name].make()
-    calm = picture(stage(widget))
-    with opening(stage(widget, **FREE)) as page:
+    calm = picture(unseen(draw, widget))
+    with opening(draw, widget) as page:
         pictures = [shown(page)]
         for _ in range(len(widget.opening) + 1):
             frame(page, MS)
@@ -37,10 +38,10 @@ def test_it_moves_and_comes_back(stage, name):
 
 @EACH
 @pytest.mark.parametrize("touch", ["pointerdown", "keydown"])
-def test_a_touch_ends_it(stage, name, touch):
+def test_a_touch_ends_it(draw, name, touch):
     widget = CASES[name].make()
-    calm = picture(stage(widget))
-    with opening(stage(widget, **FREE)) as page:
+    calm = picture(unseen(draw, widget))
+    with opening(draw, widget) as page:
         frame(page, MS)
         frame(page, MS)
         page.evaluate(
@@ -75,9 +76,16 @@ def shown(page):
     return places(page), page.locator(".ta").text_content()
 
 
+def unseen(draw, widget, **options):
+    """A page with the widget, far below what is seen."""
+    return draw(widget._esm, widget._css, state_of(widget), '<div style="height: 3000px"></div>', **options)
+
+
 @contextmanager
-def opening(page):
-    """The page, whose opening has begun and waits for ``frame``."""
+def opening(draw, widget):
+    """A page whose opening has begun and waits for ``frame``: it was frozen before anybody could see the widget."""
+    page = unseen(draw, widget, **FREE)
     with frozen(page):
-        page.wait_for_function("() => waiting.size > 0", polling=20, timeout=5000)
+        page.locator(".ta").evaluate("(e) => e.scrollIntoView()")
+        page.wait_for_function("() => waiting.size > 0", polling=20)
         yield page
