@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check
+# pip compiles on one core. Some packages hold files that are no Python 3, hence `|| true`.
+COMPILE = $(BIN)/python -m compileall -q -q -j 0 $(VENV)/lib || true
 ARGS ?=
 FROM ?=
 # Of the notebooks: make lab LANGUAGE=zh_CN. Systems have a variable of this name too: only the command line counts.
@@ -22,8 +24,9 @@ $(VENV)/.ready: requirements.lock course/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { \
 	  echo "The course needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make lab PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet -r requirements.lock
+	$(PIP) install --quiet --no-compile -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation $(EDITABLE)
+	$(COMPILE)
 	@touch $@
 
 setup: $(VENV)/.ready ## create the environment in .venv from the locked requirements

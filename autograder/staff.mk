@@ -7,7 +7,8 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures stills test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
-	$(PIP) install --quiet -r requirements-staff.lock
+	$(PIP) install --quiet --no-compile -r requirements-staff.lock
+	$(COMPILE)
 	@touch $@
 
 # LANG is the system's locale too, and make takes it from there: only one from the command line counts.
