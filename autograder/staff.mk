@@ -149,4 +149,4 @@ lock: $(VENV)/.ready-staff ## write the lock files from this environment
 system-packages: ## Debian packages that some tests need (browser, sandbox, database); needs root
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	  chromium bubblewrap postgresql fonts-dejavu-core > /dev/null
+	  chromium-headless-shell bubblewrap postgresql fonts-dejavu-core > /dev/null

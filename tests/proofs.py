@@ -25,6 +25,7 @@ import pytest
 from anatomy.system import files
 
 from autograder import ROOT, exercises
+from autograder.chromium import PROGRAMS
 
 MOST = 40_000  # number of proofs to keep, the latest ones
 HERE = "tests/exercises"
@@ -224,6 +225,6 @@ def surroundings() -> str:
     installed = sorted(f"{d.metadata['Name']} {d.version}" for d in distributions())
     settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(SETTINGS) and k != "ANATOMY_HOME")
     about = [sys.version, platform.machine(), platform.release(), torch.backends.cpu.get_cpu_capability()]
-    programs = [found for name in ("chromium", "bwrap") if (found := shutil.which(name))]
+    programs = [found for name in (*PROGRAMS, "bwrap") if (found := shutil.which(name))]
     about += [f"{name} of {Path(name).stat().st_mtime_ns}" for name in programs]
     return "\n".join([*about, *settings, *installed])

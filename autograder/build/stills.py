@@ -7,7 +7,6 @@ pictures of the RoPE explorer, which show all of it, are taken with them.
 
 import argparse
 import io
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from anatomy.widgets import REGISTERED, RopeExplorer
 from PIL import Image, ImageChops
 
 from autograder import ROOT
+from autograder.chromium import program
 
 WIDTH, HEIGHT, SHARPNESS = 400, 250, 2  # CSS pixels of a still, and how many pixels each becomes
 # One font, so that the stills are alike on each machine with fonts-dejavu-core.
@@ -127,11 +127,8 @@ def browser() -> Iterator[Any]:
     """Chromium. Raises RuntimeError if it is missing."""
     from playwright.sync_api import sync_playwright
 
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        raise RuntimeError("Chromium is needed for the stills: make system-packages")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        running = playwright.chromium.launch(executable_path=program(), args=["--no-sandbox", "--disable-gpu"])
         yield running
         running.close()
 

@@ -12,7 +12,7 @@ import pytest
 from autograder import ROOT, exercises
 from autograder.notebooks.first_cell import FIRST_CELL
 from tests.conftest import every_one
-from tests.widgets.lab import open_notebook, run_all, shut_down_kernel, wait_until_run
+from tests.widgets.lab import run_all, wait_until_open, wait_until_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -25,6 +25,41 @@ CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.toJSON().ce
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SHOW = """(i) => { const book = window.jupyterapp.shell.currentWidget.content;
   book.activeCellIndex = i; book.scrollToItem(i, 'start'); }"""
+
+
+OPEN = "(path) => window.jupyterapp.commands.execute('docmanager:open', { path })"
+IS_OPEN = "(path) => window.jupyterapp.shell.currentWidget?.context?.path === path"
+CLEAR = """async () => {
+  for (const widget of [...window.jupyterapp.shell.widgets('main')]) widget.dispose();
+  await window.jupyterapp.serviceManager.sessions.shutdownAll();
+}"""
+
+
+@pytest.fixture(scope="module")
+def loaded(context, lab):
+    """A page with JupyterLab. Loading it costs six seconds of a core, so all tests of this module use one."""
+    page = context.new_page()
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.goto(f"{lab}/doc")
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def page(loaded):
+    """The page without an open notebook and without kernels."""
+    loaded.wait_for_function("() => window.jupyterapp?.shell")
+    loaded.evaluate(CLEAR)
+    loaded.problems.clear()
+    return loaded
+
+
+def open_here(page, path):
+    """Opens a notebook as a click in the list of files does, and waits for its idle kernel."""
+    page.evaluate(OPEN, path)
+    page.wait_for_function(IS_OPEN, arg=path)
+    wait_until_open(page)
 
 
 def move(page, widget):
@@ -65,9 +100,9 @@ def cheap_enough(file):
     assert not slow, slow
 
 
-def run_and_move(page, lab, course_copy, path):
+def run_and_move(page, course_copy, path):
     (course_copy / "seconds").unlink(missing_ok=True)
-    open_notebook(page, lab, path)
+    open_here(page, path)
     run_all(page)
     wait_until_run(page)
     cells = page.evaluate(CELLS)
@@ -93,7 +128,6 @@ def run_and_move(page, lab, course_copy, path):
         still, count = move(page, widget)
         assert not still, f"{cell['id']}: these controls move nothing: {still}"
         moved += count
-    shut_down_kernel(page)
     assert not [p for p in page.problems if "ResizeObserver" not in p], page.problems
     return len(found), moved
 
@@ -110,18 +144,18 @@ def environments(name, config):
 
 @pytest.mark.xdist_group("lab")
 @pytest.mark.parametrize("unit", exercises.units())
-def test_unit_runs_and_its_widgets_move(page, lab, course_copy, unit, request):
+def test_unit_runs_and_its_widgets_move(page, course_copy, unit, request):
     for environment in environments(unit, request.config):
-        widgets, controls = run_and_move(page, lab, course_copy, f"{environment}/{unit}/{unit}.ipynb")
+        widgets, controls = run_and_move(page, course_copy, f"{environment}/{unit}/{unit}.ipynb")
         print(f"{unit}, {environment}: {widgets} widgets, {controls} controls")
         assert widgets >= 1 and controls >= 2
 
 
 @pytest.mark.xdist_group("lab")
-def test_gallery_runs_without_any_code_of_the_learner(page, lab, course_copy, request):
+def test_gallery_runs_without_any_code_of_the_learner(page, course_copy, request):
     for environment in environments("gallery", request.config):
         folder = "course" if environment == "lock" else "wheel"
-        widgets, controls = run_and_move(page, lab, course_copy, f"{folder}/gallery/gallery.ipynb")
+        widgets, controls = run_and_move(page, course_copy, f"{folder}/gallery/gallery.ipynb")
         assert widgets >= 5 and controls >= 12
 
 
@@ -149,10 +183,10 @@ def run_cell(page, cell_id):
 
 
 @pytest.mark.xdist_group("lab")
-def test_the_students_loop(page, lab, course_copy):
+def test_the_students_loop(page, course_copy):
     """Stub, wrong answer, right answer: what a student sees in the browser at 11 pm."""
     (course_copy / "home" / "progress.json").unlink(missing_ok=True)  # the solved unit may have run before
-    open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
+    open_here(page, "course/00-start-here/00-start-here.ipynb")
     cells = page.evaluate(CELLS)
     setup = next(c["id"] for c in cells if c["type"] == "code" and c["id"] != FIRST_CELL)
     solve, check = "solve-start-weighted_average", "check-start-weighted_average"
@@ -177,14 +211,13 @@ def test_the_students_loop(page, lab, course_copy):
         [run_cell(page, c["id"]) for c in cells if c["type"] == "code" and c["id"] not in (setup, solve, check)]
     )
     assert "1/1 exercises" in shown
-    shut_down_kernel(page)
 
 
 @pytest.mark.xdist_group("lab")
-def test_an_edit_that_was_not_run_is_known_once_it_is_saved(page, lab, course_copy):
+def test_an_edit_that_was_not_run_is_known_once_it_is_saved(page, course_copy):
     """The check then detects that the code on the screen is not the code in memory."""
     path = course_copy / "course" / "00-start-here" / "00-start-here.ipynb"
-    open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
+    open_here(page, "course/00-start-here/00-start-here.ipynb")
     cells = page.evaluate(CELLS)
     setup = next(c["id"] for c in cells if c["type"] == "code" and c["id"] != FIRST_CELL)
     solve, check = "solve-start-weighted_average", "check-start-weighted_average"
@@ -200,13 +233,12 @@ def test_an_edit_that_was_not_run_is_known_once_it_is_saved(page, lab, course_co
     save(page)
     run_cell(page, solve)
     assert "no cell defines" in json.dumps(run_cell(page, check))
-    shut_down_kernel(page)
 
 
 @pytest.mark.xdist_group("lab")
-def test_an_open_exercise_keeps_nothing_below_it_from_running(page, lab, course_copy):
+def test_an_open_exercise_keeps_nothing_below_it_from_running(page, course_copy):
     """Run All Cells, and so also Run All Above, which messages and docs recommend after a restart."""
-    open_notebook(page, lab, "course/00-start-here/00-start-here.ipynb")
+    open_here(page, "course/00-start-here/00-start-here.ipynb")
     edit(page, "solve-start-weighted_average", "def weighted_average(values, weights):\n    raise NotImplementedError")
     run_all(page)
     page.wait_for_function(
@@ -217,4 +249,3 @@ def test_an_open_exercise_keeps_nothing_below_it_from_running(page, lab, course_
     )
     outputs = {c["id"]: c["outputs"] for c in page.evaluate(CELLS)}
     assert "is not written yet" in json.dumps(outputs["check-start-weighted_average"])
-    shut_down_kernel(page)

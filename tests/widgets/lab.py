@@ -27,6 +27,7 @@ from pathlib import Path
 from anatomy.app import lab
 
 from autograder import ROOT
+from autograder.chromium import program
 
 # Only what a headless run needs: no sandbox (containers have no user namespaces), no background network traffic.
 FLAGS = [
@@ -54,19 +55,9 @@ HAVE_RUN = """() => {
 }"""
 
 
-class NoChromium(RuntimeError):
-    """Chromium is not installed; the message says how to install it."""
-
-
 def chromium():
-    """Keyword arguments of playwright's launch(). Raises NoChromium."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        raise NoChromium(
-            "The browser tests need Chromium on the PATH (Debian: apt-get install chromium). "
-            "They are not skipped, because without them nothing shows that the widgets work."
-        )
-    return {"executable_path": path, "headless": True, "args": FLAGS}
+    """Keyword arguments of playwright's launch(). Raises RuntimeError."""
+    return {"executable_path": program(), "headless": True, "args": FLAGS}
 
 
 @contextmanager
@@ -77,7 +68,7 @@ def launched():
 
     try:
         options = chromium()
-    except NoChromium as error:
+    except RuntimeError as error:  # not a skip: without a browser nothing shows that the widgets work
         pytest.fail(str(error), pytrace=False)
     with sync_playwright() as pw:
         running = pw.chromium.launch(**options)
@@ -171,6 +162,11 @@ def start_lab(folder, timeout=60, python=None, kernels=None, extension=()):
 def open_notebook(page, url, name, timeout=60_000, where="doc"):
     """Opens a notebook of the served folder and waits for its idle kernel; where: "lab" for the whole JupyterLab."""
     page.goto(f"{url}/{where}/tree/{name}")
+    wait_until_open(page, timeout)
+
+
+def wait_until_open(page, timeout=60_000):
+    """Waits for the cells of the current notebook and its idle kernel."""
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=timeout)
     page.wait_for_function(_KERNEL_IDLE, timeout=timeout)
 

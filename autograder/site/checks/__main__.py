@@ -9,6 +9,8 @@ from pathlib import Path
 
 from anatomy.program import units
 
+from autograder.chromium import program
+
 from .. import neighbors
 from ..build import BUILD, Site
 from . import Finding, budgets, files, looking, table, ways
@@ -71,7 +73,6 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(prog="make site-check", description="Look at the built site in a browser.")
     parser.add_argument("site", nargs="?", type=Path, default=BUILD / "html")
-    parser.add_argument("--browser", default="/usr/bin/chromium", help="Chromium's program")
     parser.add_argument("--quick", action="store_true", help="a few pages for what looks at every page")
     given = parser.parse_args()
     site = given.site.resolve()
@@ -79,7 +80,7 @@ def main() -> int:
         print(f"There is no site in {given.site}. First: make site", file=sys.stderr)
         return 2
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=given.browser, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program(), args=["--no-sandbox"])
         good = True
         for finding in check(site, browser, units.names(), given.quick):
             print(table([finding]), flush=True)
