@@ -30,6 +30,7 @@ SHOW = """(i) => { const book = window.jupyterapp.shell.currentWidget.content;
 OPEN = "(path) => window.jupyterapp.commands.execute('docmanager:open', { path })"
 IS_OPEN = "(path) => window.jupyterapp.shell.currentWidget?.context?.path === path"
 CLEAR = """async () => {
+  await window.jupyterapp.restored;
   for (const widget of [...window.jupyterapp.shell.widgets('main')]) widget.dispose();
   await window.jupyterapp.serviceManager.sessions.shutdownAll();
 }"""
