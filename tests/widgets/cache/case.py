@@ -11,7 +11,7 @@ CASE = Case(
     (right_bytes,),
     [
         ("combobox", "model", "model", "ArrowDown"),
-        ("combobox", "attention", "kind", "ArrowDown", MORE),
+        ("combobox", "attention", "kind", "ArrowDown"),
         ("combobox", "layers", "stack", "End", MORE),
         ("combobox", "GPU", "gpu", "ArrowUp"),
         ("slider", "tokens per user", "tokens", "ArrowRight", MORE),

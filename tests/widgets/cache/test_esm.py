@@ -123,10 +123,10 @@ def test_a_bar_is_as_long_as_its_number_says(stage):
 
 
 def test_it_begins_with_the_bar_and_unfolds_the_rest(stage):
-    """Folded: model, GPU, users, the bar and its results; a step opens what it needs."""
+    """Folded: model, attention, GPU, users, the bar and its results; a step opens what it needs."""
     page = stage(CASE.make())
     fold = page.get_by_role("button", name="kinds of attention, lengths of text")
-    assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [3, 2, 0]
+    assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [3, 3, 0]
     assert fold.get_attribute("aria-expanded") == "false" and page.locator(".ta-note:visible").count() == 0
     assert page.locator("svg[aria-label^='Bar of weights']").is_visible()
     fold.press("Enter")

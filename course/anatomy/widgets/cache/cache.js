@@ -40,7 +40,7 @@ function cacheWidget(ui) {
   const bar = memoryBar(ui, ui.row(), room, scene);
   const tiles = partTiles(ui, ui.row(), room, wide ? 6 : 3);
   const pager = ui.row("ta-bar");
-  fill(pager, { style: "margin: 0; column-gap: 16px" });
+  fill(pager, { style: "margin: 0 0 4px; column-gap: 16px" });
   const [sign, rest] = [html("span", { "aria-hidden": "true" }), freshId()];
   const fold = button(pager, "", () => ui.set("more", !ui.get("more")));
   fold.append(sign, tr("kinds of attention, lengths of text"));
@@ -60,8 +60,8 @@ function cacheWidget(ui) {
   const source = html("p", { class: "ta-note" });
   ui.root.append(source);
 
-  // The bar, its results and three settings to begin with.
-  const later = [row, meaning, source, ...["kind", "stack", "itemsize", "tokens"].map((name) => settings[name])];
+  // The bar, its results and four settings to begin with.
+  const later = [row, meaning, source, ...["stack", "itemsize", "tokens"].map((name) => settings[name])];
 
   /** Everything that the settings on show amount to. */
   function scene() {
