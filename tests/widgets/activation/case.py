@@ -11,9 +11,11 @@ CASE = Case(
     [
         ("combobox", "activation", "activation", "ArrowDown"),
         ("slider", "input x", "place", "ArrowRight"),
-        ("slider", "β of swish", "beta", "ArrowLeft", {"activation": "swish"}),
-        ("slider", "value v", "value", "Home"),
+        ("slider", "β of swish", "beta", "ArrowRight"),
+        ("slider", "value v", "value", "Home", {"activation": "gelu"}),
         ("slider", "shift of all units", "shift", "ArrowRight", {"activation": "relu", "shift": -4}),
+        ("group", "look at", "look", "ArrowRight"),
     ],
+    crowded=({}, {"look": "gate and units"}, {"look": "gate and units", "activation": 4}),
     drawn=UNLABELED,
 )

@@ -20,7 +20,7 @@ def test_activation_words_and_the_slope_by_hand(stage):
     find(page, "slider", "β of swish").press("ArrowRight")
     settle(page)
     assert page.locator(".ta-number").all_text_contents()[1] == "β = 1 only"
-    page = stage(ActivationExplorer({**ACTIVATIONS, "gelu": wrong_constant_gelu}))
+    page = stage(ActivationExplorer({**ACTIVATIONS, "gelu": wrong_constant_gelu}, activation="gelu"))
     assert words(page) == ["differs", "broken", "", "", ""]
 
 
@@ -48,14 +48,15 @@ def on_unit(page, unit):
 
 def views(page):
     """The dots of both pictures, the tangent, and the ticks under the curve."""
-    return page.evaluate("""() => [
-      ...[...document.querySelectorAll('.ta-svg circle')].map((c) => `${c.getAttribute('cx')},${c.getAttribute('cy')}`),
-      ...[...document.querySelectorAll('path.ta-mark')].map((p) => p.getAttribute('d'))]""")
+    return page.evaluate("""() => {
+      const seen = (kind) => [...document.querySelectorAll(kind)].filter((e) => e.checkVisibility());
+      return [...seen('.ta-svg circle').map((c) => `${c.getAttribute('cx')},${c.getAttribute('cy')}`),
+        ...seen('path.ta-mark').map((p) => p.getAttribute('d'))]; }""")
 
 
 @pytest.mark.parametrize("panel", ["Curve", "Gate"])
 def test_a_point_shows_its_formula_and_lights_up_everywhere(stage, panel):
-    page = stage(CASE.make())
+    page = stage(CASE.make(activation="gelu"))
     quiet, before = readout(page), views(page)
     page.mouse.move(*on_place(page, panel, 40))
     settle(page)
@@ -72,7 +73,7 @@ def test_a_point_shows_its_formula_and_lights_up_everywhere(stage, panel):
 
 
 def test_dragging_along_the_curve_and_keys_give_the_same_place(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(activation="gelu"))
     page.mouse.move(*on_place(page, "Curve", 60))
     page.mouse.down()
     page.mouse.move(*on_place(page, "Curve", 127), steps=5)
@@ -89,7 +90,7 @@ def test_dragging_along_the_curve_and_keys_give_the_same_place(stage):
 
 def test_the_tangent_has_the_slope_of_the_table(stage):
     """Rise over run of the tangent on the screen, in units of the axes."""
-    widget = CASE.make()
+    widget = CASE.make(activation="gelu")
     slope = float(widget.shown("d_gelu")[0, widget.place])
     page = stage(widget)
     a, b, c, d = (float(v) for v in re.findall(r"-?[\d.]+", views(page)[3]))
@@ -142,7 +143,7 @@ def pulled(page, handle, dx, dy):
     ],
 )
 def test_the_heap_and_the_value_are_dragged(stage, handle, name, by, keys):
-    page = stage(CASE.make(value=0.5))
+    page = stage(CASE.make(activation="gelu", value=0.5))
     before = trait(page, name)
     node = page.get_by_role("slider", name=handle, exact=True)
     wide, high = (
@@ -184,3 +185,42 @@ def test_numbers_in_the_formulas_give_what_stands_behind_them(stage, name):
                 assert math.isclose(value, computed(result), abs_tol=3e-3, rel_tol=0.02), part
                 checked += 1
     assert checked >= (4 if name in ("squared_relu", "gelu", "gelu_tanh", "swish", "sigmoid", "tanh") else 0)
+
+
+def sum_line(page):
+    """Points of the thick line of the two layers, in pixels."""
+    d = page.get_by_label("The sum of three weighted units").locator("path.ta-mine").get_attribute("d")
+    return [tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+)[ ,](-?[\d.]+)", d)]
+
+
+@pytest.mark.parametrize("state, told", [({}, "a straight line"), ({"beta": 20.0}, "it bends")])
+def test_two_layers_draw_what_python_computes(stage, state, told):
+    """From x = −3 to 3, and whether the line bends is said in the picture and in the alt text."""
+    widget = ActivationExplorer(ACTIVATIONS, **state)
+    page, sums = stage(widget), widget.sums()
+    (x0, y0), *_, (x1, y1) = points = sum_line(page)
+    box = page.get_by_label("The sum of three weighted units").locator("rect.ta-axis").first
+    wide, high = (float(box.get_attribute(name)) for name in ("width", "height"))
+    assert len(points) == len(sums) == 121 and x1 - x0 == pytest.approx(wide * 6 / 8, rel=0.01)
+    drawn = [(y0 - y) * 8.4 / high for _, y in points]
+    assert drawn == pytest.approx((sums - sums[0]).tolist(), abs=0.02)
+    assert told in page.get_by_label("The sum of three weighted units").text_content()
+    assert ("straight line" if told.startswith("a straight") else "a line that bends") in widget.words
+    page.mouse.move(*on_place(page, "Two layers", 100))
+    settle(page)
+    assert "Sum = 2 · f(2.00) − 4 · f(1.00) + 3 · f(0.00) = 0" in readout(page)
+
+
+def test_one_picture_stands_beside_the_curve(stage):
+    """The two layers, or the gate and the units, each with their own sliders; β only for swish."""
+    page = stage(CASE.make())
+    sliders = lambda: {n for n in ("β of swish", "value v", "shift of all units") if find(page, "slider", n).count()}
+    gate = page.get_by_label("Product of the activated gate")
+    assert sliders() == {"β of swish"} and not gate.is_visible() and not page.get_by_label("Forty units").is_visible()
+    page.get_by_role("radio", name="gate and units").check()
+    settle(page)
+    assert sliders() == {"β of swish", "value v", "shift of all units"} and gate.is_visible()
+    assert not page.get_by_label("The sum of three weighted units").is_visible()
+    find(page, "combobox", "activation").select_option("relu")
+    settle(page)
+    assert sliders() == {"value v", "shift of all units"}

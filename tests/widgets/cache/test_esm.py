@@ -40,7 +40,7 @@ def point(page, where, column, columns, row=0, rows=1, move="move"):
 
 
 def test_pointing_at_a_kind_shows_it_everywhere_and_sets_nothing(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(more=True))
     before = page.locator(".ta-mine").get_attribute("d")
     point(page, "Kinds", 0, 1, 3, 5)
     assert "2 · 32 · 1 · 128 · 2 = 16,384" in formula(page)
@@ -51,7 +51,7 @@ def test_pointing_at_a_kind_shows_it_everywhere_and_sets_nothing(stage):
 
 
 def test_click_and_keys_choose_the_same(stage):
-    by_hand, by_key = stage(CASE.make()), stage(CASE.make())
+    by_hand, by_key = stage(CASE.make(more=True)), stage(CASE.make(more=True))
     point(by_hand, "Kinds", 0, 1, 2, 5, "click")
     area(by_key, "Kinds").focus()
     by_key.keyboard.press("ArrowDown")
@@ -67,7 +67,7 @@ def test_click_and_keys_choose_the_same(stage):
 @pytest.mark.parametrize("state", [{}, {"model": 12, "tokens": 32768, "users": 64}])
 def test_every_result_says_how_it_comes_about(stage, state):
     """The results of all tiles are those of Python, and each shows its formula, also with a window."""
-    widget = CASE.make(**state)
+    widget = CASE.make(more=True, **state)
     page, n = stage(widget), widget.readings()
     found = []
     for part in range(6):
@@ -80,7 +80,7 @@ def test_every_result_says_how_it_comes_about(stage, state):
 
 
 def test_the_end_of_the_caches_is_dragged_and_answers_keys(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(more=True))
     grip = page.get_by_role("slider", name="end of the caches: users")
     box = page.locator("svg[aria-label^='Bar of weights']").bounding_box()
     at = grip.bounding_box()
@@ -100,7 +100,7 @@ def test_the_end_of_the_caches_is_dragged_and_answers_keys(stage):
 
 
 def test_running_along_the_curve_sets_the_tokens(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(more=True))
     point(page, "Tokens", 6, 12)
     assert "32,768 tokens · 524,288 bytes = 17.2 GB" in formula(page) and trait(page, "tokens") == 4096
     point(page, "Tokens", 6, 12, move="click")
@@ -111,7 +111,7 @@ def test_running_along_the_curve_sets_the_tokens(stage):
 
 def test_a_bar_is_as_long_as_its_number_says(stage):
     """MHA stores 32 times as much as MQA in this model, and its bar is 32 times as long."""
-    page = stage(CASE.make())
+    page = stage(CASE.make(more=True))
     bars = page.locator("svg[aria-label^='Bytes per token'] rect:not(.ta-area)").all()
     widths = [float(bar.get_attribute("width")) for bar in bars]
     numbers = [
@@ -120,3 +120,34 @@ def test_a_bar_is_as_long_as_its_number_says(stage):
     ]
     assert widths[0] / widths[3] == pytest.approx(32, rel=0.02) and max(widths) > 150
     assert widths == pytest.approx([max(widths) * n / max(numbers) for n in numbers], abs=0.1)
+
+
+def test_it_begins_with_the_bar_and_unfolds_the_rest(stage):
+    """Folded: model, attention, GPU, users, the bar and its results; a step opens what it needs."""
+    page = stage(CASE.make())
+    fold = page.get_by_role("button", name="kinds of attention, lengths of text")
+    assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [3, 3, 0]
+    assert fold.get_attribute("aria-expanded") == "false" and page.locator(".ta-note:visible").count() == 0
+    assert page.locator("svg[aria-label^='Bar of weights']").is_visible()
+    fold.press("Enter")
+    settle(page)
+    assert fold.get_attribute("aria-expanded") == "true" and trait(page, "more")
+    assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [6, 4, 3]
+    fold.click()
+    page.get_by_role("button", name="Next step").click()
+    settle(page)
+    assert trait(page, "more") and area(page, "Kinds").is_visible()
+    assert CacheCalculator(step=4).more and not CacheCalculator().more and not CacheCalculator(step=4, more=False).more
+
+
+MEANT = {"MHA": "key head and a value head of its own", "GQA": "shares one key head", "MQA": "all query heads share"}
+
+
+def test_the_letters_of_the_kind_that_is_pointed_at_are_spelled_out(stage):
+    page = stage(CASE.make(more=True))
+    note = page.locator(".ta-note").first
+    assert note.text_content() == "As built: the kind of attention that this model has."
+    for i, (letters, meaning) in enumerate({**MEANT, "MLA": "latent"}.items(), 1):
+        point(page, "Kinds", 0, 1, i, 5)
+        settle(page)
+        assert note.text_content().startswith(f"{letters}, ") and meaning in note.text_content()

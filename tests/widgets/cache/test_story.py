@@ -1,7 +1,7 @@
 """The story of CacheCalculator: the right answers are true of its own numbers, the others are not."""
 
 from anatomy.widgets import CacheCalculator
-from anatomy.widgets.cache import KINDS, TOKENS
+from anatomy.widgets.cache import KINDS, TOKENS, cached_heads
 from anatomy.widgets.cache.models import MODELS
 from anatomy.widgets.cache.story import STORY
 
@@ -28,6 +28,10 @@ def test_32_users_do_not_fit():
 def test_one_key_head_stores_least():
     sizes = {name: shown(1, kind=i)["per_token"] for i, name in enumerate(KINDS)}
     assert min(sizes, key=sizes.get) == chosen(1) == "MQA" and set(STORY[1].choices) <= set(sizes)
+    model, told = MODELS[STORY[1].state["model"]], STORY[1].because
+    mqa, mla = ((cached_heads(model, KINDS.index(name))) for name in ("MQA", "MLA, 512 + 64"))
+    assert mqa == (1, 128) and "of 128 numbers" in told and 2 * mla[0] * mla[1] == 512 + 64
+    assert f": {2 * mqa[0] * mqa[1]}. MLA keeps {2 * mla[0] * mla[1]} for both" in told  # keys and values, in both
 
 
 def test_mistrals_cache_stops_at_its_window():

@@ -15,9 +15,31 @@ CHARTS = ("Input", "LayerNorm", "RMSNorm")
 
 def test_norm_words_beside_the_numbers(stage):
     page = stage(CASE.make())
-    assert words(page) == ["unchanged", "changed", "equal", "", "", "same"]
+    assert words(page) == ["equal", "", "", "same"]
     page = stage(NormExplorer({**NORMS, "rms_norm": sum_rms_norm}))
-    assert words(page) == ["unchanged", "changed", "broken", "", "", "differs"]
+    assert words(page) == ["broken", "", "", "differs"]
+
+
+@pytest.mark.parametrize(
+    "state, told",
+    [
+        ({"shift": 0.0}, ["", ""]),
+        ({"shift": 2.0}, ["notices nothing", "notices it"]),
+        ({"shift": 0.0, "scale": 3.0}, ["notices nothing", "notices nothing"]),
+        ({"shift": 0.0, "scale": -1.0}, ["notices it", "notices it"]),
+    ],
+)
+def test_each_picture_says_whether_its_norm_notices(stage, state, told):
+    """As Python's facts say; x₀ itself is what both are compared with."""
+    widget = CASE.make(**state)
+    page = stage(widget)
+    found = [
+        page.get_by_label(f"after {name}").locator("> text[style*='font-weight: 700']").text_content()
+        for name in CHARTS[1:]
+    ]
+    assert found == told
+    if any(told):
+        assert [widget.facts()[name] > 1e-3 for name in widget.names] == ["it" in word.split() for word in told]
 
 
 def test_norm_that_gives_nan_is_not_drawn(stage):

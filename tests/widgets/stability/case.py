@@ -19,7 +19,13 @@ CASE = Case(
         ("slider", "λ of z-loss", "coefficient", "End", MORE),
         ("group", "curve shows", "quantity", "ArrowRight", MORE),
         ("button", "remedies, curves and dtypes", "more", "Enter"),
+        ("group", "show", "part", "ArrowLeft", MORE),
     ],
     silent=("coefficient", "quantity"),
-    crowded=({}, {**MORE, "factor": 36, "coefficient": 1.0, "gain": 8.0}, {**RUN, "run_step": 19}),
+    crowded=(
+        {},
+        *({**MORE, "part": part, "factor": 22} for part in ("soft cap", "QK-norm", "z-loss", "dtypes")),
+        {**MORE, "factor": 36, "coefficient": 1.0, "gain": 8.0},
+        {**RUN, "run_step": 19},
+    ),
 )

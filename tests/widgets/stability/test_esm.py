@@ -204,6 +204,31 @@ def test_functions_that_give_nan_are_said_not_drawn(stage):
     assert "nan" in widget.alt and widget.png()
 
 
+SHOWN = {"soft cap": (2, 2, False), "QK-norm": (3, 3, False), "z-loss": (2, 0, False), "dtypes": (1, 0, True)}
+
+
+@pytest.mark.parametrize("part", SHOWN)
+def test_one_remedy_stands_alone_with_a_line_that_says_what_it_does(stage, part):
+    """Panels of bars, curves, and the table; with all of them there is no such line."""
+    page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, part=part, factor=13))
+    panels = page.locator(".ta-remedies svg:visible").count()
+    seen = "(all) => all.filter((e) => e.checkVisibility()).length"  # a line across has no height
+    lines = page.locator("g[clip-path] path[class]").evaluate_all(seen)
+    assert (panels, lines, page.get_by_role("table").is_visible()) == SHOWN[part]
+    note = page.locator(".ta-row > .ta-note")
+    assert note.text_content().startswith(("A " + part).rstrip("s") if part in ("soft cap", "dtypes") else part) or (
+        part == "z-loss" and "z-loss = " in note.text_content()
+    )
+    heard = readout(page)
+    assert all(f"with {name}" not in heard for name in ("soft cap", "QK-norm")[SHOWN[part][1] - 1 if lines else 0 :])
+    if lines:
+        heard = point(page, curves(page), 6.5 / 37, 0.3)
+        assert "(no remedy)" in heard and "(soft cap)" in heard and ("(QK-norm)" in heard) == (lines == 3)
+    set_state(page, {"part": "all"})
+    assert note.text_content() == "" and page.locator(".ta-remedies svg:visible").count() == 4
+    assert page.locator("g[clip-path] path[class]").evaluate_all(seen) == 3
+
+
 def test_it_begins_with_one_factor_and_unfolds_the_rest(stage):
     """Folded, only the scores, their weights and their slider; the button says whether it is open, by key too."""
     page = stage(SoftmaxStabilityExplorer(RIGHT))

@@ -2,9 +2,11 @@
 
 import pytest
 from anatomy.widgets import CacheStepper
+from anatomy.widgets.stepper import TEXT
 
 from ..frames import HALF, frame, rest
 from ..page import said, settle, trait, words
+from ..stages import set_state
 from .case import CASE
 from .learners import restarting, right_step, right_turning, top_left
 
@@ -14,7 +16,7 @@ POSITIONS = {"view": 1, "chunk": 2}
 
 
 def test_a_learner_cuts_the_text_where_they_like(stage):
-    page = stage(CacheStepper(right_step, right_turning))
+    page = stage(CacheStepper(right_step, right_turning, more=True))
     box = lambda token: page.get_by_role("checkbox", name=str(token), exact=True)
     assert [token for token in range(7) if box(token).is_checked()] == [3, 4, 5, 6]
     for token in (3, 5, 1):
@@ -232,3 +234,30 @@ def test_scores_are_judged_only_where_they_are_looked_at(stage):
         judged = page.locator(".ta-signs li", has_text="scores as in the full forward")
         assert judged.is_visible() == bool(view)
         assert page.locator(".ta-signs li", has_text="weights as in the full forward").is_visible()
+
+
+def test_it_begins_with_one_control_and_unfolds_the_rest(stage):
+    """Folded: the step. The button says whether it is open; a step of the story opens what it needs."""
+    page = stage(CASE.make())
+    fold = page.get_by_role("button", name="cuts, stores, positions")
+    counted = lambda: [page.locator(".ta-controls").get_by_role(r).count() for r in ("slider", "checkbox", "radio")]
+    assert counted() == [1, 0, 0] and fold.get_attribute("aria-expanded") == "false"
+    fold.press("Enter")
+    settle(page)
+    assert counted() == [1, 7, 5] and fold.get_attribute("aria-expanded") == "true" and trait(page, "more")
+    fold.click()
+    for _ in range(2):
+        page.get_by_role("button", name="Next step").click()
+    settle(page)
+    assert trait(page, "more") and counted()[1] == 7
+    assert CacheStepper(step=4).more and not CacheStepper().more
+
+
+def test_the_words_stand_over_their_keys_and_in_their_slots_once_they_are_written(stage):
+    page = stage(CASE.make(chunk=1))
+    grid, slots = (page.locator(f"svg[aria-label^='{name}']") for name in ("One row", "Slots of"))
+    for picture in (grid, slots):
+        texts = picture.locator("text").all_text_contents()
+        assert [w for w in texts if w in TEXT] == list(TEXT[:5]), "three words are still to come"
+    set_state(page, {"view": 1})
+    assert not [w for w in grid.locator("text").all_text_contents() if w in TEXT]

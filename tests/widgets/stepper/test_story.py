@@ -28,14 +28,13 @@ def test_one_key_is_new():
     assert n["read"] - 1 == 4 and "four tinted keys" in STORY[0].because
 
 
-def test_cuts_do_not_change_a_weight():
+def test_without_a_cache_the_keys_of_100_words_are_5050():
+    """The bars show 8 and 36 here; each step computes all keys so far anew."""
     widget = shown(1)
-    gaps = []
-    for plan in EVERY_PLAN:
-        widget.plan = ints(plan)
-        for widget.chunk in range(len(plan)):
-            gaps.append(widget.readings()["gap"])
-    assert chosen(1) == "no" and max(gaps) <= TOLERANCE
+    anew = lambda words: sum(range(1, words + 1))
+    assert widget.plan == [1] * 8 and widget.readings()["stop"] == 8
+    assert anew(8) == 36 and "= 36." in STORY[1].look and chosen(1) == f"{anew(100):,}" == "5,050"
+    assert "= 5,050" in STORY[1].because and STORY[1].because.endswith(": 100.")
 
 
 def test_token_7_takes_slot_1_of_the_window():
@@ -60,3 +59,13 @@ def test_only_the_score_with_itself_is_right():
     wrong, right = widget._table("restart", 256, 8, 8)[node, 5, :6], widget._table("right", 8, 8)[5, :6]
     still = np.flatnonzero(np.abs(wrong - right) < 5e-3)
     assert still.tolist() == [5] and chosen(4) == "with key 5"
+
+
+def test_cuts_do_not_change_a_weight():
+    widget = shown(5)
+    gaps = []
+    for plan in EVERY_PLAN:
+        widget.plan = ints(plan)
+        for widget.chunk in range(len(plan)):
+            gaps.append(widget.readings()["gap"])
+    assert chosen(5) == "no" and max(gaps) <= TOLERANCE

@@ -14,7 +14,7 @@ from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
-from ..tools.words import _
+from ..tools.words import N_, _
 from .story import STORY
 
 ACTIVATIONS = ("relu", "leaky_relu", "elu", "squared_relu", "gelu", "gelu_tanh", "swish", "sigmoid", "tanh")
@@ -24,6 +24,8 @@ SHIFTS = tuple(range(-4, 5))
 VALUES = tuple(v / 4 for v in range(-8, 9))
 REACH, STEP = 4.0, 0.05
 POINTS = round(2 * REACH / STEP) + 1
+LOOKS = (N_("two layers"), N_("gate and units"))
+NET = ((2, 1), (-4, 0), (3, -1))  # of the two layers: 2 f(x + 1) − 4 f(x) + 3 f(x − 1)
 UNITS, TOKENS = 40, 64
 FLAT = 0.05  # with a slope below this, a unit learns almost nothing
 TOLERANCE = 1e-4
@@ -38,26 +40,29 @@ class ActivationExplorer(SeveralFunctions):
     mean, and ``shift`` moves them all.
 
     The traits activation (index into ACTIVATIONS; a name works too), beta, place (index of x), value and shift follow
-    the controls and the dragging. Raises the errors of TableWidget, and WrongOutput if no gradient flows through a
-    function.
+    the controls and the dragging; look, one of LOOKS, says what stands beside the curve. Raises the errors of
+    TableWidget, and WrongOutput if no gradient flows through a function.
     """
 
     recording = "activation"
     names = (*ACTIVATIONS, *BY_HAND.values())
     function_name = "activations"
-    controls = ("activation", "beta", "place", "value", "shift")
+    controls = ("activation", "beta", "place", "value", "shift", "look")
     story = STORY
-    opening = tuple({"place": place} for place in range(100, POINTS, 10))
+    opening = tuple({"beta": beta} for beta in (0.25, 0.5, 1.0, 3.0, 6.0, 20.0, 20.0, 3.0, 1.0, 0.25))
 
-    activation = t.Int(4, min=0, max=len(ACTIVATIONS) - 1).tag(sync=True)
-    beta = t.Enum(BETAS, 1.0).tag(sync=True)
+    activation = t.Int(6, min=0, max=len(ACTIVATIONS) - 1).tag(sync=True)
+    beta = t.Enum(BETAS, 0.0).tag(sync=True)
     place = t.Int(100, min=0, max=POINTS - 1).tag(sync=True)
     value = t.Enum(VALUES, 1.5).tag(sync=True)
     shift = t.Enum(SHIFTS, -2).tag(sync=True)
+    look = t.Enum(LOOKS, LOOKS[0]).tag(sync=True)
 
-    def __init__(self, functions: Functions | None = None, activation: int | str = "gelu", **state: Any) -> None:
-        index = ACTIVATIONS.index(activation) if isinstance(activation, str) else activation
-        super().__init__(functions, activation=index, **state)
+    def __init__(self, functions: Functions | None = None, activation: int | str | None = None, **state: Any) -> None:
+        if activation is not None:  # whoever names one wants to see it, with all its effects
+            index = ACTIVATIONS.index(activation) if isinstance(activation, str) else activation
+            state = {"beta": 1.0, "look": LOOKS[1], "activation": index, **state}
+        super().__init__(functions, **state)
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
@@ -104,6 +109,7 @@ class ActivationExplorer(SeveralFunctions):
             "title": _("Activations: curve, slope, gate and silent units"),
             "names": list(ACTIVATIONS),
             "betas": list(BETAS),
+            "looks": list(LOOKS),
             "values": list(VALUES),
             "shifts": list(SHIFTS),
             "x": inputs["x"].tolist(),
@@ -141,6 +147,15 @@ class ActivationExplorer(SeveralFunctions):
             "flat": float(flat.mean()),
         }
 
+    def sums(self) -> np.ndarray:
+        """Two layers of three units at each x from −3 to 3, (121,): NET, a sum of weighted and shifted f."""
+        f, one = self.shown(f"f_{self.name}")[self._row()].astype(float), round(1 / STEP)
+        return sum(weight * f[one * (1 + by) : POINTS - one * (1 - by)] for weight, by in NET)
+
+    def bends(self) -> bool:
+        """Whether the two layers draw more than a straight line."""
+        return not np.abs(np.diff(self.sums(), 2)).max() < TOLERANCE
+
     @property
     def words(self) -> str:
         found, row = self.facts(), self._row()
@@ -170,7 +185,17 @@ class ActivationExplorer(SeveralFunctions):
                 value=self.value, product=f * self.value
             ),
             units.format(n=UNITS, shift=self.shift, dead=found["dead"], flat=100 * found["flat"]),
+            self._layers(),
             far.format(gap=number(found["reference"]), state=states["reference"], relu=number(found["relu"])),
+        )
+
+    def _layers(self):
+        if self.look != LOOKS[0]:
+            return ""
+        return (
+            _("Two layers of three units, 2 f(x + 1) − 4 f(x) + 3 f(x − 1), draw a line that bends.")
+            if self.bends()
+            else _("Two layers of three units, 2 f(x + 1) − 4 f(x) + 3 f(x − 1), draw a straight line.")
         )
 
     def figure(self) -> Figure:

@@ -10,8 +10,10 @@ function activationWidget(ui) {
   pick(ui, { trait: "activation", name: tr("activation"), names: spec.names });
   slider(ui, { trait: "place", name: tr("input x"), max: spec.x.length - 1, show: (i) => fixed(spec.x[i], 2), kind: "ta-one" });
   const beta = slider(ui, { trait: "beta", name: tr("β of swish"), values: spec.betas, show: (b) => (name() === "swish" ? short(b) : "–") });
-  slider(ui, { trait: "value", name: tr("value v"), values: spec.values, show: (v) => fixed(v, 2), kind: "ta-two" });
-  slider(ui, { trait: "shift", name: tr("shift of all units"), values: spec.shifts, show: (s) => minus(String(s)) });
+  const size = slider(ui, { trait: "value", name: tr("value v"), values: spec.values, show: (v) => fixed(v, 2), kind: "ta-two" });
+  const moved = slider(ui, { trait: "shift", name: tr("shift of all units"), values: spec.shifts, show: (s) => minus(String(s)) });
+  choice(ui, { trait: "look", name: tr("look at"), values: spec.looks, show: (what) => tr(what) });
+  ui.controls.lastElementChild.style.gridColumn = room >= 700 ? "span 2" : "1 / -1";
   if (room < 480) ui.readout.style.minHeight = room < 340 ? "134px" : "98px"; // a longer formula must not move the curve
   ui.root.append(ui.readout);
 
@@ -21,7 +23,9 @@ function activationWidget(ui) {
   const curve = curvePanel(ui, row, wide ? room - GATE - UNITS - 2 * GAP : room);
   const gate = gatePanel(ui, row, wide ? GATE : pair ? room - UNITS - GAP : room);
   const units = unitPanel(ui, row, wide || pair ? UNITS : Math.min(room, 330));
-  const numbers = signs(ui.row(), [
+  const layers = layerPanel(ui, row, wide ? GATE + UNITS + GAP : room);
+  const below = ui.row();
+  const numbers = signs(below, [
     [tr("from the reference"), tr("largest |f − reference| for x in −4…4")],
     [tr("slope by hand"), tr("largest difference from autograd's")],
     [tr("from ReLU"), tr("largest |f − max(x, 0)| for x in −4…4")],
@@ -32,19 +36,25 @@ function activationWidget(ui) {
   return {
     draw() {
       const now = name();
-      beta.disabled = now !== "swish"; // a control that moves nothing should say so
-      const at = now === "swish" ? spec.betas.indexOf(ui.get("beta")) : 0;
+      const added = ui.get("look") === spec.looks[0];
+      beta.parentNode.hidden = now !== "swish"; // a control that moves nothing is not there
+      size.parentNode.hidden = moved.parentNode.hidden = gate.box.hidden = units.box.hidden = added;
+      layers.box.hidden = !added;
+      const beyond = [...below.querySelectorAll("li")].slice(3);
+      for (const item of beyond) item.hidden = added; // dead units and flat slopes are those of the hidden picture
+      const at = now === "swish" ? spec.betas.indexOf(ui.seen("beta")) : 0;
       const N = spec.x.length;
       const cut = (table) => ui.table(`${table}_${now}`).subarray(at * N, (at + 1) * N);
       const [f, d, right, rightSlope] = ["f", "d", "ref_f", "ref_d"].map(cut);
       const [place, value, shift, unit] = [ui.seen("place"), ui.get("value"), ui.get("shift"), ui.seen("unit") ?? -1];
       const own = ui.table("own")[ui.get("activation")] === 1;
-      curve.draw({ f, d, right, place, shift, unit, own });
+      curve.draw({ f, d, right, place, shift, unit, own, added });
       gate.draw(f, value, place);
+      const sum = layers.draw(f, place);
 
-      const size = 2 * spec.units;
-      const from = (at * spec.shifts.length + spec.shifts.indexOf(shift)) * size;
-      const share = ui.table(`u_${now}`).subarray(from, from + size);
+      const both = 2 * spec.units;
+      const from = (at * spec.shifts.length + spec.shifts.indexOf(shift)) * both;
+      const share = ui.table(`u_${now}`).subarray(from, from + both);
       const [silent, flat] = [share.subarray(0, spec.units), share.subarray(spec.units)];
       units.draw(silent, flat, palette(ui.dark), unit);
       const dead = silent.filter((v) => v === 1).length;
@@ -53,7 +63,7 @@ function activationWidget(ui) {
       const [far, relu, hand] = ui.table("facts").subarray((ui.get("activation") * spec.betas.length + at) * 3);
       const good = far <= spec.tolerance;
       const formula = spec.hand[now];
-      const missing = !formula ? ["–", ""] : now === "swish" && ui.get("beta") !== 1 ? [tr("β = 1 only"), ""] : [tr("not given"), ""];
+      const missing = !formula ? ["–", ""] : now === "swish" && ui.seen("beta") !== 1 ? [tr("β = 1 only"), ""] : [tr("not given"), ""];
       numbers([
         own ? [short(far), good ? tr("same") : tr("differs"), good] : ["–", ""],
         Number.isNaN(hand) ? missing : [short(hand), hand <= spec.tolerance ? tr("ok") : tr("broken"), hand <= spec.tolerance],
@@ -63,12 +73,16 @@ function activationWidget(ui) {
       ]);
       const [x, y, slope] = [spec.x[place], f[place], d[place]];
       if (unit >= 0) ui.say(...unitWords(unit, curve.inputs(unit, shift), silent[unit], flat[unit], spec.flat));
-      else {
+      else if (added) {
+        ui.say(tr("{name} at x = {x}: f(x) = {y}, slope {slope}.", { name: now, x: fixed(x, 2), y: told(y), slope: told(slope) }),
+          Number.isFinite(sum) ? tr("Sum = 2 · f({plus}) − 4 · f({x}) + 3 · f({minus}) = {sum}",
+            { plus: fixed(x + 1, 2), x: fixed(x, 2), minus: fixed(x - 1, 2), sum: told(sum) }) : "");
+      } else {
         ui.say(tr("{name} at x = {x}: gate {y} · {value} = {product}; {dead} of {units} units dead.",
           { name: now, x: fixed(x, 2), y: told(y), value: term(fixed(value, 2)), product: told(y * value), dead, units: spec.units }),
-        formulas(now, x, ui.get("beta"), [right[place], y], [rightSlope[place], slope], spec.tolerance));
+        formulas(now, x, ui.seen("beta"), [right[place], y], [rightSlope[place], slope], spec.tolerance));
       }
-      ui.root.dataset.key = `${now},${at},${place},${value},${shift},${fixed(y, 4)}`;
+      ui.root.dataset.key = `${now},${added},${at},${place},${value},${shift},${fixed(y, 4)}`;
     },
   };
 }
@@ -229,10 +243,12 @@ function curvePanel(ui, parent, W) {
   const flats = svg("path", { fill: `url(#${hatch})` });
   const hill = svg("path", { style: "fill: var(--ta-reference); fill-opacity: 0.55" });
   const ticks = svg("path", { class: "ta-mark", style: "stroke-width: 1.2" });
-  canvas.append(flats, hill, ticks, svg("rect", { ...frame, class: "ta-axis" }));
-  const words = label(canvas, 0, floor + 19, "", "start", "ta-small");
+  const foot = svg("g");
+  canvas.append(foot);
+  foot.append(flats, hill, ticks, svg("rect", { ...frame, class: "ta-axis" }));
+  const words = label(foot, 0, floor + 19, "", "start", "ta-small");
   const pill = grip("", 50, true);
-  canvas.append(handle(ui, pill.node, {
+  foot.append(handle(ui, pill.node, {
     canvas, trait: "shift", name: tr("heap of inputs: shift of all units"), values: spec.shifts, says: (i) => minus(String(spec.shifts[i])),
     drag: ([hand], start) => clamp(start.value + Math.round(((hand - start.x) * 2 * spec.reach) / iw), 0, spec.shifts.length - 1),
   }));
@@ -256,7 +272,8 @@ function curvePanel(ui, parent, W) {
 
   return {
     inputs,
-    draw({ f, d, right: expected, place, shift, unit, own }) {
+    draw({ f, d, right: expected, place, shift, unit, own, added }) {
+      foot.style.display = added ? "none" : ""; // the inputs are those of the units, which are not on show then
       const at = spec.x[place];
       plot.read(at);
       plot.draw(paths.reference, (i) => expected[i]);
@@ -307,6 +324,7 @@ function gatePanel(ui, parent, W) {
     drag: ([, hand], start) => clamp(start.value + Math.round((start.y - hand) / unit / apart), 0, spec.values.length - 1),
   }));
   return {
+    box: plot.canvas.parentNode,
     draw(f, value, place) {
       const x = spec.x[place];
       plot.read(x);
@@ -349,6 +367,7 @@ function unitPanel(ui, parent, W) {
     says: (column, row) => (ui.seen("unit") === undefined ? tr("none yet") : tr("unit {unit}", { unit: row * columns + column })),
   });
   return {
+    box,
     draw(silent, flat, colors, unit) {
       place();
       cells.forEach(([rect, text], i) => {

@@ -2,9 +2,20 @@
 
 from ..tools.story import Step
 
-_USUAL = {"activation": 4, "beta": 1.0, "place": 100, "value": 1.5, "shift": -2}
+_USUAL = {"activation": 4, "beta": 1.0, "place": 100, "value": 1.5, "shift": -2, "look": "gate and units"}
 
 STORY = (
+    Step(
+        "Two layers add up three units: the same f, each time shifted and with a weight of its own. Here f is swish. "
+        "Move β, which bends it.",
+        "What is the sum while β is 0?",
+        ("any curve", "a straight line", "0 everywhere"),
+        1,
+        "At β = 0, f is x/2. Straight lines add up to one, so two layers without a bend can do no more than one.",
+        "Move β back to its left end and look at the thick line.",
+        {**_USUAL, "activation": 6, "beta": 0.0, "look": "two layers"},
+        moves=("beta", "place"),
+    ),
     Step(
         "Drag along the curve. A straight line touches it there; the dotted curve f′ is the slope of that line.",
         "Where is gelu steepest?",
@@ -26,7 +37,8 @@ STORY = (
         moves=("place", "value"),
     ),
     Step(
-        "relu: point at units with an ×. The ticks under the curve are the unit's 64 inputs.",
+        "A unit is one number of the hidden layer. f is relu: point at units with an ×. The ticks under the curve are "
+        "the unit's 64 inputs.",
         "What is true of the inputs of every × unit?",
         ("their mean is 0", "all are below 0", "all are equal"),
         1,
@@ -51,16 +63,6 @@ STORY = (
         "σ(βx) becomes a switch: 0 left of 0, and 1 right of it.",
         "Compare the curve with the frame: where is it flat, where does it rise?",
         {**_USUAL, "activation": 6},
-        moves=("beta", "place"),
-    ),
-    Step(
-        "Now break it: move β to 0. Then run along the curve and watch its slope.",
-        "What is left of swish?",
-        ("nothing: f(x) = 0", "a straight line: x/2", "relu"),
-        1,
-        "σ(0) = ½ for every x. Without a bend, the two layers around it are no more than one.",
-        "Is the slope the same everywhere?",
-        {**_USUAL, "activation": 6, "beta": 0.5},
         moves=("beta", "place"),
     ),
 )

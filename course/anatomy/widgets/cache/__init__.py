@@ -34,14 +34,15 @@ class CacheCalculator(TableWidget):
 
     The function is called for the full and for the windowed layers of each model, each kind of attention, each stack
     and each itemsize. A latent of R + r numbers is counted as one key-value head of (R + r)/2, whose key and value need
-    as many bytes. Traits model, kind, stack and gpu are indices; itemsize, tokens and users are values. Raises the
+    as many bytes. Traits model, kind, stack and gpu are indices; itemsize, tokens and users are values; more
+    unfolds the kinds, the curve and their settings, which the page begins without. Raises the
     errors of TableWidget, and WrongOutput for results that are not numbers.
     """
 
     recording, function_name = "cache", "kv_bytes_per_token"
-    controls = ("model", "kind", "stack", "itemsize", "tokens", "users", "gpu")
+    controls = ("model", "kind", "stack", "itemsize", "tokens", "users", "gpu", "more")
     story = STORY
-    opening = tuple({"users": n} for n in (1, 4, 8, 12, 16))
+    opening = tuple({"users": n} for n in (1, 2, 4, 6, 8, 10, 12, 14, 16))
 
     model = t.Int(2, min=0, max=len(MODELS) - 1).tag(sync=True)
     kind = t.Int(0, min=0, max=len(KINDS) - 1).tag(sync=True)
@@ -50,9 +51,11 @@ class CacheCalculator(TableWidget):
     tokens = t.Enum(TOKENS, 4096).tag(sync=True)
     users = t.Enum(USERS, 16).tag(sync=True)
     gpu = t.Int(1, min=0, max=len(GPUS) - 1).tag(sync=True)
+    more = t.Bool(False).tag(sync=True)
 
     def __init__(self, kv_bytes_per_token: Function | None = None, **state: Any) -> None:
-        super().__init__(kv_bytes_per_token, **state)
+        more = bool(STORY[state.get("step", 0)].state["more"])  # a later step needs what is folded away
+        super().__init__(kv_bytes_per_token, **{"more": more, **state})
 
     @classmethod
     def measure(cls, fn: Function, inputs: Inputs) -> Tables:

@@ -7,12 +7,20 @@ const sizeOf = (n) => {
   const [limit, unit] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([l]) => n >= l) || [];
   return unit ? `${short(n / limit)} ${unit}` : tr("{n} bytes", { n: short(n) });
 };
+const MEANING = [
+  N_("As built: the kind of attention that this model has."),
+  N_("MHA, multi-head attention: each query head has a key head and a value head of its own."),
+  N_("GQA, grouped-query attention: a group of query heads shares one key head and one value head; there are up to 8 groups."),
+  N_("MQA, multi-query attention: all query heads share one key head and one value head."),
+  N_("MLA, multi-head latent attention: 512 numbers and a key of 64 stand for all keys and values of a token."),
+];
 const secondsOf = (s) => (s < 1 ? `${short(s * 1e3)} ms` : `${short(s)} s`);
 
 function cacheWidget(ui) {
   const { spec } = ui;
   const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
   const wide = room >= 700;
+  const settings = {}; // trait → the box of its control
   pick(ui, { trait: "model", name: tr("model"), names: spec.models });
   pick(ui, { trait: "kind", name: tr("attention"), names: spec.kinds });
   pick(ui, { trait: "gpu", name: tr("GPU"), names: spec.gpus });
@@ -20,6 +28,7 @@ function cacheWidget(ui) {
   pick(ui, { trait: "stack", name: tr("layers"), names: spec.stacks });
   choice(ui, { trait: "itemsize", name: tr("bytes per number"), values: spec.itemsizes });
   slider(ui, { trait: "tokens", name: tr("tokens per user"), values: spec.tokens, show: whole });
+  ["model", "kind", "gpu", "users", "stack", "itemsize", "tokens"].forEach((trait, i) => { settings[trait] = ui.controls.children[i]; });
   // Two lines of controls where a grid would take three: each has the room that its words need.
   if (wide) {
     fill(ui.controls, { style: "display: flex; flex-wrap: wrap" });
@@ -30,16 +39,29 @@ function cacheWidget(ui) {
 
   const bar = memoryBar(ui, ui.row(), room, scene);
   const tiles = partTiles(ui, ui.row(), room, wide ? 6 : 3);
+  const pager = ui.row("ta-bar");
+  fill(pager, { style: "margin: 0 0 4px; column-gap: 16px" });
+  const [sign, rest] = [html("span", { "aria-hidden": "true" }), freshId()];
+  const fold = button(pager, "", () => ui.set("more", !ui.get("more")));
+  fold.append(sign, tr("kinds of attention, lengths of text"));
+  ui.watch("more");
   const row = ui.row();
+  row.id = rest;
+  fill(fold, { "aria-controls": rest });
   const half = wide ? Math.floor((room - 24) / 2) : room;
   const kinds = kindBars(ui, row, half);
   const curve = lengthCurve(ui, row, half);
-  const show = signs(ui.row(), [
+  const meaning = html("p", { class: "ta-note", style: "margin: 0" });
+  ui.root.append(meaning);
+  const show = signs(pager, [
     [tr("the caches fit"), tr("beside weights in 2 bytes per parameter")],
     [tr("formula as the reference"), tr("largest relative difference, over all settings")],
   ]);
   const source = html("p", { class: "ta-note" });
   ui.root.append(source);
+
+  // The bar, its results and four settings to begin with.
+  const later = [row, meaning, source, ...["stack", "itemsize", "tokens"].map((name) => settings[name])];
 
   /** Everything that the settings on show amount to. */
   function scene() {
@@ -90,6 +112,11 @@ function cacheWidget(ui) {
     draw() {
       const now = scene();
       const { m, k, s, g, b, tokens, users } = now;
+      const more = ui.get("more");
+      for (const node of later) node.hidden = !more;
+      write(sign, more ? "▾ " : "▸ ");
+      fill(fold, { "aria-expanded": String(more) });
+      write(meaning, tr(MEANING[k]));
       bar.draw(now);
       tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), secondsOf(now.time)]);
       kinds.draw(now);
@@ -111,8 +138,8 @@ function cacheWidget(ui) {
 /** Weights, and a block for each user's cache, against the memory of the GPU. The end of the caches can be dragged. */
 function memoryBar(ui, parent, W, scene) {
   const { spec } = ui;
-  const [y, height] = [18, 24];
-  const canvas = picture(parent, W, 62, tr("Bar of weights and caches against the memory of the GPU"));
+  const [y, height] = [18, 46];
+  const canvas = picture(parent, W, 84, tr("Bar of weights and caches against the memory of the GPU"));
   const id = freshId();
   const hatch = svg("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
   hatch.append(svg("rect", { width: 6, height: 6, class: "ta-fill-two" }), svg("rect", { width: 2, height: 6, style: "fill: var(--ta-paper)" }));
@@ -220,7 +247,7 @@ function partTiles(ui, parent, W, columns) {
 /** Bytes per token of each kind of attention: a bar is as much shorter than the longest as its number is smaller. */
 function kindBars(ui, parent, W) {
   const { spec } = ui;
-  const [left, tall] = [100, 24];
+  const [left, tall] = [100, 22];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, tr("Bytes per token"), html("small", {}, tr("in proportion to the largest"))));
   parent.append(box);
@@ -229,9 +256,9 @@ function kindBars(ui, parent, W) {
   for (const part of [0, 1, 2, 3, 4]) line(canvas, left + (part * long) / 4, 0, left + (part * long) / 4, tall * spec.kinds.length, "ta-grid");
   const rows = spec.kinds.map((name, i) => {
     const y = tall * i;
-    const bar = svg("rect", { x: left, y: y + 2, height: 20 });
+    const bar = svg("rect", { x: left, y: y + 2, height: 18 });
     canvas.append(bar);
-    return [label(canvas, 0, y + 16, name), bar, label(canvas, 0, y + 16, "", "start", "ta-small")];
+    return [label(canvas, 0, y + 15, name), bar, label(canvas, 0, y + 15, "", "start", "ta-small")];
   });
   const place = cursor(ui, canvas, {
     name: tr("Kinds of attention"), cross: false,
@@ -262,7 +289,7 @@ function kindBars(ui, parent, W) {
 /** One user's cache against the length of the text, both logarithmic: a window bends the line. */
 function lengthCurve(ui, parent, W) {
   const { spec } = ui;
-  const [left, right, top, bottom, H] = [52, 26, 6, 18, 132];
+  const [left, right, top, bottom, H] = [52, 26, 6, 18, 122];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, tr("Cache of one user"), html("small", {}, tr("against its tokens; thin: other kinds"))));
   parent.append(box);

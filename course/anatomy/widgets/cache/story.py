@@ -3,7 +3,7 @@
 from ..tools.story import Step
 
 LLAMA_TWO, LLAMA_THREE, MISTRAL = 2, 4, 7  # indices in MODELS
-_USUAL = {"model": LLAMA_TWO, "kind": 0, "stack": 0, "itemsize": 2, "tokens": 4096, "users": 16, "gpu": 1}
+_USUAL = {"model": LLAMA_TWO, "kind": 0, "stack": 0, "itemsize": 2, "tokens": 4096, "users": 16, "gpu": 1, "more": True}
 
 STORY = (
     Step(
@@ -13,7 +13,7 @@ STORY = (
         1,
         "30 fit. At 32, the hatched part of the bar lies beyond the memory.",
         "Drag until the bar says 32 caches.",
-        _USUAL,
+        {**_USUAL, "more": False},
         moves=("users",),
     ),
     Step(
@@ -21,7 +21,7 @@ STORY = (
         "Which kind stores least in this model?",
         ("GQA, up to 8", "MQA", "MLA, 512 + 64"),
         1,
-        "One key head of 128 numbers is less than a latent of 576 for keys and values together.",
+        "MQA keeps one key and one value of 128 numbers: 256. MLA keeps 576 for both.",
         "Compare the bars, or the numbers behind them.",
         _USUAL,
         moves=("kind",),

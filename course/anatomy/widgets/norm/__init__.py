@@ -46,6 +46,7 @@ class NormExplorer(SeveralFunctions):
     function_name = "norms"
     controls = ("scale", "shift", "eps", "show", "stage")
     story = STORY
+    opening = tuple({"shift": s} for s in (1.0, 0.5, 0.0, -0.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0))
 
     scale = t.Enum(SCALES, 1.0).tag(sync=True)
     shift = t.Enum(SHIFTS, 2.0).tag(sync=True)

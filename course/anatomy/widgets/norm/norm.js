@@ -32,12 +32,15 @@ function normWidget(ui) {
     W, left: 22, caption: `${name}: ${i ? "x ÷ RMS" : "(x − μ) ÷ σ"}`, name: tr("Bars: the eight entries after {norm}", { norm: name }),
     entries: tr("Entries of {norm}", { norm: name }), kind: `ta-fill-${i ? "two" : "one"}`, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
   }));
+  const verdicts = charts.map(({ canvas }) => {
+    const node = label(canvas, W - 8, 24, "", "end", "ta-text");
+    fill(node, { style: "font-size: 15px; font-weight: 700; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 4px" });
+    return node;
+  });
   const points = Object.entries(NORMS).map(([norm, name], i) => pointPicture(charts[i].canvas.parentNode, {
     W, norm, name: tr("{norm} as the way of one point, seen from the side of the plane of mean 0", { norm: name }), D,
   }));
   const numbers = signs(ui.row(), [
-    [tr("LayerNorm has moved by"), tr("largest change of an entry since scale 1 and shift 0")],
-    [tr("RMSNorm has moved by"), tr("largest change of an entry since scale 1 and shift 0")],
     ["LayerNorm(x) − RMSNorm(x − μ)", tr("the same function, at every setting")],
     [tr("LayerNorm: mean, σ"), tr("0 and 1, while ε is small beside the variance")],
     [tr("RMSNorm: mean, RMS"), tr("any mean; 1, while ε is small beside the squares")],
@@ -51,7 +54,7 @@ function normWidget(ui) {
   return {
     draw() {
       const [e, a, b] = [["epsilons", "eps"], ["scales", "scale"], ["shifts", "shift"]].map(
-        ([list, trait]) => spec[list].indexOf(ui.get(trait)));
+        ([list, trait]) => spec[list].indexOf(ui.seen(trait)));
       const [A, B] = [spec.scales.length, spec.shifts.length];
       const [one, zero] = [spec.scales.indexOf(1), spec.shifts.indexOf(0)];
       const at = (e * A + a) * B + b;
@@ -67,6 +70,7 @@ function normWidget(ui) {
       // All that the widget draws of x lies in one plane through 0: (1, …, 1) is up, x₀ − its mean is across.
       const point = (v) => [mean(v.map((a, i) => (a * (first[i] - low)) / high)), mean(v)];
       input.draw(x, of, first, entry, norm);
+      const found = ui.table("facts").subarray(at * 4, at * 4 + 4);
       const seen = Object.keys(NORMS).map((name, i) => {
         const [y, right] = [cut(`y_${name}`, at), cut(`ref_y_${name}`, at)];
         const own = ui.table("own")[i] === 1;
@@ -85,20 +89,20 @@ function normWidget(ui) {
           note: tr((pointed ? side : bars)[Number(wrong)]),
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
+        // x₀ itself is what both are compared with.
+        write(verdicts[i], at === start ? "" : found[i] <= spec.tolerance ? tr("notices nothing") : tr("notices it"));
         return { y, right };
       });
-      const found = ui.table("facts").subarray(at * 4, at * 4 + 4);
       const word = (v, yes, no) => [short(v), v <= spec.tolerance ? yes : no, v <= spec.tolerance];
-      const plain = (v) => [short(v), v <= spec.tolerance ? tr("unchanged") : tr("changed")];
       const [layer, root] = seen.map(({ y }) => sizes(y));
       numbers([
-        plain(found[0]), plain(found[1]), word(found[2], tr("equal"), tr("broken")),
+        word(found[2], tr("equal"), tr("broken")),
         [`${fixed(layer.mean, 2)}, ${fixed(layer.spread, 2)}`, ""],
         [`${fixed(root.mean, 2)}, ${fixed(root.rms, 2)}`, ""],
         word(found[3], tr("same"), tr("differs")),
       ]);
       const change = (v) => (v <= spec.tolerance ? tr("unchanged") : tr("changed by {gap}", { gap: short(v) }));
-      const scale = [ui.get("scale"), ui.get("shift")].map(short);
+      const scale = [ui.seen("scale"), ui.seen("shift")].map(short);
       const alike = found[0] <= spec.tolerance === found[1] <= spec.tolerance;
       const long = { root: `√${D}`, x: fine(Math.sqrt(D) * of.rms), flat: fine(Math.sqrt(D) * of.spread), high: fixed(Math.sqrt(D) * of.mean, 2),
         layer: fine(Math.sqrt(D) * layer.rms), rms: fine(Math.sqrt(D) * root.rms) };

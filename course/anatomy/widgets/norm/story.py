@@ -6,8 +6,8 @@ _BARS = {"show": "bars", "stage": 2}
 
 STORY = (
     Step(
-        "LayerNorm measures from the mean μ, in units of σ. RMSNorm measures from 0, in units of RMS. "
-        "Run along the bars.",
+        "LayerNorm measures from the mean μ; its unit σ is the usual distance from μ. RMSNorm measures from 0; its "
+        "unit RMS is the usual distance from 0. Run along the bars.",
         "All inputs are above 0. How many outputs of LayerNorm are below 0?",
         ("none", "3", "6"),
         1,

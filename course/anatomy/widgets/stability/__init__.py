@@ -24,6 +24,7 @@ from .story import STORY
 FACTORS = tuple(2.0 ** (k / 2) for k in range(-6, 31))
 GROWTH = (N_("by the slider"), N_("as in a training run"))
 QUANTITIES = (N_("entropy"), N_("largest p"), N_("slope"), N_("largest score"))
+PARTS = (N_("soft cap"), N_("QK-norm"), N_("z-loss"), N_("dtypes"), N_("all"))
 CAPS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 GAINS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COEFFICIENTS = (1e-4, 1e-2, 1.0)
@@ -47,15 +48,15 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     drawn.
 
     Traits grow and quantity are texts, factor and run_step are indices, cap, gain and coefficient are values; more
-    unfolds the remedies, the curves and the table of dtypes, which the page begins without. Raises
-    MissingRecording like TableWidget, and TypeError for an unknown name.
+    unfolds the remedies, the curves and the table of dtypes, which the page begins without, and part, one of PARTS,
+    says which of them. Raises MissingRecording like TableWidget, and TypeError for an unknown name.
     """
 
     recording = "stability"
     names = ("logsumexp", "z_loss", "z_loss_gradient", "qk_norm", "qk_norm_bound", "soft_cap")
     function_name = "functions"
     forgiving = True  # with six functions, one that fails must not hide the others
-    controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity", "more")
+    controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity", "more", "part")
     story = STORY
     opening = tuple({"factor": FACTORS.index(2.0**n)} for n in (1, 2, 3, 4, 3, 2, 1))
 
@@ -67,6 +68,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     coefficient = t.Enum(COEFFICIENTS, 1e-4).tag(sync=True)
     quantity = t.Enum(QUANTITIES, QUANTITIES[0]).tag(sync=True)
     more = t.Bool(False).tag(sync=True)
+    part = t.Enum(PARTS, PARTS[-1]).tag(sync=True)
 
     def __init__(self, functions: Functions | None = None, **state: Any) -> None:
         super().__init__(functions, **state)
@@ -136,6 +138,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "dtypes": list(DTYPES),
             "coefficients": list(COEFFICIENTS),
             "quantities": list(QUANTITIES),
+            "parts": list(PARTS),
             "names": list(self.names),
             "keys": KEYS,
             "limits": [math.log(torch.finfo(getattr(torch, dtype)).max) for dtype in DTYPES],

@@ -5,6 +5,20 @@ const HUES = ["one", "two", "good"];
 const DASHES = ["none", "7 4", "2 3"];
 const GRIP = 66; // px: width of the scores that are dragged
 const TABLE = 338; // px of the table of dtypes beside the curve
+// What is unfolded: the panels of bars, how many of the curves, and the table.
+const SHOWN = {
+  "soft cap": { panels: [0, 1], lines: 2 },
+  "QK-norm": { panels: [0, 1, 2], lines: 3 },
+  "z-loss": { panels: [0, 3], lines: 0 },
+  dtypes: { panels: [0], lines: 0, table: true },
+  all: { panels: [0, 1, 2, 3], lines: 3, table: true },
+};
+const MEANING = {
+  "soft cap": N_("A soft cap squeezes each score between −c and c: y = c tanh(x ÷ c)."),
+  "QK-norm": N_("QK-norm gives q and k a fixed length before they meet, so no score gets beyond a bound."),
+  "z-loss": N_("A logit is a score before softmax, Z the sum of all exp(logit). z-loss = λ (log Z)² is added to the loss."),
+  dtypes: N_("A dtype says how a number is stored, and has a largest number. Beyond it stands ∞, and ∞ ÷ ∞ is NaN, not a number."),
+};
 
 function stabilityWidget(ui) {
   const { spec } = ui;
@@ -28,12 +42,13 @@ function stabilityWidget(ui) {
   };
 
   // Captions, sliders and bars stand in rows of one grid, so that the bars begin at one height whatever a caption says.
-  const columns = wide ? 4 : room >= 320 ? 2 : 1;
-  const W = Math.floor((room - 16 * (columns - 1)) / columns);
+  const most = wide ? 4 : room >= 320 ? 2 : 1;
+  const shown = () => (ui.get("more") ? SHOWN[ui.get("part")] : { panels: [0], lines: 0 });
+  const columns = () => Math.min(most, shown().panels.length);
   const top = ui.row("ta-remedies");
   top.style = "display: grid; column-gap: 16px";
-  const across = () => (ui.get("more") ? W : Math.min(room, 640)); // alone, the first panel has more room
-  const tall = () => (ui.get("more") ? 14 : 24);
+  const across = () => Math.min(Math.floor((room - 16 * (columns() - 1)) / columns()), 640); // fewer panels have more room
+  const tall = () => (shown().table ? 14 : [24, 16, 16][shown().panels.length - 1]);
   const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, [across, tall], i, name,
     i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name }) : tr("Gradient of z-loss by each of the eight logits")));
   /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
@@ -56,19 +71,26 @@ function stabilityWidget(ui) {
   const gripFits = scoreGrip(growth, bars[0].canvas, last,
     () => tr("scores up to {score}", { score: count(scene().now[0][0]) }));
 
-  const bar = html("div", { class: "ta-bar" });
-  ui.controls.append(bar);
+  const [bar, second] = [0, 1].map(() => html("div", { class: "ta-bar", style: "grid-column: 1 / -1" }));
+  bar.append(ui.controls.firstElementChild);
+  ui.controls.append(bar, second);
   const [sign, rest] = [html("span", { "aria-hidden": "true" }), freshId()];
   const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
   fold.append(sign, tr("remedies, curves and dtypes"));
   fill(fold, { "aria-controls": rest });
   ui.watch("more");
+  choice(ui, { trait: "part", name: tr("show"), values: spec.parts, show: (part) => tr(part) });
+  const parts = ui.controls.lastElementChild;
+  second.append(parts);
   const middle = ui.row();
   middle.id = rest;
   const curve = curvePanel(ui, middle, wide ? room - TABLE - 20 : room, () => [last() + 1, moved()], grown);
   const left = html("div", { class: "ta-panel", style: `width: ${wide ? TABLE : room}px` });
   middle.append(left);
   const dtypes = dtypeTable(ui, left);
+  // Beside the curves, where the table would stand; on a phone, above them.
+  const meaning = html("p", { class: "ta-note", style: wide ? `width: ${TABLE}px; font-size: 13px` : "order: -1" });
+  middle.append(meaning);
   const below = ui.row();
   const whose = signs(below, spec.names.map((name) => [name, tr("largest relative difference from the reference")]));
 
@@ -92,9 +114,17 @@ function stabilityWidget(ui) {
     stale() { drawn = ""; },
     draw() {
       const more = ui.get("more");
-      top.style.gridTemplateColumns = more ? `repeat(${columns}, ${W}px)` : `${across()}px`;
-      for (const { box } of bars.slice(1)) box.style.display = more ? "grid" : "none";
-      middle.hidden = below.hidden = !more;
+      const part = shown();
+      const whole = part === SHOWN.all;
+      top.style.gridTemplateColumns = `repeat(${columns()}, ${across()}px)`;
+      bars.forEach(({ box }, i) => { box.style.display = part.panels.includes(i) ? "grid" : "none"; });
+      curve.only(part.lines);
+      left.style.display = part.table ? "" : "none";
+      middle.hidden = !more;
+      below.hidden = !whole;
+      second.hidden = !more;
+      meaning.style.display = whole ? "none" : "";
+      write(meaning, more && !whole ? tr(MEANING[ui.get("part")]) : "");
       write(sign, more ? "▾ " : "▸ ");
       fill(fold, { "aria-expanded": String(more) });
       sliders.factor.hidden = run();
@@ -149,7 +179,7 @@ function stabilityWidget(ui) {
       const here = { setting: told, n: it.key };
       if (it.dtype !== undefined) ui.say(tr("{setting}:", here), dtypeFormula(it));
       else if (it.key !== undefined) ui.say(tr(it.panel === 3 ? N_("{setting}, logit {n}:") : N_("{setting}, key {n}:"), here), formula(it, found, gradient));
-      else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found, which, slope));
+      else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found.slice(0, part.lines), which, slope));
       else if (!more) {
         ui.say(tr("{setting}: largest weight {a}, entropy {b} nats ({all} where all weights are alike).",
           { ...here, a: fixed(found[0].values[1]), b: fixed(found[0].values[0], 2), all: fixed(Math.log(K), 2) }));
@@ -157,22 +187,28 @@ function stabilityWidget(ui) {
         const [a, b, c] = found.map((m) => fixed(m.values[1]));
         const softmax = broken.length ? tr("Softmax without the shift is not a number in {dtypes}.", { dtypes: broken.join(", ") })
           : tr("Softmax works in every dtype, even without the shift.");
-        ui.say(tr("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm. {softmax}", { ...here, a, b, c, softmax }));
+        const z = short3(ui.table("L_logsumexp")[2 * A + at]);
+        ui.say(tr({
+          "soft cap": N_("{setting}: largest weight {a} with no remedy, {b} with soft cap."),
+          "QK-norm": N_("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm."),
+          "z-loss": N_("{setting}: log Z is {z}, and z-loss {loss}."),
+          dtypes: N_("{setting}. {softmax}"),
+          all: N_("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm. {softmax}"),
+        }[ui.get("part")], { ...here, a, b, c, softmax, z, loss: tiny(loss) }));
       }
-      ui.root.dataset.key = [more, at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
+      ui.root.dataset.key = [more && ui.get("part"), at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
     },
   };
 
   function values(found, which, slope) {
-    const [a, b, c] = found.map((m, i) => {
+    const told = found.map((m, i) => {
       const value = which === 3 ? m.largest : m.values[which];
       const product = which === 2 && i === 1 ? `${tiny(value / slope)} · ${tiny(slope)} = ` : "";
-      return `${slope ? product : ""}${tiny(value)}`;
+      return `${slope ? product : ""}${tiny(value)} (${tr(NAMES[i])})`;
     });
-    return tr([N_("entropy −Σ p ln p = {a} nats (no remedy), {b} (soft cap), {c} (QK-norm)"),
-      N_("largest p = 1 ÷ Σ exp(x − max) = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
-      N_("slope p (1 − p) = {a} (no remedy), {b} (soft cap), {c} (QK-norm)"),
-      N_("largest |x| = {a} (no remedy), {b} (soft cap), {c} (QK-norm)")][which], { a, b, c });
+    return tr([N_("entropy −Σ p ln p, in nats = {values}"), N_("largest p = 1 ÷ Σ exp(x − max) = {values}"),
+      N_("slope p (1 − p) = {values}"), N_("largest |x| = {values}")][which],
+    { values: told.reduce((a, b) => tr("{a}, {b}", { a, b })) });
   }
 
   /** How the pointed weight, or gradient, comes from its score. A function that differs keeps its own name. */
@@ -314,7 +350,7 @@ function curvePanel(ui, parent, W, along, grown) {
   canvas.append(grid, svg("clipPath", { id }, svg("rect", { ...frame, y: topEdge - 2, height: ih + 4 })), svg("rect", { ...frame, class: "ta-axis" }), inside);
   inside.append(broken);
   const here = line(inside, 0, topEdge, 0, topEdge + ih, "ta-diagonal");
-  const [paths, dots] = [[], []];
+  const [paths, dots, keys] = [[], [], []];
   NAMES.forEach((name, i) => {
     const [path, dot] = series(inside, i);
     paths.push(path);
@@ -324,7 +360,7 @@ function curvePanel(ui, parent, W, along, grown) {
     fill(sample, { d: `M${start} 9H${start + 26}` });
     fill(mark, { transform: `translate(${start + 13},9)` });
     canvas.append(mark);
-    label(canvas, start + 31, 13, tr(name), "start", "ta-small");
+    keys.push([path, sample, mark, label(canvas, start + 31, 13, tr(name), "start", "ta-small")]);
   });
   const below = label(canvas, left + iw / 2, H - 3, "", "middle");
   const place = cursor(ui, canvas, {
@@ -347,6 +383,11 @@ function curvePanel(ui, parent, W, along, grown) {
       marks.forEach(([v, text]) => { line(grid, left, y(v), left + iw, y(v), "ta-grid"); label(grid, left - 5, y(v) + 4, text, "end", "ta-small"); });
       lines.forEach((values, i) => fill(paths[i], { d: trace(values.map((v, j) => [x(j), v === -Infinity ? NaN : y(v)])) }));
     },
+    /** Shows the first of the lines. */
+    only(count) {
+      box.style.display = count ? "" : "none";
+      for (const [i, nodes] of keys.entries()) for (const node of [...nodes, dots[i]]) node.style.display = i < count ? "" : "none";
+    },
     point(i, values) {
       fill(here, { x1: x(i), x2: x(i) });
       dots.forEach((dot, j) => {
@@ -361,40 +402,6 @@ function curvePanel(ui, parent, W, along, grown) {
       fill(broken, { d: columns.map((bad, i) => (bad ? `M${(x(i) - step / 2).toFixed(1)} ${topEdge}h${step.toFixed(2)}v${ih}h${(-step).toFixed(2)}Z` : "")).join("") });
     },
   };
-}
-
-/** What torch computes in each dtype: softmax without and with the shift, and the learner's log Z. */
-function dtypeTable(ui, parent) {
-  const { spec } = ui;
-  const heads = [tr("dtype"), tr("exp(x) up to"), tr("no shift"), tr("shift"), "log Z"].map((text) => (ui.room < 330 ? text : text.replaceAll(" ", "\u00a0")));
-  const table = html("table", { class: "ta-facts" }, html("caption", {}, tr("Largest weight in each dtype, and log Z")),
-    html("tr", {}, ...heads.map((text, i) => html("th", { scope: "col", style: `${i ? "text-align: right; " : ""}vertical-align: bottom; font-weight: 600` }, text))));
-  const middle = "vertical-align: middle";
-  const lines = [];
-  const cells = spec.dtypes.map((dtype, i) => {
-    const row = [0, 1, 2].map(() => html("td", { class: "ta-number", style: middle }));
-    const head = html("th", { scope: "row" });
-    const line = html("tr", {}, head, html("td", { class: "ta-number", style: middle }, `x = ${fixed(spec.limits[i], 1)}`), ...row);
-    button(head, dtype, () => {}).style.cssText = "min-width: 72px; padding: 0 6px; text-align: left"; // the row answers the click
-    touch(ui, line, () => ({ dtype: i }));
-    table.append(line);
-    lines.push(line);
-    return row;
-  });
-  parent.append(table);
-  const mark = (cell, text, good) => {
-    write(cell, text);
-    cell.style.color = good ? "" : "var(--ta-bad)";
-    cell.style.fontWeight = good ? "" : "600";
-  };
-  return (at, A) => cells.forEach(([naive, shifted, logZ], i) => {
-    lines[i].style.cssText = ui.seen("dtype") === i ? "outline: 2px solid var(--ta-ink); background: var(--ta-panel)" : "";
-    const [n, s, z, gap] = ["naive", "shifted", "L_logsumexp", "lse_gap"].map((name) => ui.table(name)[i * A + at]);
-    mark(naive, fixed(n), Number.isFinite(n));
-    mark(shifted, fixed(s), Number.isFinite(s));
-    const good = Number.isNaN(gap) || gap <= spec.rounding[i];
-    mark(logZ, `${short3(z)}${good ? "" : " ✗"}`, good && Number.isFinite(z));
-  });
 }
 
 const widget = { render: mount(stabilityWidget) };

@@ -11,6 +11,7 @@ _USUAL = {
     "coefficient": 1e-4,
     "quantity": "entropy",
     "more": True,
+    "part": "all",
 }
 
 STORY = (
@@ -26,13 +27,23 @@ STORY = (
         moves=("factor",),
     ),
     Step(
+        "A soft cap squeezes each score between −10 and 10, however large it was. Drag the scores to the right.",
+        "At factor 256, what are the four positive scores?",
+        ("all 10, with equal weights", "one is far ahead", "all 0"),
+        0,
+        "They were 128 to 512, and all end at 10: far beyond the cap, large scores are no longer told apart.",
+        "Drag to factor 256 and read, under “soft cap”, the scores at the left of the bars.",
+        {**_USUAL, "factor": 13, "part": "soft cap"},
+        moves=("factor",),
+    ),
+    Step(
         "Scores learn through a slope: how much a weight moves with its score. Point along the lines.",
         "Which line keeps its slope at 256?",
         ("no remedy", "soft cap", "QK-norm"),
         2,
         "QK-norm divides the growth out. The cap bounds the scores, but its own slope goes to 0.",
         "Point at the dotted line, which stands at 256, and read the three slopes in the gray line.",
-        {**_USUAL, "quantity": "slope", "factor": 22},
+        {**_USUAL, "quantity": "slope", "factor": 22, "part": "QK-norm"},
         moves=("factor",),
     ),
     Step(
@@ -42,7 +53,7 @@ STORY = (
         0,
         "exp(64) is beyond float16, which ends at 65,504. bfloat16 reaches as far as float32.",
         "Look for NaN in the table.",
-        {**_USUAL, "factor": 16},
+        {**_USUAL, "factor": 16, "part": "dtypes"},
     ),
     Step(
         "z-loss pulls log Z toward 0. The gray bars are its gradient: point at one.",
@@ -51,7 +62,7 @@ STORY = (
         0,
         "The gradient is 2 λ log Z · p, so each logit gets a share as large as its weight.",
         "Compare the gray bars with the blue ones.",
-        {**_USUAL, "factor": 8, "coefficient": 1.0},
+        {**_USUAL, "factor": 8, "coefficient": 1.0, "part": "z-loss"},
     ),
     Step(
         "Now the scores of a recorded training run. Point along the solid line, step by step.",
@@ -60,7 +71,7 @@ STORY = (
         1,
         "At step 24 it is still 0.0086; at step 32, with scores up to 50.5, it is 3.3e−6.",
         "Point at each of these steps, and read the first slope in the gray line.",
-        {**_USUAL, "grow": "as in a training run", "quantity": "slope"},
+        {**_USUAL, "grow": "as in a training run", "quantity": "slope", "part": "QK-norm"},
         moves=("run_step",),
     ),
     Step(
@@ -70,7 +81,7 @@ STORY = (
         1,
         "No weight gets above 0.24: scores between −1 and 1 are too close together for a choice.",
         "Follow the dashed line from end to end: it shows the largest weight.",
-        {**_USUAL, "cap": 1.0, "quantity": "largest p"},
+        {**_USUAL, "cap": 1.0, "quantity": "largest p", "part": "soft cap"},
         moves=("factor",),
     ),
 )

@@ -30,6 +30,7 @@ PLAN_NAMES = (
 STORES = (N_("one buffer"), N_("rolling window of 3"), N_("pages of 3"))
 VIEWS = (N_("keys that are read"), N_("positions and scores"))
 ORIGINS = (N_("by rotary_step"), N_("wrong: every chunk from 0"))
+TEXT = ("The", "cat", "sat", "on", "the", "mat", "and", "slept")
 NODES = 1 << LENGTH
 TOLERANCE = 1e-4
 
@@ -54,13 +55,13 @@ class CacheStepper(SeveralFunctions):
     chunks: q and k (1, 1, T, 4) or (1, 1, T, 2), past None or the previous call's second result, all float32. The
     values are unit vectors (1, 1, T, 8), so that the result is the attention weights themselves. Traits: plan, the
     sizes of the chunks, which add up to 8; chunk, the number of the chunk shown, from 0; store, view and origin are
-    indices. The pictures of the window and of the pages show where tokens are stored; the comparison with the full
-    forward pass always uses one buffer. Raises the errors of TableWidget, and TraitError for a plan that does not add
-    up.
+    indices; more unfolds their controls and those of the cuts. The pictures of the window and of the pages show
+    where tokens are stored; the comparison with the full forward pass always uses one buffer. Raises the errors of
+    TableWidget, and TraitError for a plan that does not add up.
     """
 
     recording, function_name = "stepper", "cached_attention"
-    controls = ("view", "plan", "chunk", "store", "origin")
+    controls = ("view", "plan", "chunk", "store", "origin", "more")
     story = STORY
     opening = tuple({"chunk": n} for n in range(1, 5))
     names = ("cached_attention", "rotary_step")
@@ -70,11 +71,13 @@ class CacheStepper(SeveralFunctions):
     store = t.Int(0, min=0, max=len(STORES) - 1).tag(sync=True)
     view = t.Int(0, min=0, max=len(VIEWS) - 1).tag(sync=True)
     origin = t.Int(0, min=0, max=len(ORIGINS) - 1).tag(sync=True)
+    more = t.Bool(False).tag(sync=True)
 
     def __init__(
         self, cached_attention: Function | None = None, rotary_step: Function | None = None, **state: Any
     ) -> None:
-        super().__init__(_given(cached_attention, rotary_step) or None, **state)
+        more = bool(STORY[state.get("step", 0)].state["more"])  # a later step needs what is folded away
+        super().__init__(_given(cached_attention, rotary_step) or None, **{"more": more, **state})
 
     def refresh(self, cached_attention: Function | None = None, rotary_step: Function | None = None) -> None:
         """Compute the tables again, with new functions if any are given."""
@@ -142,6 +145,7 @@ class CacheStepper(SeveralFunctions):
         return {
             "title": _("Step by step through a cache"),
             "length": LENGTH,
+            "text": list(TEXT),
             "window": WINDOW,
             "block": BLOCK,
             "table": list(TABLE),

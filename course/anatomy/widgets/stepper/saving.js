@@ -3,14 +3,14 @@
 /** How many keys have been computed so far; and without a cache, where each step computes those of all tokens anew. */
 function savingPanel(parent, W) {
   const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("Keys computed so far")));
-  parent.append(box);
-  const [left, high] = [104, 19];
+  parent.prepend(box); // before the store: it is why there is one
+  const [left, high] = [104, 28];
   const canvas = picture(box, W, 2 * high + 2, "");
   const rows = [[tr("with the cache"), "ta-fill-one"], [tr("without a cache"), "ta-open-two"]].map(([name, kind], i) => {
-    label(canvas, left - 8, i * high + 14, name, "end", "ta-small");
-    const bar = svg("rect", { x: left, y: i * high + 4, height: high - 7, class: kind });
+    label(canvas, left - 8, i * high + 18, name, "end", "ta-small");
+    const bar = svg("rect", { x: left, y: i * high + 4, height: high - 8, class: kind });
     canvas.append(bar);
-    return { bar, value: label(canvas, left, i * high + 14, "", "start", "ta-strong") };
+    return { bar, value: label(canvas, left, i * high + 18, "", "start", "ta-strong") };
   });
   return ({ ends, step }) => {
     const anew = (upTo) => ends.slice(0, upTo + 1).reduce((a, b) => a + b);

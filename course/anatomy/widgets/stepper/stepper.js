@@ -39,7 +39,7 @@ function planControls(ui) {
   });
 }
 
-/** Controls in three rows; returns the choice of positions, which only one of the views has. */
+/** The step at first; folded away what else can be set. Returns the choice of positions, which one view has, and show(). */
 function stepperControls(ui) {
   const { spec } = ui;
   const named = (names) => ({ values: names.map((_, i) => i), show: (i) => names[i] });
@@ -53,27 +53,33 @@ function stepperControls(ui) {
     ui.controls.append(line);
     return line;
   };
-  const first = row(
-    () => choice(ui, { trait: "view", name: tr("look at"), ...named(spec.views) }),
-    () => choice(ui, { trait: "origin", name: tr("positions"), ...named(spec.origins) }),
-  );
-  const second = row(
-    () => choice(ui, { trait: "store", name: tr("store"), ...named(spec.stores) }),
-    () => slider(ui, { trait: "chunk", name: tr("step"), max: () => ui.get("plan").length - 1, show: (i) => String(i + 1) }),
-  );
-  second.lastElementChild.style.flex = "1 1 100px";
-  player(ui, second, {
+  const first = row(() => slider(ui, { trait: "chunk", name: tr("step"), max: () => ui.get("plan").length - 1, show: (i) => String(i + 1) }));
+  first.lastElementChild.style.flex = "1 1 100px";
+  player(ui, first, {
     every: STEP_MS,
     step: () => ui.pin({ chunk: ui.get("chunk") < ui.get("plan").length - 1 ? ui.get("chunk") + 1 : 0 }),
   });
-  row(() => planControls(ui));
-  return first.lastElementChild;
+  const sign = html("span", { "aria-hidden": "true" });
+  const fold = button(first, "", () => ui.set("more", !ui.get("more")));
+  fold.append(sign, tr("cuts, stores, positions"));
+  ui.watch("more");
+  const second = row(
+    () => choice(ui, { trait: "view", name: tr("look at"), ...named(spec.views) }),
+    () => choice(ui, { trait: "origin", name: tr("positions"), ...named(spec.origins) }),
+  );
+  const rest = [second, row(() => choice(ui, { trait: "store", name: tr("store"), ...named(spec.stores) })), row(() => planControls(ui))];
+  return [second.lastElementChild, () => {
+    const more = ui.get("more");
+    for (const line of rest) line.hidden = !more;
+    write(sign, more ? "▾ " : "▸ ");
+    fill(fold, { "aria-expanded": String(more) });
+  }];
 }
 
 function stepperWidget(ui) {
   const { spec } = ui;
   const N = spec.length;
-  const origin = stepperControls(ui);
+  const [origin, showControls] = stepperControls(ui);
   ui.root.append(ui.readout);
   const row = ui.row();
   const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
@@ -123,6 +129,7 @@ function stepperWidget(ui) {
     draw() {
       const now = scene();
       const { plan, store, step, start, stop, turning, wrong } = now;
+      showControls();
       origin.hidden = !turning;
       // Room for the longest words, so that a formula does not move the picture under the hand.
       ui.readout.style.minHeight = `${wide ? (turning ? 62 : 43) : turning ? 152 : 98}px`;
@@ -200,7 +207,7 @@ function gridPanel(ui, parent, W, scene) {
       const { start, stop, turning, key, query } = now;
       const right = ui.table("right");
       write(caption, turning ? tr("Scores of the queries in this step") : tr("Weights that the queries of this step give to the keys"));
-      write(at, turning ? tr("position") : "");
+      write(at, turning ? tr("position") : tr("word"));
       write(should, turning ? (narrow ? tr("right") : tr("right score")) : "");
       const shownRow = query ?? stop - 1;
       const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
@@ -232,7 +239,7 @@ function gridPanel(ui, parent, W, scene) {
       columns.forEach(([token, position], k) => {
         write(token, String(k));
         fill(token, { class: k === key ? "ta-strong" : "ta-small" });
-        write(position, turning && k < stop ? now.at(k) : "");
+        write(position, k >= stop ? "" : turning ? now.at(k) : spec.text[k]); // what is not written yet is not there
         write(shoulds[k], turning && now.sees(shownRow, k) ? fixed(right[shownRow * N + k], 2) : "");
       });
       const shown = query !== undefined && key !== undefined;
@@ -364,13 +371,13 @@ function memoryPanel(ui, parent, W, scene) {
         fill(rect, { class: fresh ? "ta-fill-two" : "ta-fill-one" });
         rect.style.fillOpacity = fresh ? 1 : 0.22;
         write(texts[0], slot >= 0 ? String(t) : "");
-        write(texts[1], slot >= 0 && turning ? now.at(t) : "");
+        write(texts[1], slot < 0 ? "" : turning ? now.at(t) : spec.text[t]);
         for (const text of texts) text.style.fill = fresh ? inkOn(strong) : "var(--ta-ink)";
       });
       const here = ui.seen("slot") ?? slotAt(now);
       mark.style.visibility = here >= 0 && here < held.length ? "visible" : "hidden";
       fill(mark, { x: left + Math.max(here, 0) * across - 1 });
-      write(turned, turning ? tr("position") : "");
+      write(turned, turning ? tr("position") : tr("word"));
       write(rule, store === 0 ? tr("Token p lies in slot p.")
         : now.rolling ? tr("Token p lies in slot p mod {n} and overwrites token p − {n}.", { n: spec.window })
           : tr("Block·place. By the page table {table}, token p lies in block table[p // {n}], place p mod {n}.",

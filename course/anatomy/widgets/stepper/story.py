@@ -6,23 +6,25 @@ PROMPT = [4, 1, 1, 1, 1]
 
 STORY = (
     Step(
-        "Press Step, or run down the rows. Each row is a query; its numbers are the weights of the keys it reads.",
+        "A text is written word by word: press Step. The newest word is the query; its row holds the weights of the "
+        "keys that it reads.",
         "How many keys does this step compute anew?",
         ("1", "4", "5"),
         0,
         "Only the cell in full color has a new key. The four tinted keys come from the store.",
         "Count the cells in full color, and read the legend.",
-        {"view": 0, "plan": PROMPT, "chunk": 1, "store": 0, "origin": 0},
+        {"view": 0, "plan": PROMPT, "chunk": 1, "store": 0, "origin": 0, "more": False},
     ),
     Step(
-        "No cut: all eight tokens in one chunk. Point at a weight, then tick a cut and point at it again.",
-        "Does the weight depend on the cuts?",
-        ("yes", "no"),
+        "One word a step. Without a cache, a step computes the keys of all words anew; so the lower bar grows by 1, "
+        "by 2, by 3 … Run through the steps.",
+        "At word 100, how long is the lower bar?",
+        ("200", "5,050", "800"),
         1,
-        "Cuts change how much is computed again, not the result: the sign says same for every plan.",
-        "Compare w[5, 2] before and after a cut.",
-        {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0},
-        moves=("plan", "chunk"),
+        "1 + 2 + … + 100 = 5,050 keys without a cache. With it, each is computed once: 100.",
+        "After 8 words it is 1 + 2 + … + 8 = 36. By how much does it grow at word 9, and at word 100?",
+        {"view": 0, "plan": [1] * 8, "chunk": 7, "store": 0, "origin": 0, "more": False},
+        moves=("chunk",),
     ),
     Step(
         "A rolling window: three slots hold the last three tokens. Point at a slot to see who lies there and why.",
@@ -31,7 +33,7 @@ STORY = (
         1,
         "7 mod 3 = 1: it overwrites token 4. Its position stays 7.",
         "Press Step and look for token 7.",
-        {"view": 1, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0},
+        {"view": 1, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0, "more": True},
         moves=("chunk",),
     ),
     Step(
@@ -41,7 +43,7 @@ STORY = (
         1,
         "6 // 3 = 2, and table[2] = 1.",
         "Press Step three times and point at token 6.",
-        {"view": 0, "plan": PROMPT, "chunk": 0, "store": 2, "origin": 0},
+        {"view": 0, "plan": PROMPT, "chunk": 0, "store": 2, "origin": 0, "more": True},
         moves=("chunk",),
     ),
     Step(
@@ -51,6 +53,16 @@ STORY = (
         0,
         "The distance to itself is 0 either way; all others have changed.",
         "Right scores are tinted, others have the full color. Point at one.",
-        {"view": 1, "plan": PROMPT, "chunk": 2, "store": 0, "origin": 1},
+        {"view": 1, "plan": PROMPT, "chunk": 2, "store": 0, "origin": 1, "more": True},
+    ),
+    Step(
+        "No cut: all eight tokens in one chunk. Point at a weight, then tick a cut and point at it again.",
+        "Does the weight depend on the cuts?",
+        ("yes", "no"),
+        1,
+        "Cuts change how much is computed again, not the result: the sign says same for every plan.",
+        "Compare w[5, 2] before and after a cut.",
+        {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0, "more": True},
+        moves=("plan", "chunk"),
     ),
 )
