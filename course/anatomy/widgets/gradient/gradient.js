@@ -44,7 +44,7 @@ function gradientWidget(ui) {
     tr("Post-LN’s last layer keeps a large gradient at any depth, so it needs warm-up (arXiv:2002.04745). Pre-LN’s falls."));
   top.append(why);
   const sides = ["one", "two"].map(() => {
-    const side = html("div", { style: wide ? "display: grid; grid-template-columns: 164px 1fr" : "" });
+    const side = html("div", { style: wide ? "display: grid; grid-template-columns: 146px 1fr" : "" });
     const caption = html("b", { style: "font-size: 12px" });
     side.append(caption);
     ui.root.append(side);
@@ -55,7 +55,7 @@ function gradientWidget(ui) {
       [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
         { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
     ])];
-    side.lastChild.style.cssText = "margin: 0; gap: 0 14px";
+    side.lastChild.style.cssText = "margin: 0; gap: 0 10px";
     return told;
   });
 
@@ -157,7 +157,7 @@ function gradientWidget(ui) {
       [spec.depths[0], L], spec.depths, true);
     depth.note(tr("recorded, {device}; run along it to change the depth", { device: spec.device }));
     chosen.forEach((p, i) => {
-      write(sides[i][0], tr(i ? N_("{name} (dots), {whose}") : N_("{name} (solid), {whose}"), { name: spec.names[p], whose: whose(i) }));
+      write(sides[i][0], tr("{name}, {whose}", { name: spec.names[p], whose: whose(i) }));
       flow.wires[i](spec.functions[p], spec.names[p]);
       const compared = ui.table("own")[p] !== 1 ? [tr("is it"), ""]
         : [far[i] <= spec.tolerance ? tr("equal") : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
