@@ -106,7 +106,7 @@ def test_a_word_that_is_pointed_at_leads_the_example_below(stage):
 
 def test_pairs_of_sentences_have_no_word_to_predict(stage):
     page = stage(CASE.make(objective="nsp_pair"))
-    assert not page.locator(".ta-area[aria-label^='Word to predict']").is_visible()
+    assert not page.locator(".ta-svg[aria-label^='One sentence']").is_visible()
 
 
 def test_the_loss_is_told_only_of_what_is_pointed_at(stage):
