@@ -63,7 +63,7 @@ widgets.NormExplorer()
 # %% [markdown]
 # ## Where gradients arrive (unit 03)
 #
-# The place of the norm decides how much of the gradient reaches the first layers of a deep model.
+# The place of the norm decides which layers of a deep model get a large gradient, and which a small one.
 #
 # Run along the picture of the last layer to change the depth, and compare Post-LN with Pre-LN.
 

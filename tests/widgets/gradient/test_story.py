@@ -21,35 +21,43 @@ def test_it_starts_where_the_widget_starts():
     assert {name: getattr(widget, name) for name in STORY[0].state} == STORY[0].state
 
 
-def test_only_pre_ln_falls_with_depth():
+def test_post_lns_last_layer_has_the_larger_gradient():
     widget = shown(0)
+    one, two = (widget.curve(i) for i in (widget.wiring, widget.other))
+    assert one[-1] > 3 * two[-1] and chosen(0) == "Post-LN’s"
+    assert f"{one[-1]:.2f} against {two[-1]:.2f}" in STORY[0].because and one.max() < 1.5 * one.min()
+    assert f"all {widget.depth} layers" in STORY[0].because
+
+
+def test_only_pre_ln_falls_with_depth():
+    widget = shown(1)
     assert [word(widget.facts(i)["slope"]) for i in (widget.wiring, widget.other)] == ["stays flat", "falls"]
-    assert chosen(0) == "Pre-LN’s" and abs(widget.facts(widget.other)["slope"] + 0.5) < 0.05
+    assert chosen(1) == "Pre-LN’s" and abs(widget.facts(widget.other)["slope"] + 0.5) < 0.05
 
 
 def test_pre_lns_gradient_alone_grows_tenfold():
-    widget = shown(1)
+    widget = shown(2)
     ways = {NAMES[i]: widget.curve(i)[[-1, 0]] for i in (widget.wiring, widget.other)}
-    assert [name for name, (last, first) in ways.items() if first > 10 * last] == ["Pre-LN"] and chosen(1) == "Pre-LN’s"
+    assert [name for name, (last, first) in ways.items() if first > 10 * last] == ["Pre-LN"] and chosen(2) == "Pre-LN’s"
     assert ways["Post-LN"][0] > 5 * ways["Pre-LN"][0]
-    assert f"{widget.facts(widget.other)['first_to_last']:.1f}" == "14.6" and "14.6" in STORY[1].because
+    assert f"{widget.facts(widget.other)['first_to_last']:.1f}" == "14.6" and "14.6" in STORY[2].because
 
 
 def test_deepnorm_alone_is_level():
-    widget = shown(2)
-    spread = {n: (c := widget.curve(i)).max() / c.min() for i, n in enumerate(NAMES) if n in STORY[2].choices}
-    assert len(spread) == 3 and [n for n, s in spread.items() if s < 1.5] == [chosen(2)] == ["DeepNorm"]
+    widget = shown(3)
+    spread = {n: (c := widget.curve(i)).max() / c.min() for i, n in enumerate(NAMES) if n in STORY[3].choices}
+    assert len(spread) == 3 and [n for n, s in spread.items() if s < 1.5] == [chosen(3)] == ["DeepNorm"]
     assert f"{widget.facts(NAMES.index('DeepNorm'))['first_to_last']:.2f}" == "0.99"
 
 
 def test_post_ln_stays_flat_for_every_seed_and_width():
-    slopes = [shown(3, seed=s, width=w).facts(0)["slope"] for s in range(SEEDS) for w in WIDTHS]
-    here = shown(3).facts(0)["first_to_last"]
-    assert round(1 / here) == 32 and "32 times less" in STORY[3].because
-    assert chosen(3) == "yes" and np.abs(slopes).max() < 0.1 and {word(s) for s in slopes} == {"stays flat"}
+    slopes = [shown(4, seed=s, width=w).facts(0)["slope"] for s in range(SEEDS) for w in WIDTHS]
+    here = shown(4).facts(0)["first_to_last"]
+    assert round(1 / here) == 32 and "32 times less" in STORY[4].because
+    assert chosen(4) == "yes" and np.abs(slopes).max() < 0.1 and {word(s) for s in slopes} == {"stays flat"}
 
 
 def test_a_wrong_wiring_shows_in_the_curve_per_layer_alone():
-    wrong, right = shown(4, {**WIRED, "post_ln": WIRED["pre_ln"]}), shown(4)
-    assert wrong.facts(0)["far"] > TOLERANCE >= right.facts(0)["far"] and chosen(4) == "in the curve per layer"
+    wrong, right = shown(5, {**WIRED, "post_ln": WIRED["pre_ln"]}), shown(5)
+    assert wrong.facts(0)["far"] > TOLERANCE >= right.facts(0)["far"] and chosen(5) == "in the curve per layer"
     assert wrong.facts(0)["slope"] == right.facts(0)["slope"] and wrong.tables["curves"] == right.tables["curves"]

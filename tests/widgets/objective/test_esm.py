@@ -1,11 +1,13 @@
 """Tier 2 of ObjectiveLab: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
+import numpy as np
 import pytest
-from anatomy.widgets import ObjectiveLab
+from anatomy.widgets import ObjectiveLab, objective
 
 from autograder.recording.widgets.objective import OBJECTIVES
 
 from ..page import said, settle, trait, words
+from ..stages import set_state
 from .case import CASE
 
 pytestmark = pytest.mark.browser
@@ -22,7 +24,7 @@ def test_the_lab_says_what_is_seen_and_asked(stage):
 
 def test_a_token_is_pointed_at_clicked_and_reached_by_keys(stage):
     page = stage(CASE.make(objective="next_token_pairs", place=3))
-    area = page.locator(".ta-area")
+    area = page.locator(".ta-area[aria-label^='Tokens']")
     box = area.bounding_box()
     spot = box["x"] + 5.5 / 16 * box["width"], box["y"] + 0.5 * box["height"]  # the second of three rows
     page.mouse.move(*spot)
@@ -38,3 +40,74 @@ def test_a_token_is_pointed_at_clicked_and_reached_by_keys(stage):
     page.keyboard.press("Escape")
     settle(page)
     assert trait(page, "place") == 4 and page.locator(".ta").get_attribute("data-peek") == ""
+
+
+WORDS = list(objective.TEXT)
+
+
+def three(page):
+    """Of GPT, BERT and T5: the places of the blue words, of the orange ones, and the starts of the arrows."""
+    return page.locator(".ta-svg[aria-label^='One sentence']").evaluate("""(e) => {
+      const rects = [...e.querySelectorAll('rect:not(.ta-area)')];
+      const middle = (r) => (Number(r.getAttribute('x')) + Number(r.getAttribute('width')) / 2).toFixed(1);
+      return [...e.querySelectorAll('.ta-arcs')].map((arcs, i) => {
+        const row = rects.slice(11 * i, 11 * i + 11);
+        const filled = (name) => row.flatMap((r, c) => (r.style.fill.includes('--ta-' + name) ? [c] : []));
+        const from = (arcs.getAttribute('d').match(/M[\\d.]+/g) || []).map((text) => Number(text.slice(1)).toFixed(1));
+        return [filled('one'), filled('two'), from.map((x) => row.findIndex((r) => middle(r) === x))];
+      });
+    }""")
+
+
+def rule(p, hidden, masked):
+    """What the three see to predict word p, and whether they must."""
+    every = range(len(WORDS))
+    return [
+        [c for c in every if c < p] if p else None,
+        [c for c in every if c != p] if p in masked else None,
+        [c for c in every if c not in hidden or c < p] if p in hidden else None,
+    ]
+
+
+@pytest.mark.parametrize("number", range(objective.DRAWS))
+def test_arrows_come_from_what_each_of_the_three_sees(stage, number):
+    lab = CASE.make(objective="mask_tokens", draw=number)
+    hidden = np.frombuffer(lab.tables["hidden"], "<f4").reshape(objective.DRAWS, -1)[number].nonzero()[0].tolist()
+    masked = (lab.example()[1][: len(WORDS)] != objective.IGNORE).nonzero()[0].tolist()
+    page = stage(lab)
+    for p in range(len(WORDS)):
+        set_state(page, {"place": p})
+        assert page.locator(".ta-caption").first.text_content().startswith(f"To predict “{WORDS[p]}”")
+        for (blue, orange, arrows), seen in zip(three(page), rule(p, hidden, masked), strict=True):
+            assert (blue, arrows) == ((seen or [],) * 2) and orange == ([p] if seen is not None else [])
+
+
+def test_a_word_that_is_pointed_at_leads_the_example_below(stage):
+    page = stage(CASE.make(objective="span_corruption", draw=0, place=0))
+    area = page.locator(".ta-area[aria-label^='Word to predict']")
+    box = area.bounding_box()
+    spot = lambda word: (box["x"] + (WORDS.index(word) + 0.5) * box["width"] / 11, box["y"] + box["height"] / 2)
+    page.mouse.move(*spot("then"))
+    settle(page)
+    assert "must predict “then”" in page.locator(".ta-readout").text_content() and trait(page, "place") == 0
+    page.mouse.click(*spot("it"))
+    page.mouse.move(1, 1)
+    settle(page)
+    assert "must predict “it”" in said(page) and trait(page, "place") == 14
+    area.press("ArrowLeft")
+    settle(page)
+    assert "must predict “then”" in said(page)
+    area.press("Home")  # T5 does not hide “one”: only GPT, BERT and T5 above follow
+    settle(page)
+    assert trait(page, "place") == 13 and page.locator(".ta-caption").first.text_content().startswith(
+        "To predict “one”"
+    )
+
+
+def test_pairs_of_sentences_have_no_word_to_predict(stage):
+    page = stage(CASE.make(objective="nsp_pair"))
+    assert not page.locator(".ta-svg[aria-label^='One sentence']").is_visible()
+
+
+def test_the_loss_is_told_only_of_what_is_pointed_at(stage):
+    assert stage(CASE.make()).locator(".ta-formula").text_content() == ""

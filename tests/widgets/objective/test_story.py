@@ -11,9 +11,25 @@ def step(i):
     return CASE.make(**told.state), told, told.choices[told.answer]
 
 
-def test_token_3_of_gpt_sees_tokens_0_to_3():
-    lab, _, answer = step(0)
-    assert answer == "tokens 0 to 3" and lab.visible()[0].nonzero()[0].tolist() == [0, 1, 2, 3]
+def test_it_starts_where_the_widget_starts():
+    told = ObjectiveLab.story[0].state
+    assert {name: getattr(ObjectiveLab(), name) for name in told} == told
+
+
+def test_gpt_sees_the_fewest_words_to_predict_two():
+    """Counted in the examples of the three, at the token that must predict “two”."""
+    gpt, told, answer = step(0)
+    row, column = gpt.at()
+    assert objective.word(gpt.example()[row + 1][column]) == "two"
+    bert, t5 = CASE.make(objective="mask_tokens", place=3), CASE.make(objective="span_corruption", place=10)
+    for lab in (bert, t5):
+        row, column = lab.at()
+        assert lab.draw == told.state["draw"] and objective.word(lab.example()[row + 1][column]) == "two"
+    others = int(bert.visible()[0].sum()) - 1  # without the place of “two” itself
+    left = [objective.word(i) for i in t5.example()[0] if objective.word(i) in objective.TEXT]
+    counts = {"GPT": int(gpt.visible()[0].sum()), "BERT": others, "T5": len(left)}
+    assert counts == {"GPT": 3, "BERT": 10, "T5": 7} and min(counts, key=counts.get) == answer
+    assert [str(n) for n in counts.values()] == [word for word in told.because.split() if word.isdigit()]
 
 
 def test_bert_predicts_the_hidden_tokens_alone():

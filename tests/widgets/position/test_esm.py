@@ -1,6 +1,8 @@
 """Tier 2 of PositionExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
+import numpy as np
 import pytest
+import torch
 from anatomy.widgets import PositionExplorer
 from anatomy.widgets.position import NAMES, SCHEMES
 
@@ -60,7 +62,7 @@ def readout(page):
 
 def on_map(page, query, key):
     """Screen position of the center of that cell."""
-    box = page.get_by_role("application").bounding_box()
+    box = page.get_by_role("application", name="Scores").bounding_box()
     return box["x"] + (key + 0.5) * box["width"] / 32, box["y"] + (query + 0.5) * box["height"] / 32
 
 
@@ -107,7 +109,7 @@ def test_the_keyboard_gives_what_the_mouse_gives(stage):
     by_hand, marks = readout(page), lit(page)
     page.keyboard.press("Escape")
     page.evaluate("() => model.set('query', 10)")
-    area = page.get_by_role("application")
+    area = page.get_by_role("application", name="Scores")
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):  # from query 10, key 10
         area.press(key)
     settle(page)
@@ -153,3 +155,64 @@ def test_a_wrong_number_names_the_references(stage):
     page.mouse.move(*on_map(page, 5, 9))
     settle(page)
     assert "(reference " in readout(page)
+
+
+def painted(page, which):
+    """Rows of colors of a canvas, as numbers (rows, columns, 3)."""
+    read = """(e) => [e.width, ...e.getContext('2d').getImageData(0, 0, e.width, e.height).data]"""
+    width, *data = page.locator(f"canvas >> nth={which}").evaluate(read)
+    return np.array(data).reshape(-1, width, 4)[..., :3]
+
+
+def colors(values):
+    """Colors of values on a light page, the largest in full."""
+    share = (np.abs(values) / max(np.abs(values).max(), 1e-9))[..., None]
+    full = np.where((values < 0)[..., None], [213, 94, 0], [0, 114, 178])
+    return np.round(255 + share * (full - 255))
+
+
+LARGE = len(NAMES)  # canvases: one small map for each scheme, then the vectors, then the map
+
+
+@pytest.mark.parametrize("mine", [POSITIONS, {**POSITIONS, "sinusoid": cosine_only}], ids=["right", "cosine only"])
+def test_the_vectors_are_the_functions_with_sines_before_cosines(stage, mine):
+    widget = PositionExplorer(mine)
+    pe = mine["sinusoid"](torch.arange(32), 32).numpy()
+    apart = np.concatenate([pe[:, ::2], pe[:, 1::2]], 1)
+    assert np.abs(painted(stage(widget), LARGE) - colors(apart)).max() <= 1
+
+
+def test_schemes_without_vectors_say_so(stage):
+    page = stage(CASE.make(scheme="ALiBi"))
+    none, vectors = page.get_by_text("a position has no vector here"), page.locator(f"canvas >> nth={LARGE}")
+    assert none.is_visible() and not vectors.is_visible()
+    find(page, "combobox", "scheme").select_option(label="learned absolute")
+    settle(page)
+    assert vectors.is_visible() and not none.is_visible()
+    assert "a table with one vector for each position" in page.locator(".ta").text_content()
+
+
+def test_the_vectors_of_query_and_key_are_framed(stage):
+    page = stage(CASE.make())
+    frames = lambda: page.evaluate("""() => [...document.querySelectorAll('.ta-frame')].map(
+      (e) => getComputedStyle(e).visibility === 'visible' && Number(e.getAttribute('y')))""")
+    assert frames()[1] is False
+    page.mouse.move(*on_map(page, 20, 12))
+    settle(page)
+    assert frames() == [6 + 20 * 7, 6 + 12 * 7]
+
+
+def test_small_maps_show_their_scheme_and_choose_it(stage):
+    page = stage(CASE.make())
+    widget = CASE.make()
+    for widget.scheme in range(len(NAMES)):
+        assert np.abs(painted(page, widget.scheme) - colors(widget.scores())).max() <= 1
+    box = page.locator("svg text", has_text="ALiBi").bounding_box()
+    spot = box["x"] + 5, box["y"] + 5
+    page.mouse.move(*spot)
+    settle(page)
+    assert readout(page).startswith("ALiBi, slope 1/2") and trait(page, "scheme") == 0
+    page.mouse.click(*spot)
+    assert NAMES[trait(page, "scheme")] == "ALiBi"
+    page.keyboard.press("ArrowLeft")
+    assert NAMES[trait(page, "scheme")] == "DeBERTa"

@@ -46,7 +46,7 @@ class GradientFlowExplorer(SeveralFunctions):
     function_name = "wirings"
     controls = ("wiring", "other", "depth", "width", "seed", "back")
     story = STORY
-    opening = tuple({"back": n} for n in range(13))
+    opening = tuple({"back": n} for n in range(0, 13, 2))
 
     wiring = t.Int(0, min=0, max=len(NAMES) - 1).tag(sync=True)
     other = t.Int(1, min=0, max=len(NAMES) - 1).tag(sync=True)

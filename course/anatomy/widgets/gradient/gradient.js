@@ -2,8 +2,7 @@
 
 const KINDS = [["ta-mine", ""], ["", "fill: none; stroke: var(--ta-two); stroke-width: 2.6; stroke-dasharray: 2 4"]];
 const RUN_MS = 2400; // that the gradient takes from the last layer to the first
-const [STRIP, APART] = [28, 4]; // px: height of a row of bars, and between them and the axis
-const [TILE, LEAST, MOST] = [46, 0.006, 5]; // a small picture: its height in px, the ends of its axis
+const [TILE, LEAST, MOST] = [84, 0.006, 5]; // a small picture: its height in px, the ends of its axis
 
 function gradientWidget(ui) {
   const { spec } = ui;
@@ -18,45 +17,45 @@ function gradientWidget(ui) {
   ui.readout.style.minHeight = `${wide ? 43 : 116}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
-  const small = smallPictures(ui, ui.row(), room, wide ? spec.names.length : 4, curveOf);
-  const ih = wide && room < 900 ? 80 : 140; // all is to be seen at once in a notebook
-  const top = ui.row();
   const [W, D, S, L] = [spec.widths.length, spec.depths.length, spec.seeds, spec.depths.at(-1)];
+  const flow = flowPicture(ui, ui.row(), room, wide, { at: () => (pointedLayer() ?? ui.seen("depth")) - 1 });
+  const bar = html("div", { class: "ta-bar", style: "margin: 0 0 2px" });
+  ui.root.append(bar);
+  const linear = runBack(ui, bar);
+  const all = fold(ui, bar);
+  const smallRow = ui.row();
+  const small = smallPictures(ui, smallRow, room, wide ? spec.names.length : 4, curveOf);
+  const ih = wide && room < 900 ? 64 : 140; // all is to be seen at once in a notebook
+  const top = ui.row();
+  top.style.rowGap = "2px";
   const layers = logPanel(ui, top, {
     caption: tr("Gradient norm per layer"), W: wide ? room - 350 : room, ih, xlabel: tr("layer"),
     name: tr("Gradient norm of each layer's weights, two wirings"), cursor: tr("Layers"),
     count: () => ui.seen("depth"), at: () => (pointedLayer() ?? ui.seen("depth")) - 1,
-    state: (i) => ({ layer: i + 1 }), says: (i) => tr("layer {n}", { n: i + 1 }), strips: true,
+    state: (i) => ({ layer: i + 1 }), says: (i) => tr("layer {n}", { n: i + 1 }),
   });
   const depth = logPanel(ui, top, {
-    caption: tr("Last layer against depth"), W: wide ? 330 : room, ih, xlabel: tr("number of layers"),
+    caption: tr("Last layer against depth"), W: wide ? 330 : room, ih, xlabel: tr("layers"),
     name: tr("Gradient norm of the last layer for 6 to 96 layers, two wirings"), cursor: tr("Depths"),
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
     state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
-  const why = html("p", { class: "ta-note", style: "margin: 4px 0 0" },
-    tr("Post-LN’s last layer keeps a large gradient at any depth: the full learning rate at the start makes training " +
-      "diverge, so it needs warm-up (Xiong et al. 2020, arXiv:2002.04745). Pre-LN’s falls with depth."));
-  depth.box.append(why);
-  const linear = runBack(ui, layers.box);
-  const bottom = ui.row();
-  const sides = ["one", "two"].map((_, i) => {
-    const side = html("div", { class: "ta-panel", style: `width: ${wide ? Math.floor((room - 20) / 2) : room}px` });
-    const caption = html("p", { class: "ta-caption" });
-    const beside = html("div", { style: "display: flex; gap: 8px; align-items: flex-start" });
-    const numbers = html("div");
-    side.append(caption, beside);
-    bottom.append(side);
-    const wire = wiringPicture(beside, i);
-    beside.append(numbers);
-    const told = [caption, signs(numbers, [
+  const why = html("p", { class: "ta-note", style: "margin: 0" },
+    tr("Post-LN’s last layer keeps a large gradient at any depth, so it needs warm-up (arXiv:2002.04745). Pre-LN’s falls."));
+  top.append(why);
+  const sides = ["one", "two"].map(() => {
+    const side = html("div", { style: wide ? "display: grid; grid-template-columns: 146px 1fr" : "" });
+    const caption = html("b", { style: "font-size: 12px" });
+    side.append(caption);
+    ui.root.append(side);
+    const told = [caption, signs(side, [
       [tr("first / last layer"), tr("1 where all layers learn alike")],
       [tr("last layer"), tr("gradient norm of its weights")],
       [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers, recorded", { from: spec.depths[0], to: L })],
       [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
         { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
-    ]), wire];
-    numbers.firstChild.style.cssText = "margin: 0; gap: 0 18px"; // not higher than the drawing
+    ])];
+    side.lastChild.style.cssText = "margin: 0; gap: 0 10px";
     return told;
   });
 
@@ -103,9 +102,11 @@ function gradientWidget(ui) {
       const key = `${chosen},${w},${d},${s}`;
       if (key !== drawn) now = settle(chosen, w, d, s);
       drawn = key;
+      smallRow.hidden = !all();
+      top.hidden = all();
       small.draw(chosen);
       const back = Math.min(ui.seen("back"), size);
-      linear(layers.light(now.curves, size, back));
+      linear(flow.draw(now.curves, size, back, pointedLayer()));
       const layer = pointedLayer();
       layers.point(layer === undefined ? null : now.curves.map((c) => [layer, c[layer - 1]]));
       depth.point(now.lasts.map((c) => [size, c[d]]));
@@ -156,8 +157,8 @@ function gradientWidget(ui) {
       [spec.depths[0], L], spec.depths, true);
     depth.note(tr("recorded, {device}; run along it to change the depth", { device: spec.device }));
     chosen.forEach((p, i) => {
-      write(sides[i][0], tr(i ? N_("{name} (dots), {whose}") : N_("{name} (solid), {whose}"), { name: spec.names[p], whose: whose(i) }));
-      sides[i][2](spec.functions[p], spec.names[p]);
+      write(sides[i][0], tr("{name}, {whose}", { name: spec.names[p], whose: whose(i) }));
+      flow.wires[i](spec.functions[p], spec.names[p]);
       const compared = ui.table("own")[p] !== 1 ? [tr("is it"), ""]
         : [far[i] <= spec.tolerance ? tr("equal") : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
           far[i] <= spec.tolerance ? tr("same") : tr("differs"), far[i] <= spec.tolerance];
@@ -172,7 +173,7 @@ function gradientWidget(ui) {
  * The button that lets the gradient run back through the stack, layer by layer; with reduced motion, at once. Returns
  * linear(top), which says the scale of the bars.
  */
-function runBack(ui, parent) {
+function runBack(ui, bar) {
   const all = ui.spec.depths.at(-1);
   let [frame, start] = [0, 0];
   const halt = () => {
@@ -190,7 +191,6 @@ function runBack(ui, parent) {
     ui.run({ back: Math.max(back, 0) });
     frame = requestAnimationFrame(tick);
   };
-  const bar = html("div", { class: "ta-bar", style: "margin: 6px 0 0" });
   const scale = html("p", { class: "ta-note", style: "margin: 0" });
   button(bar, `◂ ${tr("Let the gradient run back")}`, () => {
     halt();
@@ -200,11 +200,26 @@ function runBack(ui, parent) {
     frame = requestAnimationFrame(tick);
   });
   bar.append(scale);
-  parent.append(bar);
   // Another step of the story, or a hand at the slider, takes over.
   for (const trait of ["step", "back"]) ui.listen(trait, () => { if (frame) halt(); });
   ui.atEnd(() => cancelAnimationFrame(frame));
   return (top) => write(scale, tr("bars: linear from 0 to {top}", { top: short(top) }));
+}
+
+/** The button that shows all wirings in place of the two curves. Returns whether it does; step 4 of the story says so. */
+function fold(ui, bar) {
+  const ABOUT_ALL = 3;
+  let chosen = null;
+  const open = () => chosen ?? ui.get("step") === ABOUT_ALL;
+  const node = button(bar, tr("All {n} wirings", { n: ui.spec.names.length }), () => {
+    chosen = !open();
+    ui.ask();
+  });
+  ui.listen("step", () => { chosen = null; });
+  return () => {
+    node.setAttribute("aria-pressed", String(open()));
+    return open();
+  };
 }
 
 /** One small picture for each wiring, its gradient norm per layer: point to see it large, click to choose it. */
@@ -253,12 +268,11 @@ function smallPictures(ui, parent, W, columns, curveOf) {
 }
 
 /** Axes with a logarithmic y that fits its curves in whole decades; x is linear or logarithmic; with a cursor. */
-function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, strips = false, ...pointing }) {
+function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, ...pointing }) {
   const { count, at, state, says } = pointing;
   const [left, right, topEdge] = [46, 14, 6];
   const iw = W - left - right;
-  // Above bars, what the axis is called stands before its numbers; else below them.
-  const H = topEdge + ih + 17 + (strips ? 2 * (STRIP + APART) + 1 : 17);
+  const H = topEdge + ih + 18;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
   box.append(html("p", { class: "ta-caption" }, caption, note));
@@ -269,12 +283,7 @@ function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, st
     r: 5, class: i ? "ta-here" : "ta-fill-one", style: "stroke: var(--ta-paper); stroke-width: 1.5; pointer-events: none",
   }));
   canvas.append(grid, curves, svg("rect", { x: left, y: topEdge, width: iw, height: ih, class: "ta-axis" }));
-  if (strips) label(canvas, left - 12, topEdge + ih + 15, xlabel, "end", "ta-small");
-  else label(canvas, left + iw / 2, H - 4, xlabel, "middle");
-  const rows = strips ? KINDS.map((_, i) => stripOf(canvas, { left, iw, low: topEdge + ih + 17 + (i + 1) * (STRIP + APART) }, i)) : [];
-  // What the gradient has not come to yet lies under a veil.
-  const veil = svg("rect", { x: left, y: topEdge, width: 0, height: ih, style: "fill: var(--ta-paper); fill-opacity: 0.85; pointer-events: none" });
-  canvas.append(veil);
+  label(canvas, left - 12, topEdge + ih + 15, xlabel, "end", "ta-small"); // before its numbers: no line of its own
   const step = () => iw / (count() - 1);
   const place = cursor(ui, canvas, {
     name: called,
@@ -286,13 +295,6 @@ function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, st
   return {
     box,
     note(text) { write(note, text); },
-    /** Bars of both curves for the last `back` layers, a real number; one linear scale for both; returns its end. */
-    light(both, size, back) {
-      const top = Math.max(...both.flat().filter(Number.isFinite), 1e-12);
-      rows.forEach((row, i) => row(both[i], top, back, x));
-      fill(veil, { width: Math.max(0, back < size ? x(size - back + 0.5) - left : 0).toFixed(2) });
-      return top;
-    },
     draw(list, [from, to], ticks, logarithmic) {
       const seen = list.flatMap(({ points }) => points.map((p) => p[1])).filter((v) => Number.isFinite(v) && v > 0);
       const power = (v) => Math.log10(Math.max(v, 1e-12));
@@ -324,25 +326,6 @@ function logPanel(ui, parent, { caption, W, ih, name, xlabel, cursor: called, st
       });
       place();
     },
-  };
-}
-
-/** A row of bars under the layers, from 0 to `top`, those alone that the gradient has come to. */
-function stripOf(canvas, { left, iw, low }, i) {
-  const bars = svg("path", { class: i ? "ta-open-two" : "ta-fill-one", style: i ? "stroke-width: 1" : "" });
-  line(canvas, left, low, left + iw, low);
-  canvas.append(bars);
-  const most = label(canvas, left - 11, low - STRIP + 9, "", "end", "ta-small");
-  return (curve, top, back, x) => {
-    const size = curve.length;
-    const each = iw / (size - 1);
-    const w = clamp(each - 1.5, 1.5, 18);
-    write(most, i ? "" : short(top)); // one scale for both rows
-    fill(bars, { d: curve.map((v, j) => {
-      const lit = clamp(back - (size - 1 - j), 0, 1); // the layer that it comes to now grows
-      const high = Number.isFinite(v) ? (STRIP * lit * v) / top : 0;
-      return `M${(x(j + 1) - w / 2).toFixed(2)} ${low}v${(-high).toFixed(2)}h${(lit && w).toFixed(2)}v${high.toFixed(2)}z`;
-    }).join("") });
   };
 }
 

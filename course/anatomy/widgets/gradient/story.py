@@ -7,17 +7,27 @@ _USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0, "ba
 
 STORY = (
     Step(
-        "Run along “Last layer against depth”: it sets the depth, and the other picture shows each layer.",
+        "A gradient runs back from the loss, at the right. A bar is how hard one step pushes a layer’s weights.",
+        "Whose last layer, next to the loss, is pushed harder?",
+        ("Post-LN’s", "Pre-LN’s", "both alike"),
+        0,
+        "0.55 against 0.17: three times as hard. In Post-LN all 12 layers are pushed about alike.",
+        "Compare the bars of layer 12, at the right.",
+        _USUAL,
+        moves=("back",),
+    ),
+    Step(
+        "Make the stacks deeper: run along “Last layer against depth”.",
         "Which last layer gets less gradient in a deeper stack?",
         ("Post-LN’s", "Pre-LN’s", "both"),
         1,
-        "Pre-LN’s falls about as depth to the power −0.5. Post-LN’s stays flat and large, so it needs warm-up.",
+        "Pre-LN’s falls. Post-LN’s stays large: its last layers jump at the first step, so training starts slowly.",
         "Follow both lines of that picture from 6 to 96.",
         _USUAL,
         moves=("depth",),
     ),
     Step(
-        "96 layers. Press “Let the gradient run back”: a bar is the gradient norm of one layer’s weights.",
+        "96 layers. Press “Let the gradient run back”, and watch its size from layer 96 to layer 1.",
         "Whose gradient grows more than tenfold on its way?",
         ("Post-LN’s", "Pre-LN’s", "both"),
         1,

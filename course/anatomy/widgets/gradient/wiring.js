@@ -1,7 +1,8 @@
 // The wirings themselves, small: the stream runs to the right, a branch leaves it, and ⊕ adds its result to the stream.
 
-const [WIRING, LOW, STREAM_Y, BRANCH_Y] = [174, 70, 46, 15]; // px: size of a drawing, heights of stream and branch
+const [WIRING, LOW, STREAM_Y, BRANCH_Y] = [174, 68, 45, 14]; // px: size of a drawing, heights of stream and branch
 const NORM_PX = 36;
+const DRAWING = 212; // px, with what is said below it
 
 /**
  * Of each function: the branch's boxes, what stands on the stream before and after the sum, where the norm sits, and
@@ -24,8 +25,7 @@ const WAYS = {
 
 /** Where a wiring is drawn; i: 0 for the first of the two, 1 for the second. Returns draw(its function, its name). */
 function wiringPicture(parent, i) {
-  const canvas = picture(parent, WIRING, LOW, "");
-  canvas.style.flex = "none";
+  const canvas = picture(parent, DRAWING, LOW, "");
   const color = `var(--ta-${i ? "two" : "one"})`;
   let drawn = "";
   return (fn, name) => {
@@ -34,7 +34,8 @@ function wiringPicture(parent, i) {
     canvas.setAttribute("aria-label", tr(WAYS[fn].says, { name }));
     canvas.replaceChildren();
     drawWay(canvas, WAYS[fn], color);
-    label(canvas, 2, LOW - 3, tr(WAYS[fn].sits), "start", "ta-small");
+    const said = label(canvas, 2, LOW - 2, "", "start", "ta-small");
+    said.append(svg("tspan", { class: "ta-strong", style: `fill: ${color}` }, name), ` ${tr(WAYS[fn].sits)}`);
   };
 }
 

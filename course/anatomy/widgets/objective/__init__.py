@@ -76,7 +76,7 @@ class ObjectiveLab(SeveralFunctions):
 
     objective = t.Int(0, min=0, max=len(OBJECTIVES) - 1).tag(sync=True)
     draw = t.Int(0, min=0, max=DRAWS - 1).tag(sync=True)
-    place = t.Int(3, min=0, max=2 * SIZE - 1).tag(sync=True)
+    place = t.Int(2, min=0, max=2 * SIZE - 1).tag(sync=True)
 
     def __init__(self, functions: Functions | None = None, objective: int | str = 0, **state: Any) -> None:
         index = cls_index(objective) if isinstance(objective, str) else objective

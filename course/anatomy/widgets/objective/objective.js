@@ -42,12 +42,25 @@ function objectiveWidget(ui) {
   } });
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
+  const three = threeWays(ui, ui.row(), () => ({ draws: drawsNow(), which: THEIRS.indexOf(objective().function) }));
   const table = tokenTable(ui, ui.row(), { word, wording, lengths, setting: () => now });
   const show = signs(ui.row(), [
     [tr("tokens read"), tr("each costs a step of computation")],
     [tr("predictions"), tr("each is one term of the loss")],
     [tr("entries unlike the reference"), tr("tokens, labels and positions; crossed out in the picture")],
   ]);
+
+  /** What the current draw hides, as the reference does it: by BERT, with what it reads there, and by T5. */
+  function drawsNow() {
+    const [n, from] = [spec.text.length, ui.get("draw")];
+    const rowOf = (name, r) => [...ui.table(`ref_e_${name}`).subarray((from * R + r) * N, (from * R + r + 1) * N)];
+    return {
+      masked: rowOf("mask_tokens", 1).slice(0, n).map((v) => v !== spec.ignore),
+      reads: rowOf("mask_tokens", 0).slice(0, n).map(word),
+      spans: [...ui.table("hidden").subarray(from * n, (from + 1) * n)].map((v) => v > 0),
+      encoder: objective().function === "span_corruption" ? lengths(example())[0] : 0,
+    };
+  }
 
   /** Which tokens of the two sequences this token may see. */
   function visible(rows, [row, column]) {
@@ -100,11 +113,12 @@ function objectiveWidget(ui) {
       const at = locate(now.rows, ui.seen("place"));
       const seen = visible(now.rows, at);
       table.draw(at, seen);
+      three.draw();
       const [row, column] = at;
       const words = [0, 2].flatMap((r, k) => now.rows[r].filter((_, c) => seen[k][c])).map(word);
       const answer = wording(now.rows[row + 1][column]);
       ui.say(tr(answer ? N_("{place}, “{word}”, sees {seen} → must predict “{answer}”") : N_("{place}, “{word}”, sees {seen} → predicts nothing"),
-        { place: placed(row, column), word: word(now.rows[row][column]), seen: words.join(" "), answer }), formula(now, at, seen));
+        { place: placed(row, column), word: word(now.rows[row][column]), seen: words.join(" "), answer }), ui.pointing ? formula(now, at, seen) : "");
       ui.root.dataset.key = `${key},${row},${column}`;
     },
   };

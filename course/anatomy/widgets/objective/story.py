@@ -4,13 +4,13 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Point at a token, or choose it by number: blue is what it sees, orange what it must predict.",
-        "What does token 3 see?",
-        ("all 10 tokens", "tokens 0 to 3", "only “two”"),
-        1,
-        "GPT reads from left to right: the token itself and those before it.",
-        "Count the blue tokens up to the frame.",
-        {"objective": 0, "draw": 0, "place": 3},
+        "Three models learn from one sentence. Point at a word: arrows come from what each sees to predict it.",
+        "Who sees the fewest words to predict “two”?",
+        ("GPT", "BERT", "T5"),
+        0,
+        "Only the 3 words before it. BERT looks at all 10 other places, and T5 at the 7 words that it did not hide.",
+        "Count the arrows in each row.",
+        {"objective": 0, "draw": 0, "place": 2},
     ),
     Step(
         "BERT sees both sides, and hides some tokens from itself (dashed in the text). Draw again.",

@@ -34,6 +34,18 @@ SCHEMES = (
     ("ALiBi", "alibi_bias", "s", tuple(f"slope 1/{1 / m:.0f}" for m in SLOPES)),
 )
 NAMES = [name for name, *_ in SCHEMES]
+# What each scheme does, in their order.
+ABOUT = (
+    N_("The first Transformer (2017): waves of many speeds, fast ones on the left, make a vector for each position."),
+    N_("As in BERT and GPT-2: a table with one vector for each position, which training fills."),
+    N_("Shaw and others (2018): a vector for each distance up to K; its product with the query goes into the score."),
+    N_("A model of 2019: the waves stand for distances; the query q and a learned vector v ask them."),
+    N_("A model of 2019: one number for each distance and head; far distances share one (a “bucket”)."),
+    N_("T5’s decoder looks back alone, so its numbers are for distances back; all ahead count as distance 0."),
+    N_("A model of 2020: vectors for distances; the query asks one and the key asks another."),
+    N_("“Attention with linear biases” (2021): nothing is learned; each step of distance costs the same."),
+)
+ENCODED = ("sinusoid", "LearnedPositions")  # have a vector for each position
 # float32 sums of 16 cosines are off by 1e-5; different schemes differ by tenths.
 TOLERANCE = 1e-3
 FACTS = ("spread", "direction", "reference")
@@ -58,7 +70,8 @@ class PositionExplorer(SeveralFunctions):
     function_name = "function of yours"
     controls = ("scheme", "variant", "query")
     story = STORY
-    opening = tuple({"query": query} for query in range(20, 56, 5))
+    # A pair of one distance walks along its diagonal: the encodings change, the score stands still.
+    opening = tuple({"query": query, "key": query - 6} for query in range(8, T, 3))
 
     scheme = t.Int(0, min=0, max=len(SCHEMES) - 1).tag(sync=True)
     variant = t.Int(0, min=0, max=7).tag(sync=True)
@@ -79,7 +92,8 @@ class PositionExplorer(SeveralFunctions):
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
-        """s (variants, T, T), the position part of the scores; for t5_relative_bucket also c, the causal one."""
+        """s (variants, T, T), the position part of the scores; for t5_relative_bucket also c, the causal one; for
+        sinusoid and LearnedPositions also pe, the encodings (variants, T, WIDTH)."""
         return {k: np.stack([v.numpy() for v in rows]) for k, rows in _MEASURES[name](fn, name, inputs).items()}
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
@@ -95,12 +109,20 @@ class PositionExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         schemes = [
-            {"name": _(name), "table": f"{letter}_{fn}", "variants": [_shown(v) for v in variants]}
-            for name, fn, letter, variants in SCHEMES
+            {
+                "name": _(name),
+                "table": f"{letter}_{fn}",
+                "variants": [_shown(v) for v in variants],
+                "about": _(about),
+                "encodings": f"pe_{fn}" if fn in ENCODED else "",
+                "waves": fn == "sinusoid",
+            }
+            for (name, fn, letter, variants), about in zip(SCHEMES, ABOUT, strict=True)
         ]
         return {
             "title": _("Positions: what does a score learn from them alone?"),
             "places": T,
+            "features": WIDTH,
             "schemes": schemes,
             "tolerance": TOLERANCE,
         }
@@ -193,17 +215,19 @@ def profile(S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _sinusoid(fn, name, x):
     pe = call(fn, name, (T, WIDTH), torch.arange(T), WIDTH).to(x["w_q"].dtype)
-    return {f"s_{name}": [pe @ pe.T, pe @ x["w_q"] @ (pe @ x["w_k"]).T, pe @ x["look"] @ pe.T]}
+    scores = [pe @ pe.T, pe @ x["w_q"] @ (pe @ x["w_k"]).T, pe @ x["look"] @ pe.T]
+    return {f"s_{name}": scores, f"pe_{name}": [pe]}
 
 
 def _learned(fn, name, x):
-    rows = []
+    rows, encodings = [], []
     for weight in (x["fresh"], x["smooth"]):
         module = fn(T, WIDTH).to(weight.dtype)
         module.load_state_dict({"weight": weight}, strict=True)
         pe = call(module, name, (T, WIDTH), torch.arange(T))
         rows.append(pe @ pe.T)
-    return {f"s_{name}": rows}
+        encodings.append(pe)
+    return {f"s_{name}": rows, f"pe_{name}": encodings}
 
 
 def _shaw(fn, name, x):

@@ -36,8 +36,9 @@ const clipped = (r, variant) => {
 function positionWidget(ui) {
   const { spec, room } = ui;
   const N = spec.places;
-  const scheme = () => spec.schemes[ui.get("scheme")];
+  const scheme = () => spec.schemes[ui.seen("scheme")];
   const last = () => scheme().variants.length - 1;
+  const shownOf = (s) => Math.min(ui.get("variant"), s.variants.length - 1);
   pick(ui, { trait: "scheme", name: tr("scheme"), names: spec.schemes.map((s) => s.name) });
   slider(ui, { trait: "variant", name: tr("variant"), max: last, show: (i) => scheme().variants[i], long: true });
   slider(ui, { trait: "query", name: tr("query position"), max: N - 1, kind: "ta-two" });
@@ -45,11 +46,16 @@ function positionWidget(ui) {
   ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
+  const small = schemeMaps(ui, ui.row(), (s) => ui.table(s.table).subarray(shownOf(s) * N * N, (shownOf(s) + 1) * N * N));
+  const about = html("p", { class: "ta-note", style: `margin: 0 0 2px; min-height: ${room < 480 ? 52 : 17}px` });
+  ui.root.append(about);
   const row = ui.row();
-  const cell = room >= 350 ? 8 : 7;
+  const cell = 7;
+  const vectors = encodings(ui, row, cell);
   const map = positionHeat(ui, row, N, cell);
-  const wide = room >= map.width + 340;
-  const curve = positionCurve(ui, row, N, wide ? room - map.width - 20 : room);
+  const rest = room - vectors.width - map.width - 32;
+  row.style.columnGap = "16px";
+  const curve = positionCurve(ui, row, N, rest >= 280 ? rest : room);
   const table = signs(ui.row(), [
     [tr("spread within a distance"), tr("largest difference of scores of pairs with one distance")],
     [tr("r against −r"), tr("largest difference of the mean scores of r and −r")],
@@ -61,11 +67,11 @@ function positionWidget(ui) {
   let drawn = "";
   let now = null;
   return {
-    stale() { drawn = ""; },
+    stale() { drawn = ""; small.stale(); },
     draw() {
-      const at = ui.get("scheme");
+      const at = ui.seen("scheme");
       const [query, key] = [ui.seen("query"), ui.seen("key")];
-      const variant = Math.min(ui.get("variant"), last());
+      const variant = shownOf(scheme());
       const { name, table: source, variants } = scheme();
       if (drawn !== `${at}/${variant}`) {
         drawn = `${at}/${variant}`;
@@ -76,20 +82,24 @@ function positionWidget(ui) {
         now.words = [small[0] ? tr("distance only") : tr("position counts"), small[1] ? tr("no direction") : tr("direction")];
         map.paint(now.S, palette(ui.dark));
         curve.layout(now);
+        vectors.paint(scheme(), palette(ui.dark));
+        write(about, scheme().about);
         const same = [short(found[2]), small[2] ? tr("same") : tr("differs"), small[2]];
         table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", tr("not yours yet")]]);
       }
+      small.draw(at, palette(ui.dark));
+      vectors.mark(query, key);
       map.mark(query, key);
       curve.move(now.S, query, key);
-      const about = { scheme: name, variant: variants[variant], query, key };
+      const told = { scheme: name, variant: variants[variant], query, key };
       if (key === undefined) {
         ui.say(tr("{scheme}, {variant}: {best}; {spread}, {direction}",
-          { ...about, best: best(now.S, query), spread: now.words[0], direction: now.words[1] }));
+          { ...told, best: best(now.S, query), spread: now.words[0], direction: now.words[1] }));
       } else {
         const [mine, right] = [now.S[query * N + key], now.right[query * N + key]];
         const terms = TERMS[at][variant] ?? TERMS[at][0];
         const other = Math.abs(mine - right) <= spec.tolerance ? "" : tr(" (reference {right})", { right: fixed(right, 2) });
-        ui.say(tr("{scheme}, {variant}: query {query}, key {key}, r = {r}", { ...about, r: minus(String(key - query)) }),
+        ui.say(tr("{scheme}, {variant}: query {query}, key {key}, r = {r}", { ...told, r: minus(String(key - query)) }),
           `S[${query}, ${key}] = ${terms(query, key, variants[variant])} = ${fixed(mine, 2)}${other}`);
       }
       ui.root.dataset.key = `${at},${variant},${query},${key ?? "–"},${fixed(now.S[query * N + (key ?? 0)], 4)}`;
@@ -110,7 +120,7 @@ function positionWidget(ui) {
 function positionHeat(ui, parent, N, cell) {
   const [left, right, topEdge, size] = [40, 54, 6, N * cell];
   const map = scoreMap(parent, {
-    N, cell, left, right, topEdge, bottom: 38, inset: 16, places: [0, 8, 16, 24, N - 1], caption: tr("Scores S[query, key]"),
+    N, cell, left, right, topEdge, bottom: FOOT, inset: 16, places: [0, 8, 16, 24, N - 1], caption: tr("Scores S[query, key]"),
     name: tr("Heatmap of the position part of the scores, query position down, key position across"),
     down: tr("query position"), across: tr("key position"),
   });
@@ -149,7 +159,7 @@ function positionHeat(ui, parent, N, cell) {
 
 /** Mean score for each distance with a band for all pairs, the reference's mean in dashes, and one query's scores. */
 function positionCurve(ui, parent, N, W) {
-  const [H, left, right, topEdge, bottom] = [282, 40, 10, 6, 38];
+  const [H, left, right, topEdge, bottom] = [230, 40, 10, 6, 38];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
   box.append(html("p", { class: "ta-caption" }, tr("Score against distance"), note));
@@ -221,8 +231,8 @@ function positionCurve(ui, parent, N, W) {
       fill(mean, { d: trace(mine.map(([r, m]) => [x(r), y(m)])) });
       fill(reference, { d: trace(theirs.map(([r, m]) => [x(r), y(m)])) });
       mean.style.visibility = own ? "visible" : "hidden";
-      write(note, own ? tr("line: mean; band: all pairs; dashes: reference; dots: this query")
-        : tr("dashes: mean of the reference; band: all pairs; dots: this query"));
+      write(note, own ? tr("line: mean; band: all pairs; dashes: reference; dots: query")
+        : tr("dashes: reference’s mean; band: all pairs; dots: query"));
     },
     move(S, query, key) {
       place();

@@ -4,7 +4,8 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Point at the map: each cell is a query with a key. A dotted line then joins the cells of the same distance r.",
+        "Left: a vector for each position. A score is the product of two. Point at the map: a line joins the same "
+        "distance r.",
         "Does r = 5 score as r = −5 does?",
         ("yes", "no, more", "no, less"),
         0,
@@ -13,7 +14,7 @@ STORY = (
         {"scheme": 0, "variant": 0, "query": 20},
     ),
     Step(
-        "The same waves behind random projections W_q and W_k. Walk along a diagonal with shift and an arrow key.",
+        "The same waves behind random projections W_q and W_k. Point along a diagonal, or use shift and an arrow key.",
         "Does the distance alone make the score?",
         ("yes", "no, the position too"),
         1,
