@@ -266,6 +266,61 @@ def test_a_draw_is_not_always_the_likeliest_and_taking_back_draws_anew(alone):
     assert len({likeliest, drawn(), drawn(), drawn()}) >= 3
 
 
+LOWEST = """() => [...document.querySelectorAll('[aria-label^="Residual streams"] path.an-on')].map(
+  (path) => path.getAttribute('d') + ' ' + path.getAttribute('stroke-width')).slice(0, 8 * COUNT)"""
+
+
+@browser_test
+@pytest.mark.parametrize("text, count, most", [("My dear Mr. Bennet", 6, 10), ("It is a truth universally", 10, 20)])
+def test_earlier_streams_stay_where_they_are_while_it_writes(alone, text, count, most):
+    """The two texts of the story: place, height and width of each stream, token after token."""
+    type_in(alone, text)
+    streams = LOWEST.replace("COUNT", str(count))
+    before = alone.evaluate(streams)
+    assert len(before) == 8 * count
+    for _ in range(most):
+        press(alone, "One token")
+        assert alone.evaluate(streams) == before
+    assert alone.locator(".an-on").count() == 8 * (count + most)
+
+
+@browser_test
+def test_streams_have_the_names_that_fit(alone):
+    """All of a short text; no two of a long one lie on each other, and the token's own is among them."""
+    alone.emulate_media(reduced_motion="reduce")
+    type_in(alone, "My dear Mr. Bennet")
+    names = alone.locator('[aria-label^="Residual streams"] text[translate="no"]')
+    assert [name for name in names.all_text_contents() if name] == ["M", "y", "dear", "Mr", ".", "Bennet"]
+    type_in(alone, LONG)
+    settle(alone)
+    boxes = names.evaluate_all("""(all) => all.filter((e) => e.textContent).map((e) => {
+      const { left, right, top } = e.getBoundingClientRect();
+      return [left, right, Math.round(top)];
+    })""")
+    assert len(boxes) >= 12
+    for i, (left, right, top) in enumerate(boxes):
+        assert all(abs(top - other[2]) > 8 or right <= other[0] or left >= other[1] for other in boxes[i + 1 :])
+    assert names.evaluate_all("(all) => all.filter((e) => e.classList.contains('ta-strong')).length") == 1
+
+
+@browser_test
+@pytest.mark.parametrize("text, itself", [("I am", True), ("I am sure", False), ("M", False)])
+def test_the_row_read_back_is_called_its_own_token_only_where_it_is(alone, text, itself):
+    """The caption of the embedding and the lowest line of the layers, with Python's own numbers."""
+    type_in(alone, text)
+    made = AnatomyView(text=text)
+    word, share = made.likely(made.at, 0)[0]
+    assert (word == made.read_words[made.at] and share >= 0.5) == itself
+    lowest = alone.locator('[aria-label^="The likeliest next tokens at the bottom"] text').all_text_contents()
+    after = lowest[lowest.index("in") + 1 :][:2]
+    guess = f"{word.strip()[:6]} {share:.0%}"
+    assert after == ([guess, "the token itself"] if itself else [f"little yet: {guess}", ""])
+    press(alone, "embedding")
+    told = alone.locator(".an-back").text_content()
+    assert ("names its own token" in told) == itself and f"“{word.strip()}”" in told and f"{share:.0%}" in told
+    assert ("says little yet: its best guess is" in told) == (not itself)
+
+
 # ---- a page with a kernel -----------------------------------------------------------------------------------------
 
 

@@ -240,6 +240,7 @@ class AnatomyView(SeveralFunctions):
             "bins": passing.BINS,
             "reach": passing.REACH,
             "sizes": SIZES,
+            "longest": round(float(passing.reference(inputs["ids"]).tables["norms"].max())),
             "places": [_described(place) for place in PLACES],
             "opened": list(OPENED),
         }

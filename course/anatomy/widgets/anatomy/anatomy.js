@@ -212,11 +212,15 @@ function lensPanel(ui, parent) {
     rise(height) { cutAbove(canvas, height === Infinity ? height : (Math.floor(height) + 0.95) / (L + 1)); },
     draw({ token, layer }, says) {
       fill(mark, { y: (L - layer - 1) * high });
+      const faint = !namesItself(ui, token, says);
+      fill(rows[0][0][1], { class: faint ? "ta-small" : "ta-strong" });
       rows.forEach((row, i) => row.forEach(([bar, text], j) => {
         const [word, share] = says(token, 2 * i, j);
         // What has next to no chance is left out: at the bottom it is noise.
-        const noise = j > 0 && share < 0.005;
-        write(text, noise ? "" : `${shownToken(word).slice(0, 6)} ${percent(share)}`);
+        const noise = j > 0 && (share < 0.005 || (i === 0 && faint));
+        const guess = `${shownToken(word).slice(0, 6)} ${percent(share)}`;
+        const shown = i === 0 && faint ? tr("little yet: {guess}", { guess }) : guess;
+        write(text, !noise ? shown : i === 0 && j === 1 && !faint ? tr("the token itself") : "");
         fill(bar, { width: Number.isFinite(share) && !noise ? ((wide - 6) * clamp(share, 0, 1)).toFixed(1) : 0 });
       }));
     },

@@ -5,7 +5,7 @@ const LOW = 178; // px, height of a panel's picture
 
 /** One line for each part: what its picture shows. */
 const ABOUT = {
-  embedding: N_("Each token picks a row of a table. Read back at once, the row names its own token."),
+  embedding: N_("Each token picks a row of a table, and its stream begins with it."),
   norm:
     N_("Root mean square of the token's stream before each norm (pale) and after (blue). L0a: before attention in L0."),
   rope: N_("q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair."),
@@ -77,7 +77,7 @@ function footOf(ui, found, key) {
 const half = (i) => `L${i >> 1}${"af"[i % 2]}`;
 
 const PANELS = {
-  embedding: (ui, stage, W) => likelyBars(ui, stage, W, 0),
+  embedding: embeddingPanel,
   unembedding: (ui, stage, W) => likelyBars(ui, stage, W, 2 * ui.spec.layers),
   norm: (ui, stage, W) => twoBars(ui, stage, W, {
     tables: ["before", "after"], names: (i) => (i === 2 * ui.spec.layers ? tr("end") : half(i)), digits: 1,
@@ -92,6 +92,21 @@ const PANELS = {
   attention: headsPanel,
   ffn: gatePanel,
 };
+
+/** What the last norm and the unembedding would make of the row alone, and whether that is the token itself. */
+function embeddingPanel(ui, stage, W) {
+  const bars = likelyBars(ui, stage, W, 0);
+  const told = html("p", { class: "an-foot an-back" });
+  stage.append(told);
+  return (state, says) => {
+    bars(state, says);
+    const [word, share] = says(state.token, 0);
+    const values = { word: inQuotes(word), share: percent(share) };
+    write(told, namesItself(ui, state.token, says)
+      ? tr("Read back at once, the row names its own token: {word}, {share}.", values)
+      : tr("Read back at once, the row says little yet: its best guess is {word} with {share}.", values));
+  };
+}
 
 /** The likeliest tokens at a level as bars, with the reference's share as a tick. */
 function likelyBars(ui, stage, W, level) {

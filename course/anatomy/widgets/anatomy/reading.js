@@ -20,6 +20,12 @@ function likeliest(decoder, token, K) {
   return token.likely;
 }
 
+/** Does the stream at the bottom, read back, give most of its chance to the token that it comes from? */
+function namesItself(ui, token, says) {
+  const [word, share] = says(token, 0);
+  return word === ui.read.words[token] && share >= 0.5;
+}
+
 /** The share of the gate's inputs in each bin. */
 function binsOf(gates, bins, reach) {
   const out = new Float32Array(bins);

@@ -94,7 +94,7 @@ function riverPanel(ui, parent, W, H) {
   box.append(html("p", { class: "ta-caption" }, tr("Residual streams"), legend));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Residual streams of all tokens, from the embedding at the bottom to the top"));
-  const [left, top, bottom] = [24, 22, 20];
+  const [left, top, bottom] = [24, 22, 34]; // below: two lines of names
   const [wide, lift] = [W - left - 6, (H - top - bottom) / (2 * L)];
   let step = wide / T; // a short text has wider places
   const x = (t) => left + (t + 0.5) * step;
@@ -118,7 +118,7 @@ function riverPanel(ui, parent, W, H) {
     return path;
   }));
   const says = label(canvas, 0, top - 8, "", "middle", "ta-strong an-halo");
-  const names = [0, 1, 2].map((i) => verbatim(label(canvas, 0, H - 6, "", "middle", i ? "ta-small" : "ta-strong")));
+  const names = Array.from({ length: T }, () => verbatim(label(canvas, 0, H, "", "middle", "ta-small")));
   const place = cursor(ui, canvas, {
     name: tr("streams, by token and layer"),
     box: () => ({ x: left, y: y(2 * L), width: ui.read.words.length * step, height: 2 * L * lift }),
@@ -129,6 +129,27 @@ function riverPanel(ui, parent, W, H) {
       { token: ui.read.first + token, word: inQuotes(ui.read.words[token]), layer: L - 1 - row }),
     cross: false,
   });
+
+  /** Names below the streams: the token's, the two that gave most, and all others that fit into two lines. */
+  function nameStreams(token, shares) {
+    const { words } = ui.read;
+    const [...all] = words.keys();
+    const most = all.filter((t) => t !== token && shares[t] > 0.02).sort((a, b) => shares[b] - shares[a]).slice(0, 2);
+    const lines = [H - 20, H - 6].map((baseline) => ({ baseline, taken: [] }));
+    const placed = new Set();
+    for (const t of new Set([token, ...most, ...all])) {
+      const text = shownToken(words[t]);
+      const wide = text.length * (t === token ? 3.6 : 3.3) + 3;
+      const middle = clamp(x(t), left + wide, W - wide);
+      const line = lines.find(({ taken }) => taken.every(([from, to]) => middle + wide < from || middle - wide > to));
+      if (!line) continue;
+      line.taken.push([middle - wide, middle + wide]);
+      placed.add(t);
+      write(names[t], text);
+      fill(names[t], { x: middle, y: line.baseline, class: t === token ? "ta-strong" : "ta-small" });
+    }
+    names.forEach((name, t) => { if (!placed.has(t)) write(name, ""); });
+  }
 
   let mean = null;
   return {
@@ -142,7 +163,8 @@ function riverPanel(ui, parent, W, H) {
       mean = meanOfHeads(ui.table("att"), ui.spec);
       const [norms, drift] = [ui.table("norms"), ui.table("drift")];
       write(legend, drift.some((v) => !(v <= MOVED)) ? tr("orange, dashed: off the reference") : tr("upward, wide where long"));
-      const longest = norms.reduce((most, v) => (v > most ? v : most), 1e-9);
+      // At least the recorded sentence's: one more token leaves the widths of the others as they are.
+      const longest = norms.reduce((most, v) => (v > most ? v : most), ui.spec.longest);
       segments.forEach((segment, n) => {
         const [t, i] = [Math.floor(n / (2 * L)), n % (2 * L)];
         const [length, off] = [norms[(i + 1) * T + t], drift[(i + 1) * T + t]];
@@ -171,20 +193,7 @@ function riverPanel(ui, parent, W, H) {
       write(says, answer);
       const room = answer.length * 3.6;
       fill(says, { x: clamp(x(token), left + room, W - room) });
-      // The token itself, and the two others that gave most, where there is room for their names.
-      const others = [...shares.keys()].filter((t) => t !== token).sort((a, b) => shares[b] - shares[a]).slice(0, 2);
-      const taken = [];
-      names.forEach((name, i) => {
-        const t = i ? others[i - 1] : token;
-        const text = shownToken(ui.read.words[t] ?? "");
-        const half = text.length * 3.6 + 4;
-        const middle = clamp(x(t), left + half, W - half);
-        const worth = i === 0 || (shares[t] > 0.02 && t < ui.read.words.length);
-        const free = worth && taken.every(([from, to]) => middle + half < from || middle - half > to);
-        write(name, free ? text : "");
-        fill(name, { x: middle });
-        if (free) taken.push([middle - half, middle + half]);
-      });
+      nameStreams(token, shares);
       place();
       return shares;
     },

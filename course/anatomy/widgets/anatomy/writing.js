@@ -25,9 +25,10 @@ function readingOf(ui, changed) {
   const sentence = words.join("");
   let here = null; // tables of this page's model
   let drawn = ""; // what the picture shows
-  // A short text is drawn larger; few sizes, so that the picture keeps still from token to token.
+  // A short text is drawn larger, with places left for as many tokens again: streams keep still while it goes on.
   const put = (shown, first = 0, written = 0, full = false) => {
-    ui.read = { words: shown, first, written, full, slots: [T / 4, T / 2, T].find((n) => n >= shown.length) };
+    const short = first === 0 && shown.length <= T / 2 && shown.length - written <= T / 4;
+    ui.read = { words: shown, first, written, full, slots: short ? T / 2 : T };
   };
   put(words);
   ui.table = (name) => here?.[name] ?? stored(name);
