@@ -266,7 +266,7 @@ def test_a_draw_is_not_always_the_likeliest_and_taking_back_draws_anew(alone):
     assert len({likeliest, drawn(), drawn(), drawn()}) >= 3
 
 
-LOWEST = """() => [...document.querySelectorAll('[aria-label^="Residual streams"] path.an-on')].map(
+STREAMS = """() => [...document.querySelectorAll('[aria-label^="Residual streams"] path.an-on')].map(
   (path) => path.getAttribute('d') + ' ' + path.getAttribute('stroke-width')).slice(0, 8 * COUNT)"""
 
 
@@ -275,7 +275,7 @@ LOWEST = """() => [...document.querySelectorAll('[aria-label^="Residual streams"
 def test_earlier_streams_stay_where_they_are_while_it_writes(alone, text, count, most):
     """The two texts of the story: place, height and width of each stream, token after token."""
     type_in(alone, text)
-    streams = LOWEST.replace("COUNT", str(count))
+    streams = STREAMS.replace("COUNT", str(count))
     before = alone.evaluate(streams)
     assert len(before) == 8 * count
     for _ in range(most):

@@ -13,7 +13,7 @@ from .case import CASE
 from .learners import right_rope, sign_rope
 
 pytestmark = pytest.mark.browser
-DOTTED = "Dotted: q if it stood at k's place n. The wedge leads from there to q."
+DOTTED = "Dotted: q at k's place n; the wedge leads to q."
 
 
 def readout(page):
@@ -357,7 +357,7 @@ def test_without_a_distance_there_is_neither_wedge_nor_dotted_line(stage):
 def test_where_q_is_turned_wrongly_the_wedge_leads_elsewhere(stage):
     page = stage(CASE.make(fault=1, m=9, n=4))
     note = page.locator(".ro-dials .ta-note")
-    assert note.text_content() == DOTTED.replace("to q.", "to where q should be, dashed.")
+    assert note.text_content() == DOTTED.replace("to q.", "to where q should be.")
     set_state(page, {"fault": 2})  # the key is not turned, q is right
     assert note.text_content() == DOTTED
 

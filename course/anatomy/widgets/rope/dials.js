@@ -20,8 +20,8 @@ const differ = (v, right) => !(Math.hypot(v[0] - right[0], v[1] - right[1]) < 0.
 
 /** What the dotted line is, and where its wedge leads: not to q where the turn is a wrong one. */
 const startSaid = ({ q, right }) => tr(q.some((v, i) => differ(v, right.q[i]))
-  ? N_("Dotted: q if it stood at k's place n. The wedge leads from there to where q should be, dashed.")
-  : N_("Dotted: q if it stood at k's place n. The wedge leads from there to q."));
+  ? N_("Dotted: q at k's place n; the wedge leads to where q should be.")
+  : N_("Dotted: q at k's place n; the wedge leads to q."));
 
 /** One entry of a trait that is a list, as if it were a trait of its own. */
 function entryOf(ui, trait, index) {
