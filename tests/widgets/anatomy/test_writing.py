@@ -274,7 +274,9 @@ STREAMS = """() => [...document.querySelectorAll('[aria-label^="Residual streams
 @pytest.mark.parametrize("text, count, most", [("My dear Mr. Bennet", 6, 10), ("It is a truth universally", 10, 20)])
 def test_earlier_streams_stay_where_they_are_while_it_writes(alone, text, count, most):
     """The two texts of the story: place, height and width of each stream, token after token."""
+    alone.emulate_media(reduced_motion="reduce")
     type_in(alone, text)
+    settle(alone)
     streams = STREAMS.replace("COUNT", str(count))
     before = alone.evaluate(streams)
     assert len(before) == 8 * count
