@@ -110,7 +110,8 @@ function scoreGrip(ui, canvas, wide, now) {
     says() {
       const state = now();
       const n = gripped(state);
-      return tr("score {score}, weight {weight}", { score: fixed(state.scores[n], 1), weight: fixed(state.mine[n], 2) });
+      const [score, weight] = [fixed(state.scores[n], 1), fixed(state.mine[n], 2)];
+      return tr("score {score}, weight {weight}", { score, weight });
     },
   });
   canvas.append(grip);
