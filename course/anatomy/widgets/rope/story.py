@@ -29,7 +29,7 @@ STORY = (
         moves=("m", "n", "front", "plane"),
     ),
     Step(
-        "Put three tokens in front, or press “Step both +1”. The wedge (m − n)θ is how far q is ahead of q at n.",
+        "Put three tokens in front, or press “Step both +1”. Dotted: q at k's place. The wedge (m − n)θ leads to q.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
@@ -79,8 +79,8 @@ STORY = (
         moves=("fault", "proof", "stand", "plane", "m", "n"),
     ),
     Step(
-        "A hand for each plane of a head of 128. Gray: seen in training. Hatched: never seen.",
-        "Which way of slowing leaves something hatched?",
+        "A hand for each plane of a head of 128. Plain ring: seen in training. Hatched: never seen.",
+        "Which way of slowing leaves some of it hatched?",
         ("PI", "NTK", "YaRN"),
         1,
         "NTK slows only the last hand by the whole factor, so others go a little too far. PI slows even the fast ones.",
