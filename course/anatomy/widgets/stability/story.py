@@ -24,6 +24,7 @@ STORY = (
         "Compare the bars at factor 1 and at 11.3.",
         {**_USUAL, "factor": 6, "more": False},
         moves=("factor",),
+        show=({"factor": 8}, {"factor": 10}, {"factor": 12}, {"factor": 13}),
     ),
     Step(
         "Scores learn through a slope: how much a weight moves with its score. Point along the lines.",
@@ -34,6 +35,7 @@ STORY = (
         "Point at the dotted line, which stands at 256, and read the three slopes in the gray line.",
         {**_USUAL, "quantity": "slope", "factor": 22},
         moves=("factor",),
+        show=({"factor": 14, "along": True}, {"factor": 18, "along": True}, {"factor": 22, "along": True}),
     ),
     Step(
         "These scores reach 64. In the table, each dtype has a limit for exp(x): point at its row.",
@@ -43,6 +45,7 @@ STORY = (
         "exp(64) is beyond float16, which ends at 65,504. bfloat16 reaches as far as float32.",
         "Look for NaN in the table.",
         {**_USUAL, "factor": 16},
+        show=({"dtype": 0},),
     ),
     Step(
         "z-loss pulls log Z toward 0. The gray bars are its gradient: point at one.",
@@ -52,6 +55,7 @@ STORY = (
         "The gradient is 2 λ log Z · p, so each logit gets a share as large as its weight.",
         "Compare the gray bars with the blue ones.",
         {**_USUAL, "factor": 8, "coefficient": 1.0},
+        show=({"key": 7, "panel": 0}, {"key": 0, "panel": 0}),
     ),
     Step(
         "Now the scores of a recorded training run. Point along the solid line, step by step.",
@@ -62,6 +66,7 @@ STORY = (
         "Point at each of these steps, and read the first slope in the gray line.",
         {**_USUAL, "grow": "as in a training run", "quantity": "slope"},
         moves=("run_step",),
+        show=({"run_step": 1, "along": True}, {"run_step": 3, "along": True}, {"run_step": 4, "along": True}),
     ),
     Step(
         "Now break it: a cap of 1 is far too small for these scores. Drag them as far as you like.",
@@ -72,5 +77,6 @@ STORY = (
         "Follow the dashed line from end to end: it shows the largest weight.",
         {**_USUAL, "cap": 1.0, "quantity": "largest p"},
         moves=("factor",),
+        show=({"factor": 6}, {"factor": 20}, {"factor": 36}),
     ),
 )
