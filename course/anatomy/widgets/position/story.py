@@ -22,7 +22,7 @@ STORY = (
         "Look at the height of the band, which holds all pairs of a distance.",
         {"scheme": 0, "variant": 1, "query": 20},
         moves=("query",),
-        show=tuple({"query": n, "key": n - 5} for n in (20, 30, 40, 50)),
+        show=tuple({"query": n, "key": n - 5} for n in (10, 16, 24, 30)),
     ),
     Step(
         "Here W turns each wave by three positions. Move the query and watch the darkest cell of its row.",
