@@ -49,7 +49,8 @@ def replied(stage):
         reads = (
             name == "AnatomyView" and step.state["text"]
         )  # the page's own model reads it, as on a page without a kernel
-        page = stage((CASES[name].widget if reads else CASES[name].make)(**step.state, step=i), **options)
+        page = stage(CASES[name].widget() if reads else CASES[name].usual, **options)
+        set_state(page, {**step.state, "step": i})
         if reads:
             page.evaluate("(bytes) => model.set('weights', view(bytes))", base64.b64encode(packed.model()).decode())
             page.wait_for_function("() => !document.querySelector('.ta-readout').textContent.includes('Waiting')")

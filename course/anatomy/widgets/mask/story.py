@@ -22,7 +22,7 @@ STORY = (
         "Choose dog, then saw: which inputs are filled at the bottom of the right picture?",
         {"mask": 0, "size": 4, "query": 1, "layers": 2, "painted": "0,3"},
         moves=("query",),
-        show=({"query": 1}, {"query": 2}),
+        show=({"query": 0}, {"query": 1}, {"query": 2}),
     ),
     Step(
         "Padding on the left: five real tokens come after three of padding.",

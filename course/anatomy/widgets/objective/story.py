@@ -22,7 +22,7 @@ STORY = (
         "Count the tokens in the row “must predict”.",
         {"objective": 1, "draw": 0, "place": 3},
         moves=("place",),
-        show=({"place": 3}, {"place": 6}, {"place": 7}),
+        show=({"place": 6}, {"place": 7}, {"place": 3}),
     ),
     Step(
         "T5 leaves one ⟨number⟩ for each hidden span. A decoder writes the spans, token by token.",
@@ -43,7 +43,7 @@ STORY = (
         "Read the row “position” under the last two tokens.",
         {"objective": 3, "draw": 0, "place": 13},
         moves=("place",),
-        show=({"place": 13}, {"place": 14}),
+        show=({"place": 12}, {"place": 13}, {"place": 14}),
     ),
     Step(
         "Pairs of sentences: the model must tell if the second is the next one or a random one.",
