@@ -40,8 +40,10 @@ def frozen(page):
     """The page, whose frames wait for ``frame``."""
     page.wait_for_function("() => true")  # it keeps the frames that it finds at its first use: the real ones
     page.evaluate(FRAMES)
-    yield page
-    page.evaluate("() => realFrames()")
+    try:
+        yield page
+    finally:
+        page.evaluate("() => realFrames()")  # of a failed test too: a page without frames is never closed
 
 
 def places(page):

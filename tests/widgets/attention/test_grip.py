@@ -141,23 +141,64 @@ def test_escape_takes_a_drag_back_with_what_was_moved_before(stage):
 
 
 @pytest.mark.parametrize("how", ["mouse", "key"])
-def test_a_masked_key_cannot_be_moved_and_says_why(stage, how):
+def test_a_masked_key_has_no_grip_and_says_why_when_it_is_pressed(stage, how):
+    """The grip stays where there is a score to be moved, and moves that one."""
     page = stage(CASE.make())
-    before = drawn(page)
+    before, at = drawn(page), middle(page)
     over(page, 6)
     if how == "mouse":
-        pulled(page, 50)
+        assert middle(page) == at and "“well” gives “<pad>” the weight 0.000" in shown(page)
+        page.mouse.down()
+        page.mouse.up()
     else:
-        page.locator(GRIP).press("ArrowRight")
         page.mouse.move(1, 1)
-        settle(page)
+        find(page, "slider", "Key of the query on show").press("End")
+        page.keyboard.press("Enter")
+    page.mouse.move(1, 1)
+    settle(page)
     assert moved(page) == (-1, 0) and drawn(page) == before
     assert "“<pad>” is masked: its score is −∞, and stays −∞ whatever is added." in shown(page)
     grip = page.locator(GRIP)
-    assert grip.get_attribute("aria-disabled") == "true" and grip.get_attribute("aria-valuetext") == "score −∞, masked"
-    page.keyboard.press("Escape")
+    assert middle(page) == at and grip.get_attribute("aria-label") == "grip: score of “very”"
+    assert grip.get_attribute("aria-valuetext") == "score 4.3, weight 0.50"
+    grip.press("ArrowRight")
     settle(page)
-    assert "masked" not in shown(page) and grip.get_attribute("aria-disabled") == "false"
+    assert moved(page) == (3, 1) and "masked" not in shown(page)
+
+
+@pytest.mark.parametrize("width", [390, 860])
+def test_the_grip_of_a_full_bar_leaves_its_number_free(stage, width):
+    page = stage(CASE.make(query=0), viewport={"width": width, "height": 900})
+    number = page.get_by_role("group", name=BARS).locator(".ta-strong").first
+    assert number.text_content() == "1.000"
+    grip, box = page.locator(GRIP).bounding_box(), number.bounding_box()
+    assert grip["x"] + grip["width"] + 2 < box["x"]
+    assert abs(grip["y"] + grip["height"] / 2 - box["y"] - box["height"] / 2) < 3, "they are in one row"
+
+
+def test_a_number_travels_with_its_bar(stage):
+    """From one layer to the next, in every frame: the bar is as long as its number says."""
+    page = stage(CASE.make(layer=3), reduced_motion="no-preference")
+    frames = page.evaluate("""async () => {
+      const bars = () => {
+        const canvas = document.querySelector('.ta-svg[aria-label^="Bars"]');
+        const [lengths, numbers] = ["rect.ta-fill-one", ".ta-strong"].map((kind) => [...canvas.querySelectorAll(kind)]);
+        return lengths.map((bar, i) => [Number(bar.getAttribute("width")), Number(numbers[i].textContent)]).slice(0, 5);
+      };
+      const sliders = [...document.querySelectorAll("input[type=range]")];
+      const slider = sliders.find((e) => e.labels[0].textContent === "layer");
+      slider.value = 2;
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+      const seen = [];
+      for (let i = 0; i < 25; i++) {
+        await new Promise(requestAnimationFrame);
+        seen.push(bars());
+      }
+      return seen;
+    }""")
+    assert len({str(bars) for bars in frames}) > 4, "it travels"
+    full = max(length / weight for length, weight in frames[-1] if weight > 0.3)
+    assert all(abs(length - weight * full) < 1.5 for bars in frames for length, weight in bars)
 
 
 def test_the_button_puts_the_score_back(stage):

@@ -13,6 +13,7 @@ from .case import CASE
 from .learners import right_rope, sign_rope
 
 pytestmark = pytest.mark.browser
+DOTTED = "Dotted: q at k's place n; the wedge leads to q."
 
 
 def readout(page):
@@ -174,7 +175,7 @@ def test_a_function_that_is_no_rotation_steps_through_whole_positions_and_says_s
     for _ in range(6):
         page.wait_for_timeout(200)
         assert all(p == round(p) for p in positions(page))
-    assert stage(CASE.make()).locator(".ro-dials .ta-note").text_content() == ""
+    assert stage(CASE.make()).locator(".ro-dials .ta-note").text_content() == DOTTED
 
 
 @pytest.mark.parametrize("trait_name, grip", [("m", 0), ("n", 1)])
@@ -326,21 +327,47 @@ def test_numbers_stand_with_a_right_function_at_every_size(stage):
         assert score_of(page) == pytest.approx(RopeExplorer(right_rope, dim=dim).scores()[33, 7], abs=6e-4)
 
 
-def test_the_wedge_begins_where_q_would_stand_at_ks_place(stage):
-    """A dashed line there, named in the plane that is looked at; none where the wedge is too narrow to see."""
-    centers = """() => [...document.querySelectorAll('.ro-begin')].map((e) =>
-      e.parentNode.getAttribute('transform').match(/[\\d.]+/g).map(Number))"""
-    grips = (
-        "() => [...document.querySelectorAll('.ro-grip')].map((e) => [+e.getAttribute('cx'), +e.getAttribute('cy')])"
-    )
-    ends = (
-        "() => [...document.querySelectorAll('.ro-begin')].map((e) => [+e.getAttribute('x2'), +e.getAttribute('y2')])"
-    )
-    page = stage(CASE.make(m=4, n=4))
-    assert not np.any(page.evaluate(ends)), "no wedge, no beginning"
-    at_n = np.array(page.evaluate(grips))[::2] - np.array(page.evaluate(centers))
-    set_state(page, {"m": 12, "plane": 1})
-    begins = np.array(page.evaluate(ends))
-    assert np.allclose(begins[:2], at_n[:2], atol=0.2) and not begins[2:].any()
-    named = "() => [...document.querySelectorAll('.ro-begin')].map((e) => e.parentNode.textContent.includes('q at n'))"
-    assert page.evaluate(named) == [False, True, False, False]
+@pytest.mark.parametrize("stand", [False, True])
+@pytest.mark.parametrize("m, n", [(9, 4), (20, 15), (3, 40)])
+def test_the_wedge_starts_at_a_dotted_q_at_the_place_of_k(stage, m, n, stand):
+    """The line has the direction of the right q at position n, and the wedge's first edge lies on it."""
+    page = stage(CASE.make(m=m, n=n, stand=stand))
+    wanted = CASE.make().vectors("q")[n].reshape(-1, 2) @ [1, 1j]
+    back = n * faults.thetas(8, 1e4) if stand else 0
+    lines, wedges = page.locator(".ro-start.ta-arrow"), page.locator(".ro-wedge")
+    for i, angle in enumerate(np.angle(wanted) - back):
+        tips = [[float(x) for x in at(lines, i)[-1].split()], [float(x) for x in at(wedges, i)[1].split()]]
+        for x, y in tips:
+            assert abs(np.angle(np.exp(1j * (math.atan2(-y, x) - angle)))) < 0.01
+    assert lines.first.evaluate("(e) => getComputedStyle(e).strokeDasharray") != "none"
+    assert page.locator(".ro-dials .ta-note").text_content() == DOTTED
+
+
+def at(paths, i):
+    """The points of a path of straight lines."""
+    return paths.nth(i).get_attribute("d").removeprefix("M").removesuffix("Z").split("L")
+
+
+def test_without_a_distance_there_is_neither_wedge_nor_dotted_line(stage):
+    page = stage(CASE.make(m=9, n=9))
+    assert page.locator(".ro-start.ta-arrow").first.get_attribute("d") == ""
+    assert page.locator(".ro-wedge").first.get_attribute("d") == ""
+
+
+def test_where_q_is_turned_wrongly_the_wedge_leads_elsewhere(stage):
+    page = stage(CASE.make(fault=1, m=9, n=4))
+    note = page.locator(".ro-dials .ta-note")
+    assert note.text_content() == DOTTED.replace("to q.", "to where q should be.")
+    set_state(page, {"fault": 2})  # the key is not turned, q is right
+    assert note.text_content() == DOTTED
+
+
+def test_the_head_of_the_dials_can_be_chosen_only_where_they_are(stage):
+    """The hands of "Longer than trained" have a head of their own, and only they need no D."""
+    page = stage(CASE.make(panels=["training"]))
+    dim = page.get_by_label("head dim D", exact=True)
+    assert dim.is_hidden() and page.get_by_label("base of the angles").is_visible()
+    assert page.get_by_label("for a head dim of").is_visible()
+    find(page, "button", "Planes").press("Enter")
+    settle(page)
+    assert dim.is_visible()

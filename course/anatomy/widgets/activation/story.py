@@ -15,6 +15,7 @@ STORY = (
         "Move β back to its left end and look at the thick line.",
         {**_USUAL, "activation": 6, "beta": 0.0, "look": "two layers"},
         moves=("beta", "place"),
+        show=({"beta": 3.0}, {"beta": 1.0}, {"beta": 0.0}),
     ),
     Step(
         "Drag along the curve. A straight line touches it there; the dotted curve f′ is the slope of that line.",
@@ -25,6 +26,7 @@ STORY = (
         "Where is the dotted curve highest?",
         _USUAL,
         moves=("place",),
+        show=({"place": 80}, {"place": 94}, {"place": 108}, {"place": 140}, {"place": 108}),
     ),
     Step(
         "A sigmoid as a gate: what comes out is f(x) · v. Drag the grip v up and down, and run along the gate's curve.",
@@ -35,6 +37,7 @@ STORY = (
         "Does the blue curve ever leave the room between 0 and the dashed line?",
         {**_USUAL, "activation": 7},
         moves=("place", "value"),
+        show=({"place": 160}, {"value": 2.0}, {"value": -1.0}, {"value": 1.5}),
     ),
     Step(
         "A unit is one number of the hidden layer. f is relu: point at units with an ×. The ticks under the curve are "
@@ -45,6 +48,7 @@ STORY = (
         "There f is 0 and its slope is 0: no input of this unit sends a gradient back.",
         "Where do the ticks stand, left or right of 0?",
         {**_USUAL, "activation": 0, "place": 60},
+        show=({"unit": 4}, {"unit": 10}, {"unit": 13}),
     ),
     Step(
         "The same units with gelu, further left: the shift is −4. Drag the grip below the curve; compare with relu.",
@@ -54,6 +58,7 @@ STORY = (
         "gelu is never exactly 0 there, but 88 % of its slopes are below 0.05.",
         "Read “dead units” and “flat slopes” below.",
         {**_USUAL, "place": 20, "shift": -4},
+        show=({"activation": 0}, {"activation": 4}),
     ),
     Step(
         "swish has a setting, β. Move it to its right end and watch “from ReLU” below.",
@@ -64,5 +69,6 @@ STORY = (
         "Compare the curve with the frame: where is it flat, where does it rise?",
         {**_USUAL, "activation": 6},
         moves=("beta", "place"),
+        show=({"beta": 3.0}, {"beta": 6.0}, {"beta": 20.0}),
     ),
 )

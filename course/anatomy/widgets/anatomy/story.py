@@ -9,6 +9,9 @@ def _scene(token: int, layer: int, head: int, part: str = "", text: str = "") ->
     return {"token": token, "layer": layer, "head": head, "part": part, "text": text, "wrote": [], "draws": False}
 
 
+# Tokens that the model itself writes: “ly clever, and I am sure”, and again and again “ I am sure”.
+_START, _CIRCLE = [277, 295, 307, 11, 282, 301, 444, 731], [301, 444, 731]
+
 STORY = (
     Step(
         "Point at a token, a piece of the text. Its gray stream rises to what comes next; blue is the way back.",
@@ -27,6 +30,8 @@ STORY = (
         "From L0 to L2 the likeliest word is “and”: after a comma, a safe guess.",
         "Compare the first word of each line.",
         _scene(31, 2, 0),
+        moves=("layer",),
+        show=({"layer": 0}, {"layer": 1}, {"layer": 2}, {"layer": 3}),
     ),
     Step(
         "In layer 3, head 0 of the last token looks back. The dashed word is what it attends to most.",
@@ -36,6 +41,7 @@ STORY = (
         "That mark, 13 tokens back, says that a speech stopped with a comma: it is not over.",
         "Find the dashed frame in the line of words.",
         _scene(31, 3, 0),
+        show=({"key": 30}, {"key": 0}, {"key": 18}),
     ),
     Step(
         "Another kind of head: layer 2, head 0. Point at its rows, one after the other.",
@@ -46,6 +52,7 @@ STORY = (
         "Look at the dark cells: they lie just beside the diagonal.",
         _scene(10, 2, 0),
         moves=("token",),
+        show=tuple({"token": token, "key": token - 1} for token in (8, 9, 10, 11)),
     ),
     Step(
         "A part opens when it is clicked. Here are all norms on the way of the last token: pale before, blue after.",
@@ -66,6 +73,7 @@ STORY = (
         "Point at token 5 and read below the mask.",
         _scene(12, 0, 1, part="mask"),
         moves=("token", "part"),
+        show=({"token": 3}, {"token": 5}),
     ),
     Step(
         "Now your own text: type one, or let this one go on. “One token” adds the likeliest.",
@@ -76,6 +84,7 @@ STORY = (
         "Press “One token” and watch the streams at its left.",
         _scene(31, 3, 0, text="My dear Mr. Bennet"),
         moves=("token", "text", "wrote", "draws"),
+        show=({"wrote": [11]},),
     ),
     Step(
         "Let it write on, or press “One token” again and again: it takes the likeliest each time.",
@@ -86,5 +95,6 @@ STORY = (
         "Wait until twenty tokens are written.",
         _scene(31, 3, 0, text="It is a truth universally"),
         moves=("token", "wrote"),
+        show=tuple({"wrote": [*_START, *_CIRCLE * n]} for n in (0, 1, 2, 3, 4)),
     ),
 )

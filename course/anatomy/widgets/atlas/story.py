@@ -17,7 +17,8 @@ STORY = (
         "21 of the 27 models of that year do.",
         "Count filled and hollow marks in the row of 2024.",
         ALL,
-        moves=("first", "second"),
+        moves=("first", "second", "since", "until", "norm"),
+        show=({"since": 2024}, {"until": 2024}, {"norm": 1}, {"norm": 2}),
     ),
     Step(
         "Only models with a learned table of positions are left bright.",
@@ -27,6 +28,8 @@ STORY = (
         "After 2022 the atlas holds none: RoPE took the place.",
         "Go down the rows and find the last bright mark.",
         {**ALL, "position": CHOICES["position"].index("learned")},
+        moves=("first",),
+        show=({"first": INDEX["gpt-3"]}, {"first": INDEX["opt-175b"]}),
     ),
     Step(
         "Only models with grouped-query attention are left bright: several query heads share a key-value head.",
@@ -36,6 +39,8 @@ STORY = (
         "Before it there are only MHA and, from PaLM on, MQA.",
         "Look for the highest row with a bright mark.",
         {**ALL, "attention": CHOICES["attention"].index("GQA")},
+        moves=("first",),
+        show=({"first": INDEX["falcon-180b"]}, {"first": INDEX["llama-2-70b"]}),
     ),
     Step(
         "Two blocks side by side. Point at a part: it lights up in both, and the gray line says what each has there.",
@@ -45,6 +50,7 @@ STORY = (
         "Both normalize before each sublayer.",
         "Read the sentences below; one says what they share.",
         {**ALL, "view": 1},
+        show=({"aspect": "activation"}, {"aspect": "position"}, {"aspect": "norm"}),
     ),
     Step(
         "Build one: a Decoder is counted with this configuration. Choose other models, too.",
@@ -54,5 +60,6 @@ STORY = (
         "6.74 billion, rounded, is 7. A part too many or too few would show in this number at once.",
         "The gray line has both numbers, and says whether they fit.",
         {**ALL, "view": 2, "first": INDEX["llama-2-7b"]},
+        show=({"first": INDEX["gpt-2"]}, {"first": INDEX["llama-2-7b"]}),
     ),
 )

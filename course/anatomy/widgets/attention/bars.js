@@ -2,7 +2,7 @@
 
 /** One query's scores and weights: a number and a bar for each key; a gray tick shows the reference's weight. */
 function barPanel(ui, parent, T, W, view, now) {
-  const [names, left, top, height, end] = [48, 134, 20, 28, 54];
+  const [names, left, top, height, end] = [48, 128, 20, 28, 60]; // at the end a number, beside the grip of a full bar
   const wide = W - left - end;
   const title = html("p", { class: "ta-caption", style: "display: flex; align-items: baseline" });
   const who = html("span");
@@ -34,6 +34,7 @@ function barPanel(ui, parent, T, W, view, now) {
     at: () => [0, view.key() ?? 0],
     state: (_, key) => ({ key }),
     says: (_, key) => (view.key() === undefined ? tr("none yet") : `${key}: ${view.words()[key]}`),
+    press: (_, key) => ui.pin(now().here[key] ? { key } : { key, tried: key }),
   });
   const grip = scoreGrip(ui, canvas, wide, now);
   const long = (weight) => (Number.isFinite(weight) ? clamp(weight, 0, 1) * wide : 0);
@@ -45,26 +46,31 @@ function barPanel(ui, parent, T, W, view, now) {
     fill(back, { "aria-disabled": String(!ui.get("nudge")) });
     bars.forEach(({ y, name, bar, was, tick, score, value }, i) => {
       write(name, words[i]);
-      fill(bar, { width: long(mine[i]).toFixed(1) });
+      // The number travels with its bar: at no time does one say what the other does not.
+      glide(bar, "weight", [mine[i]], ([weight]) => {
+        bar.setAttribute("width", long(weight).toFixed(1));
+        write(value, !here[i] && mine[i] === 0 ? tr("masked") : fixed(weight));
+      });
       fill(was, { d: delta && before[i] > 0.004 ? `M${left} ${y + 3}h${long(before[i]).toFixed(1)}v${height - 6}H${left}` : "" });
       const at = (left + right[i] * wide).toFixed(1);
       fill(tick, { x1: at, x2: at });
       write(score, here[i] ? fixed(still[i], Math.abs(still[i]) < 100 ? 1 : 0) + (i === moved ? plus(delta) : "") : "−∞");
-      write(value, !here[i] && mine[i] === 0 ? tr("masked") : fixed(mine[i]));
     });
     mark.style.visibility = key === undefined ? "hidden" : "visible";
     if (key !== undefined) fill(mark, { y: top + key * height });
     const n = gripped(state);
     // Half of it stays right of the axis, where the scores end.
     fill(grip, { transform: `translate(${(left + Math.max(long(mine[n]), 5)).toFixed(1)},${top + (n + 0.5) * height})`,
-      "aria-label": tr("grip: score of “{word}”", { word: words[n] }), "aria-disabled": String(!here[n]) });
-    grip.style.opacity = here[n] ? 1 : 0.6;
+      "aria-label": tr("grip: score of “{word}”", { word: words[n] }) });
   };
 }
 
-/** The key whose bar has the grip: pointed at or held; else the one that is moved; else the one with the largest weight. */
+/**
+ * The key whose bar has the grip: pointed at or held; else the one that is moved; else the one with the largest weight.
+ * A masked key has none: its score cannot be moved.
+ */
 function gripped({ key, moved, here, mine }) {
-  if (key !== undefined) return key;
+  if (key !== undefined && here[key]) return key;
   return moved >= 0 && here[moved] ? moved : mine.reduce((top, v, i) => (here[i] && v > mine[top] ? i : top), here.indexOf(1));
 }
 
@@ -85,7 +91,7 @@ function scoreGrip(ui, canvas, wide, now) {
     get: () => (gripped(now()) === ui.get("moved") ? ui.get("nudge") : 0),
     set(_, nudge) {
       const key = gripped(now());
-      ui.pin(now().here[key] ? { key, moved: key, nudge } : { key, tried: key });
+      ui.pin({ key, moved: key, nudge });
     },
   });
   grip.addEventListener("pointerdown", (event) => {
@@ -104,8 +110,8 @@ function scoreGrip(ui, canvas, wide, now) {
     says() {
       const state = now();
       const n = gripped(state);
-      return state.here[n] ? tr("score {score}, weight {weight}", { score: fixed(state.scores[n], 1), weight: fixed(state.mine[n], 2) })
-        : tr("score −∞, masked");
+      const [score, weight] = [fixed(state.scores[n], 1), fixed(state.mine[n], 2)];
+      return tr("score {score}, weight {weight}", { score, weight });
     },
   });
   canvas.append(grip);

@@ -22,6 +22,7 @@ STORY = (
         "“very” gets 0.50 of its weight, “well” itself 0.41.",
         "Click on “well” and read the bars.",
         WELL,
+        show=({"key": 2}, {"key": 4}, {"key": 3}),
     ),
     Step(
         "Drag the round grip on the bar of “well”: its score moves, and all weights follow.",
@@ -32,6 +33,7 @@ STORY = (
         "Bring the score to 4.1 + 2.0. Then point at “very” and at “him”: each says what it was multiplied by.",
         {**WELL, "moved": 4},
         moves=("nudge",),
+        show=({"nudge": 5}, {"nudge": 10}, {"nudge": 20}, {"key": 3}, {"key": 2}),
     ),
     Step(
         "Point along the small maps: each one is a head of the model, at work on the same sentence.",
@@ -42,6 +44,7 @@ STORY = (
         "On the diagonal a word looks at itself. You want the cells one step to the left.",
         {**WELL, "sentence": 2, "layer": 0},
         moves=("layer", "head"),
+        show=({"head": 1}, {"layer": 2, "head": 1}, {"head": 0}),
     ),
     Step(
         "Scale “none”: the scores are no longer divided by √40. Switch between “none” and “1/√D”.",
@@ -52,6 +55,7 @@ STORY = (
         "Compare the longest bar with and without the scale.",
         {**WELL, "scale": "none"},
         moves=("scale",),
+        show=({"scale": "1/√D"}, {"scale": "none"}),
     ),
     Step(
         "The padding mask hides the filler behind the sentence, and nothing else.",
@@ -61,6 +65,7 @@ STORY = (
         "No query reads the two <pad>. They still ask, so their rows are full, and nobody uses them.",
         "Look for the dots: are they below each other or side by side?",
         {**WELL, "mask": "padding"},
+        show=({"key": 5}, {"key": 6}, {"key": 7}),
     ),
     Step(
         "Now break it: without a mask every word may look ahead, which this model never learned.",
@@ -70,5 +75,6 @@ STORY = (
         "0.30 of its weight goes to the full stop, which comes later. In training that would be cheating.",
         "Read the first row up to its right end.",
         {**WELL, "query": 0, "mask": "none"},
+        show=({"key": 0}, {"key": 2}, {"key": 5}),
     ),
 )

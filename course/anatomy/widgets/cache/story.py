@@ -15,6 +15,7 @@ STORY = (
         "Drag until the bar says 32 caches.",
         {**_USUAL, "more": False},
         moves=("users",),
+        show=tuple({"users": n} for n in (24, 28, 30, 31, 32)),
     ),
     Step(
         "Point at the kinds of attention: the bar, the curve and the formula follow.",
@@ -25,6 +26,7 @@ STORY = (
         "Compare the bars, or the numbers behind them.",
         _USUAL,
         moves=("kind",),
+        show=tuple({"kind": kind, "part": 0} for kind in (1, 2, 4, 3)),
     ),
     Step(
         "Mistral looks back 4,096 tokens at most. Run along the curve of one user's cache.",
@@ -35,6 +37,7 @@ STORY = (
         "Find the place where the blue line turns flat.",
         {**_USUAL, "model": MISTRAL, "tokens": 1024},
         moves=("tokens",),
+        show=tuple({"tokens": 2**e, "part": 1} for e in (11, 12, 13, 14)),
     ),
     Step(
         "Each token costs one reading of the weights and of all caches. Point at “time per token”.",
@@ -45,6 +48,7 @@ STORY = (
         "Drag the grip from 16 to 32 and read the last result.",
         {**_USUAL, "model": LLAMA_THREE},
         moves=("users",),
+        show=({"part": 5}, {"users": 24, "part": 5}, {"users": 32, "part": 5}),
     ),
     Step(
         "Your turn: 64 users of 32,768 tokens are far too much for this GPU.",
@@ -54,5 +58,7 @@ STORY = (
         "One key head, not 8: an eighth of the cache. GQA is there already, and 1 byte only halves it.",
         "Change one setting, look at the upright line, and change it back.",
         {**_USUAL, "model": LLAMA_THREE, "users": 64, "tokens": 32768},
+        moves=("kind", "itemsize"),
+        show=({"itemsize": 1}, {"itemsize": 2}, {"kind": 2}, {"kind": 3}),
     ),
 )

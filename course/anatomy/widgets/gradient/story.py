@@ -15,6 +15,7 @@ STORY = (
         "Compare the bars of layer 12, at the right.",
         _USUAL,
         moves=("back",),
+        show=({"back": 0}, {"back": 1}, {"back": 12}),
     ),
     Step(
         "Make the stacks deeper: run along “Last layer against depth”.",
@@ -25,6 +26,7 @@ STORY = (
         "Follow both lines of that picture from 6 to 96.",
         _USUAL,
         moves=("depth",),
+        show=tuple({"depth": n, "last": True} for n in (6, 12, 24, 48, 96)),
     ),
     Step(
         "96 layers. Press “Let the gradient run back”, and watch its size from layer 96 to layer 1.",
@@ -35,6 +37,7 @@ STORY = (
         "Compare the last bar with the first, or read “first / last layer” below.",
         {**_USUAL, "depth": 96, "back": 0},
         moves=("back",),
+        show=tuple({"back": n} for n in (16, 32, 48, 64, 80, 96)),
     ),
     Step(
         "The small pictures show the gradient norm per layer. Point to see one large; a click keeps it.",
@@ -45,6 +48,7 @@ STORY = (
         "Compare “first / last layer”: 1 means alike.",
         {**_USUAL, "depth": 96},
         moves=("wiring",),
+        show=({"wiring": 4}, {"wiring": 2}, {"wiring": 5}),
     ),
     Step(
         "One picture is one random start. Change the seed and the width.",
@@ -55,6 +59,7 @@ STORY = (
         "Watch the word behind Post-LN’s exponent.",
         {**_USUAL, "depth": 96, "width": 64, "seed": 1},
         moves=("width", "seed"),
+        show=({"seed": 2}, {"seed": 0}, {"width": 256}, {"width": 32}),
     ),
     Step(
         "Now break it: give the widget a function that puts a norm in the wrong place.",

@@ -11,6 +11,7 @@ STORY = (
         "Its row is filled up to itself: positions 0 to 3.",
         "Count the filled cells in the row with the frame.",
         {"mask": 0, "size": 4, "query": 3, "layers": 2, "painted": ""},
+        show=tuple({"key": n} for n in range(4)),
     ),
     Step(
         "One cell is painted: “one” looks at “two”, a later token. Point at the rows below it; read the loss below.",
@@ -21,6 +22,7 @@ STORY = (
         "Choose dog, then saw: which inputs are filled at the bottom of the right picture?",
         {"mask": 0, "size": 4, "query": 1, "layers": 2, "painted": "0,3"},
         moves=("query",),
+        show=({"query": 0}, {"query": 1}, {"query": 2}),
     ),
     Step(
         "Padding on the left: five real tokens come after three of padding.",
@@ -30,6 +32,8 @@ STORY = (
         "Before a [pad] on the left there is only padding. Its softmax would be 0 ÷ 0.",
         "Look for rows without a filled cell, and at the third number below the pictures.",
         {"mask": 3, "size": 4, "query": 1, "layers": 2, "painted": ""},
+        moves=("query",),
+        show=({"query": 0}, {"query": 2}, {"query": 3}, {"query": 1}),
     ),
     Step(
         "A prefix of three tokens: they see each other in both directions. Move the size.",
@@ -39,6 +43,8 @@ STORY = (
         "Above the diagonal three cells are filled: “one” sees dog and saw, dog sees saw.",
         "Count the filled cells above the diagonal.",
         {"mask": 4, "size": 3, "query": 0, "layers": 2, "painted": ""},
+        moves=("query",),
+        show=({"query": 0, "key": 1}, {"query": 0, "key": 2}, {"query": 1, "key": 2}),
     ),
     Step(
         "GLM: part A is the text with blanks [M], part B fills them, each from its [S]. Two rows of positions on top.",
@@ -49,6 +55,7 @@ STORY = (
         "Choose a query of part A and look right of the first [S].",
         {"mask": 10, "size": 0, "query": 2, "layers": 2, "painted": ""},
         moves=("query",),
+        show=({"query": 0, "key": 4}, {"query": 3, "key": 4}, {"query": 3, "key": 5}),
     ),
     Step(
         "Break it: cell [7, 0] is painted white, so “.” cannot look at “one”. Click cells to paint more away.",
@@ -58,5 +65,6 @@ STORY = (
         "“one” arrives through tokens that look at it and that “.” may look at.",
         "Point at “one” in the input row on the right: its ways light up.",
         {"mask": 0, "size": 4, "query": 7, "layers": 2, "painted": "7,0"},
+        show=({"key": 0, "level": 0},),
     ),
 )

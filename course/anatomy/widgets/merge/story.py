@@ -34,6 +34,8 @@ STORY = (
         N_("Merges are applied in the order in which they were learned, wherever in the word their pairs stand."),
         N_("Find the shortest bar in the list, and the blue tiles in the word."),
         _at(" Elizabeth", 0),
+        moves=("done",),
+        show=({"pair": 0}, {"pair": 7}, {"done": 1}),
     ),
     Step(
         N_("In this word, a + n occurs twice and · + b once. Press “Next merge” to see which is joined first."),
@@ -45,6 +47,8 @@ STORY = (
         ),
         N_("Compare the numbers of · + b and of a + n in the list."),
         _at(" banana", 0),
+        moves=("done",),
+        show=({"pair": 2}, {"pair": 0}, {"done": 1}),
     ),
     Step(
         N_("All merges are done, and two tokens are left. Choose ·Elizabeth, with a capital letter: it is one token."),
@@ -54,6 +58,7 @@ STORY = (
         N_("The novels always write the name with a capital E, so the trainer never met that pair."),
         N_("Look for the number of the only pair that is left in the list."),
         _at(" elizabeth", ALL),
+        show=({"word": 0}, {"word": 1}, {"pair": 0}),
     ),
     Step(
         N_("This word has no space in front, as at the beginning of a text. Now choose ·happiness, which has one."),
@@ -64,6 +69,11 @@ STORY = (
         N_("Read the number of tokens below the picture for both words."),
         _at("happiness", ALL),
         moves=("word",),
+        show=(
+            {"word": WORDS.index(" happiness")},
+            {"word": WORDS.index("happiness")},
+            {"word": WORDS.index(" happiness")},
+        ),
     ),
     Step(
         N_("Some letters are more than one byte, as the brace shows. Point at the tiles of é, and then choose 中文."),
@@ -73,5 +83,6 @@ STORY = (
         N_("é is the bytes 195 and 169, and no merge joins them: the training text has no é, and so no such pair."),
         N_("Count the tiles below the brace."),
         _at(" café", ALL),
+        show=({"row": 1, "byte": 4}, {"row": 1, "byte": 5}),
     ),
 )

@@ -11,6 +11,7 @@ STORY = (
         "mat has 7 of 10 parts of the weight, so the average stands nearest to it.",
         "Compare the three bars at the right.",
         {"first": 1, "second": 2, "third": 7},
+        show=({"word": 0}, {"word": 1}, {"word": 2}),
     ),
     Step(
         "Weights 1, 2, 3. Make each twice as large: 2, 4, 6.",
@@ -21,6 +22,7 @@ STORY = (
         "Compare the average before and after all three changes.",
         {"first": 1, "second": 2, "third": 3},
         moves=("first", "second", "third"),
+        show=({"first": 2}, {"second": 4}, {"third": 6}),
     ),
     Step(
         "cat and mat weigh the same, so the average is 5. Now raise sat, whose number is 5.",
@@ -31,6 +33,7 @@ STORY = (
         "Watch the triangle while you drag the middle bar.",
         {"first": 3, "second": 0, "third": 3},
         moves=("second",),
+        show=({"second": 3}, {"second": 6}, {"second": 10}),
     ),
     Step(
         "All the weight is on mat. Try to push the triangle beyond 9.",
@@ -41,6 +44,7 @@ STORY = (
         "Raise the other two bars: which way does the triangle go?",
         {"first": 0, "second": 0, "third": 10},
         moves=("first", "second", "third"),
+        show=({"first": 4}, {"second": 6}),
     ),
     Step(
         "Now break it: only sat has weight. Drag its bar down to 0.",
@@ -51,5 +55,6 @@ STORY = (
         "Read the gray line: what is divided by what?",
         {"first": 0, "second": 1, "third": 0},
         moves=("second",),
+        show=({"second": 0},),
     ),
 )

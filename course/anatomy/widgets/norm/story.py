@@ -14,6 +14,7 @@ STORY = (
         "Entries 1, 4 and 7 lie below the mean, 2.5. For RMSNorm all eight stay above 0.",
         "Count the bars that hang down in the middle picture.",
         {"scale": 1.0, "shift": 2.0, "eps": 1e-5, **_BARS},
+        show=tuple({"entry": i} for i in (1, 4, 7)),
     ),
     Step(
         "The shift is 0 here. Drag a bar of the input, or the grip μ, up and down: all eight move together.",
@@ -24,6 +25,7 @@ STORY = (
         "Which bars leave the short lines, where they stood at shift 0?",
         {"scale": 1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
         moves=("shift",),
+        show=({"shift": 0.5}, {"shift": 1.0}, {"shift": 2.0}),
     ),
     Step(
         "Each vector of 8 numbers is now one point. The flat line is the plane of mean 0, seen from the side. The "
@@ -35,6 +37,7 @@ STORY = (
         "Set “after the norm” and look for the two triangles.",
         {"scale": 1.0, "shift": 2.0, "eps": 1e-5, "show": "points", "stage": 0},
         moves=("stage",),
+        show=({"stage": 1}, {"stage": 2}),
     ),
     Step(
         "No shift; ε is only 1e−8. Drag the grip σ up: the input gets 3, 10, 100 times as large. Its axis grows "
@@ -46,6 +49,7 @@ STORY = (
         "Do any bars leave the short lines?",
         {"scale": 1.0, "shift": 0.0, "eps": 1e-8, **_BARS},
         moves=("scale",),
+        show=({"scale": 3.0}, {"scale": 10.0}, {"scale": 100.0}),
     ),
     Step(
         "The scale is −1: all inputs have changed their sign. The short lines are where the bars stood before.",
@@ -55,6 +59,7 @@ STORY = (
         "σ and RMS are sizes, and a size is positive: a norm keeps the sign of its input.",
         "Compare the bars with the short lines in both norms.",
         {"scale": -1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
+        show=({"scale": 1.0}, {"scale": -1.0}),
     ),
     Step(
         "Now break it: with scale 0.1, σ² is only 0.014. Raise ε, one step at a time.",
@@ -65,5 +70,6 @@ STORY = (
         "Move ε to its right end and compare with the short lines.",
         {"scale": 0.1, "shift": 0.0, "eps": 1e-8, **_BARS},
         moves=("eps",),
+        show=({"eps": 1e-5}, {"eps": 1e-3}, {"eps": 0.1}),
     ),
 )

@@ -11,6 +11,7 @@ STORY = (
         "Only the 3 words before it. BERT looks at all 10 other places, and T5 at the 7 words that it did not hide.",
         "Count the arrows in each row.",
         {"objective": 0, "draw": 0, "place": 2},
+        show=tuple({"place": n} for n in range(3)),
     ),
     Step(
         "BERT sees both sides, and hides some tokens from itself (dashed in the text). Draw again.",
@@ -20,6 +21,8 @@ STORY = (
         "Only the hidden ones. The same text gave GPT 10 predictions.",
         "Count the tokens in the row “must predict”.",
         {"objective": 1, "draw": 0, "place": 3},
+        moves=("place",),
+        show=({"place": 6}, {"place": 7}, {"place": 3}),
     ),
     Step(
         "T5 leaves one ⟨number⟩ for each hidden span. A decoder writes the spans, token by token.",
@@ -29,6 +32,7 @@ STORY = (
         "The encoder's row is blue as a whole, the decoder's only up to the frame.",
         "Look at the blue tokens in the row “decoder reads”.",
         {"objective": 2, "draw": 0, "place": 10},
+        show=({"place": 9}, {"place": 10}),
     ),
     Step(
         "GLM writes both parts in one row. Each blank begins with [S] and has two rows of positions.",
@@ -38,6 +42,8 @@ STORY = (
         "Both have the position of their blank [M], which is 3; “in blank” counts them.",
         "Read the row “position” under the last two tokens.",
         {"objective": 3, "draw": 0, "place": 13},
+        moves=("place",),
+        show=({"place": 12}, {"place": 13}, {"place": 14}),
     ),
     Step(
         "Pairs of sentences: the model must tell if the second is the next one or a random one.",
@@ -48,6 +54,7 @@ STORY = (
         "Walk along the tokens: where does anything turn orange?",
         {"objective": 4, "draw": 1, "place": 0},
         moves=("place",),
+        show=tuple({"place": n} for n in (2, 5, 8, 12, 0)),
     ),
     Step(
         "Your turn: switch between T5 and GLM, which hide the same tokens in each draw.",
@@ -58,5 +65,6 @@ STORY = (
         "Compare “tokens read” below the picture.",
         {"objective": 3, "draw": 2, "place": 9},
         moves=("objective", "draw"),
+        show=({"objective": 2}, {"objective": 3}),
     ),
 )

@@ -13,6 +13,7 @@ STORY = (
         "Look at the map “difference”.",
         {"order": "dog ↔ man", "positions": False, "word": 1},
         moves=("word",),
+        show=({"order": "as written"}, {"order": "dog ↔ man"}, {"word": 4}),
     ),
     Step(
         "The sentence as written, with “the” at places 0 and 3. Point at both rows of f(x).",
@@ -23,6 +24,7 @@ STORY = (
         "Compare the two rows cell by cell.",
         {"order": "as written", "positions": False, "word": 0},
         moves=("word",),
+        show=({"word": 3}, {"word": 0}),
     ),
     Step(
         "Drag a word of f(Px) to another place, or press “Next order” until you have seen all six.",
@@ -33,6 +35,9 @@ STORY = (
         "Does the map “difference” ever show a color?",
         {"order": "backward", "positions": False, "word": 4},
         moves=("order", "word"),
+        show=tuple(
+            {"order": order} for order in ("as written", "dog ↔ man", "shifted by one", "shuffled", "shuffled again")
+        ),
     ),
     Step(
         "The same order, but now each place adds a position vector of its own to its word.",
@@ -42,6 +47,7 @@ STORY = (
         "Each word stands at another place, so each query, key and value is another one.",
         "Read the map “difference” row by row.",
         {"order": "backward", "positions": True, "word": 4},
+        show=({"positions": False}, {"positions": True}),
     ),
     Step(
         "Try to break it back: positions stay on. Go through the orders.",
@@ -52,5 +58,6 @@ STORY = (
         "One of the six orders moves no word.",
         {"order": "shuffled", "positions": True, "word": 2},
         moves=("order",),
+        show=({"order": "backward"}, {"order": "dog ↔ man"}, {"order": "as written"}),
     ),
 )

@@ -12,6 +12,7 @@ STORY = (
         "The plain product is a sum of cosines of r, and a cosine forgets the sign: no direction.",
         "Point at the curve at r = 5 and at r = −5, and compare S.",
         {"scheme": 0, "variant": 0, "query": 20},
+        show=({"key": 25}, {"key": 15}),
     ),
     Step(
         "The same waves behind random projections W_q and W_k. Point along a diagonal, or use shift and an arrow key.",
@@ -22,6 +23,7 @@ STORY = (
         "Look at the height of the band, which holds all pairs of a distance.",
         {"scheme": 0, "variant": 1, "query": 20},
         moves=("query",),
+        show=tuple({"query": n, "key": n - 5} for n in (10, 16, 24, 30)),
     ),
     Step(
         "Here W turns each wave by three positions. Move the query and watch the darkest cell of its row.",
@@ -32,6 +34,7 @@ STORY = (
         "Point at the peak of the curve and read r.",
         {"scheme": 0, "variant": 2, "query": 20},
         moves=("query",),
+        show=tuple({"query": n, "key": n - 3} for n in (10, 30, 20)),
     ),
     Step(
         "Shaw's table has one row for each r, and ends at ±K. Here K = 2; move the variant to see K grow.",
@@ -41,6 +44,7 @@ STORY = (
         "Both are clipped to 2, so the curve is flat from there on.",
         "Point at the curve at 5 and at 20: which row of a do they ask for?",
         {"scheme": 2, "variant": 0, "query": 5},
+        show=({"key": 10}, {"key": 25}),
     ),
     Step(
         "ALiBi learns nothing: it subtracts a slope times the distance. Point at key 12.",
@@ -50,6 +54,7 @@ STORY = (
         "The slope is ¼ and the distance 8: ¼ · 8 = 2.",
         "Read the formula while you point at query 20, key 12.",
         {"scheme": 7, "variant": 1, "query": 20},
+        show=({"key": 20}, {"key": 16}, {"key": 12}),
     ),
     Step(
         "Now break it: look for schemes that forget the direction, or give the widget a key minus query turned round.",
@@ -60,5 +65,6 @@ STORY = (
         "Choose each scheme, and read the second sign below the map.",
         {"scheme": 2, "variant": 3, "query": 20},
         moves=("scheme", "variant"),
+        show=({"scheme": 2, "variant": 0}, {"scheme": 6, "variant": 0}, {"scheme": 7, "variant": 1}),
     ),
 )

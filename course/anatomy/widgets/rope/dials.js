@@ -2,7 +2,6 @@
 
 const SCRUB = 4; // px a position, on dials too slow to be turned by hand
 const DEGREES = 180 / Math.PI;
-const NARROW = 0.2; // radians: of a wedge that is less wide, both sides would lie on each other
 
 /** The outline of a wedge from one angle over another; beyond a full turn it winds outwards. */
 function wedgePath(from, over, r) {
@@ -16,6 +15,13 @@ function wedgePath(from, over, r) {
   });
   return `M0 0${trace(points).replace("M", "L")}Z`;
 }
+
+const differ = (v, right) => !(Math.hypot(v[0] - right[0], v[1] - right[1]) < 0.02);
+
+/** What the dotted line is, and where its wedge leads: not to q where the turn is a wrong one. */
+const startSaid = ({ q, right }) => tr(q.some((v, i) => differ(v, right.q[i]))
+  ? N_("Dotted: q at k's place n; the wedge leads to where q should be.")
+  : N_("Dotted: q at k's place n; the wedge leads to q."));
 
 /** One entry of a trait that is a list, as if it were a trait of its own. */
 function entryOf(ui, trait, index) {
@@ -58,18 +64,17 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     }
     const rim = svg("circle", { r, class: "ta-axis" });
     const wedge = svg("path", { class: "ro-wedge" });
-    const begin = svg("line", { x1: 0, y1: 0, class: "ro-begin" }); // q as it would stand at n: there the wedge begins
-    g.append(rim, frame, wedge, begin);
+    g.append(rim, frame, wedge);
     g.style.pointerEvents = "none";
     canvas.append(g);
     const theta = label(g, 0, -r - 5, "", "middle", "ta-small");
     const angle = label(g, 0, r + 13, "", "middle", "ta-small");
     const part = label(g, 0, r + 27, "", "middle", "ta-small");
-    const where = label(g, 0, 0, "", "middle", "ta-small");
+    const away = arrow(g, "ta-ghost ro-start", false); // q where it would be at k's place: the wedge starts there
     const ghosts = [arrow(g, "ta-ghost", false), arrow(g, "ta-ghost", false)];
     const [k, q] = [arrow(g, "ta-two"), arrow(g, "ta-one")];
     const names = ["q", "k"].map((name) => label(g, 0, 0, name, "middle", "ta-strong"));
-    return { g, rim, frame, wedge, begin, where, theta, angle, part, ghosts, q, k, names };
+    return { g, rim, frame, wedge, theta, angle, part, away, ghosts, q, k, names };
   });
   // Grips come last, so that they lie over the area that the cursor needs.
   const grips = dials.map((_, i) => ["q", "k"].map((letter, j) => {
@@ -125,7 +130,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       const [a, b] = [seen(q[i]), seen(k[i])];
       // A ghost only where it differs: two lines on top of each other would hide the wedge.
       [[q[i], right.q[i]], [k[i], right.k[i]]].forEach(([mine, wanted], j) => {
-        const off = !(Math.hypot(mine[0] - wanted[0], mine[1] - wanted[1]) < 0.02);
+        const off = differ(mine, wanted);
         const [x, y] = seen(wanted);
         dial.ghosts[j](off ? x * scale : 0, off ? -y * scale : 0);
       });
@@ -135,16 +140,10 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       fill(dial.rim, { class: i === plane ? "ta-mark" : "ta-axis", r: (r / longest).toFixed(2) });
       const between = (m - n) * scene.used[i];
       const start = angleOf(spun(scene.content.q[i], (n + scene.origin) * scene.used[i] + back));
-      fill(dial.wedge, { d: wedgePath(start, between, r / longest) });
-      const apart = Math.abs(between) > NARROW && Math.hypot(...a) > 0;
-      const reach = apart ? Math.min(Math.hypot(...a) * scale, r) : 0;
-      const [east, north] = [Math.cos(start), -Math.sin(start)];
-      fill(dial.begin, { x2: (east * reach).toFixed(1), y2: (north * reach).toFixed(1) });
-      write(dial.where, apart && i === plane ? tr("q at n") : "");
-      const aside = 10 * Math.sign(between); // on the side where the wedge isn't
-      fill(dial.where, {
-        x: (east * reach * 0.7 - north * aside).toFixed(1), y: (north * reach * 0.7 + east * aside + 4).toFixed(1),
-      });
+      const wedge = wedgePath(start, between, r / longest);
+      fill(dial.wedge, { d: wedge });
+      const long = wedge ? Math.hypot(...scene.content.q[i]) * scale : 0;
+      dial.away(long * Math.cos(start), -long * Math.sin(start));
       const turnsLeft = a[0] * b[1] - a[1] * b[0] > 0 ? 1 : -1;
       [a, b].forEach(([x, y], j) => {
         const length = Math.hypot(x, y);

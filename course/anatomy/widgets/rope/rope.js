@@ -68,7 +68,7 @@ function ropeWidget(ui) {
   for (const trait of ["m", "n", ...STATE]) ui.watch(trait);
 
   slider(ui, { trait: "base", name: tr("base of the angles"), values: spec.bases, show: whole });
-  slider(ui, { trait: "dim", name: tr("head dim D"), values: spec.dims });
+  const dim = slider(ui, { trait: "dim", name: tr("head dim D"), values: spec.dims }).parentNode;
   const folds = html("div", { class: "ta-bar ro-folds", role: "group", "aria-label": tr("Panels") });
   const buttons = PANELS.map((name) => button(folds, NAMES[name], () => {
     const open = ui.get("panels");
@@ -106,7 +106,7 @@ function ropeWidget(ui) {
       const turn = dialPanel(part, box, { W, dim: ui.get("dim"), hold, now: scenes.setting });
       return (state) => {
         fill(stand, { "aria-pressed": String(ui.get("stand")) });
-        write(note, state.scene.turns ? ""
+        write(note, state.scene.turns ? startSaid(state)
           : tr("This function does not turn these planes evenly: the picture steps through whole positions, and content stays."));
         turn({ ...state, stand: moves.at("stand") });
       };
@@ -189,7 +189,8 @@ function ropeWidget(ui) {
       if (!moves.on(name)) moves.put(name, to);
     }
     const open = ui.get("panels");
-    below.hidden = open.length > 0 && open.every((name) => name === "training"); // its hands have signs of their own
+    // The hands have signs and a head of their own.
+    below.hidden = dim.hidden = open.length > 0 && open.every((name) => name === "training");
     buttons.forEach((node, i) => fill(node, { "aria-pressed": String(open.includes(PANELS[i])) }));
     parts.draw(state);
     const words = [[tr("ok"), tr("broken")], [tr("ok"), tr("broken")], [tr("same"), tr(scene.differs)]];

@@ -27,9 +27,10 @@ STORY = (
         "Drag “sat” from end to end and compare the blue arrows.",
         _scene("line", "dials"),
         moves=("m", "n", "front", "plane"),
+        show=tuple({"m": m} for m in (12, 20, 40, 60, 10)),
     ),
     Step(
-        "Put three tokens in front, or press “Step both +1”. The wedge (m − n)θ is how far q is ahead of q at n.",
+        "Put three tokens in front, or press “Step both +1”. Dotted: q at k's place. The wedge (m − n)θ leads to q.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
@@ -37,6 +38,7 @@ STORY = (
         "Read the score in the gray line before and after.",
         _scene("line", "dials", m=20, n=15),
         moves=("m", "n", "front", "plane"),
+        show=({"front": 1}, {"front": 2}, {"front": 3}, {"m": 21, "n": 16}, {"m": 22, "n": 17}),
     ),
     Step(
         "Press “Next equality” 4 times: with the first you stand on k, the dial turns back by nθ. Then “Step both +1”.",
@@ -47,6 +49,10 @@ STORY = (
         "Stand on k, and press “Step both +1”.",
         _scene("line", "dials", "proof", m=20, n=15, plane=1),
         moves=("m", "n", "front", "proof", "stand", "plane"),
+        show=(
+            *({"stand": True, "proof": n} for n in (1, 2, 3, 4)),
+            *({"m": 20 + by, "n": 15 + by} for by in (1, 2, 3)),
+        ),
     ),
     Step(
         "Bars stack to q·k, thin waves add up to the curve. Switch waves off; turn q or k by its content.",
@@ -57,6 +63,7 @@ STORY = (
         "Choose “content”, drag q in a dial, and watch the wave of that plane alone.",
         _scene("dials", "score", hand="content"),
         moves=("m", "n", "hand", "turned", "waves", "plane"),
+        show=({"waves": [1, 2, 3]}, *({"turned": [angle] + [0] * 15} for angle in (30, 60, 90, 120))),
     ),
     Step(
         "Point at the map: the cross marks S[m, n], the dotted line the cells with the same m − n.",
@@ -67,6 +74,7 @@ STORY = (
         "Walk with shift and an arrow key, then with the arrow key alone.",
         _scene("dials", "map", m=40, n=8),
         moves=("m", "n", "plane"),
+        show=({"m": 41, "n": 9}, {"m": 42, "n": 10}, {"m": 43, "n": 11}, {"n": 12}, {"n": 13}),
     ),
     Step(
         "Now break it: choose a fault. Equalities that fail go out, and below one sign at least turns to ✗.",
@@ -77,16 +85,18 @@ STORY = (
         "Read “depends on m − n alone” with each fault.",
         _scene("breaking", "dials", "proof", plane=1, proof=4, stand=True),
         moves=("fault", "proof", "stand", "plane", "m", "n"),
+        show=({"fault": 1}, {"fault": 2}, {"fault": 3}),
     ),
     Step(
-        "A hand for each plane of a head of 128. Gray: seen in training. Hatched: never seen.",
-        "Which way of slowing leaves something hatched?",
+        "A hand for each plane of a head of 128. Plain ring: seen in training. Hatched: never seen.",
+        "Which way of slowing leaves some of it hatched?",
         ("PI", "NTK", "YaRN"),
         1,
         "NTK slows only the last hand by the whole factor, so others go a little too far. PI slows even the fast ones.",
         "Choose each of the three, and read “reach what is new”.",
         _scene("training"),
         moves=("scheme", "clock"),
+        show=({"scheme": 1}, {"scheme": 3}, {"scheme": 2}),
     ),
     Step(
         "The same head in memory: arcs join the partners of a pair. Riffle it into halves, as LLaMA's code has it.",
@@ -97,5 +107,6 @@ STORY = (
         "Read the score before and after the riffle.",
         _scene("dials", "strip"),
         moves=("order", "m", "n", "plane"),
+        show=({"order": "halves"},),
     ),
 )

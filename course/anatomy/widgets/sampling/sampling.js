@@ -46,6 +46,8 @@ function samplingWidget(ui) {
   function draw() {
     const now = scene();
     const { at, mine, tally } = now;
+    // `drawn` is no trait: a demonstration asks for that many draws.
+    if (ui.seen("drawn") > tally.total) draws.draw(mine.subarray(0, count + 1), ui.seen("drawn") - tally.total);
     const token = ui.seen("token");
     bars(now, token);
     const [possible, gap, total] = [mine[count + 1], ui.table("gap")[at], ui.table("total")[at]];

@@ -15,6 +15,7 @@ STORY = (
         N_("Look at the longest bar at temperature 0."),
         _PLAIN,
         moves=("temperature",),
+        show=({"temperature": 0.5}, {"temperature": 0.25}, {"temperature": 0.0}),
     ),
     Step(
         N_("Now raise the temperature to 4 and watch the bar at the bottom, all other tokens together."),
@@ -25,6 +26,7 @@ STORY = (
         N_("Read the number of the last bar at temperature 4."),
         _PLAIN,
         moves=("temperature",),
+        show=({"temperature": 2.0}, {"temperature": 4.0}),
     ),
     Step(
         N_("Set top-k to 5 at temperature 1 and go through the three prompts."),
@@ -35,6 +37,7 @@ STORY = (
         N_("Read how many tokens can come."),
         _PLAIN | {"top_k": 5},
         moves=("prompt",),
+        show=({"prompt": 1}, {"prompt": 2}),
     ),
     Step(
         N_("Take top-k away, set top-p to 0.9 and go through the three prompts again."),
@@ -45,6 +48,7 @@ STORY = (
         N_("Compare how many tokens can come after “She was” and after “I do not know wh”."),
         _PLAIN | {"top_p": 0.9},
         moves=("prompt",),
+        show=({"prompt": 2}, {"prompt": 1}),
     ),
     Step(
         N_("Press “Draw 100” several times. The lower bars show how often each token was drawn."),
@@ -58,6 +62,7 @@ STORY = (
         N_("A single draw is chance. Of many draws, each token gets about the share that its probability says."),
         N_("Compare the two bars of each token after one press and after ten."),
         _PLAIN,
+        show=({"drawn": 100}, {"drawn": 200}, {"drawn": 500}, {"drawn": 1000}),
     ),
     Step(
         N_("Top-p is 0.7. Move a dial, and the draws begin anew. Press “Draw 100” as often as you like."),
@@ -67,5 +72,6 @@ STORY = (
         N_("The cut has made its probability exactly 0, and what is left was scaled up to 1 again."),
         N_("Read the numbers beside the bar of “·good”."),
         _PLAIN | {"top_p": 0.7},
+        show=({"drawn": 100}, {"drawn": 1000, "token": 9}),
     ),
 )

@@ -11,6 +11,7 @@ STORY = (
         "A causal window of 3 keys holds the token itself and the two before it.",
         "Look at the dark cells in the row with the frame.",
         {"pattern": 1, "size": 2, "query": 14, "layers": 1},
+        show=({"key": 11}, {"key": 12}, {"key": 13}, {"key": 14}),
     ),
     Step(
         "The same window, four layers deep: dots mark what arrives by way of other tokens. Point at a dot.",
@@ -20,6 +21,7 @@ STORY = (
         "Each layer goes 2 tokens further back: 14 − 4 · 2 = 6.",
         "Look at the first dot in the row with the frame, or at the input on the right.",
         {"pattern": 1, "size": 2, "query": 14, "layers": 4},
+        show=({"key": 10}, {"key": 8}, {"key": 6}),
     ),
     Step(
         "Blocks of 4 tokens, eight layers deep. Move the query from block to block.",
@@ -30,6 +32,7 @@ STORY = (
         "Look for dots: is anything reached that is not scored?",
         {"pattern": 3, "size": 2, "query": 14, "layers": 8},
         moves=("query",),
+        show=({"query": 6}, {"query": 10}, {"query": 14}),
     ),
     Step(
         "A window of 3, and token 0 is global: it sees all tokens, and all see it.",
@@ -40,6 +43,7 @@ STORY = (
         "Move the layers, and read “all is reached after”.",
         {"pattern": 4, "size": 0, "query": 14, "layers": 1},
         moves=("layers",),
+        show=({"layers": 2},),
     ),
     Step(
         "Strided: near tokens in one layer, every fourth token in the next. Together they score 17 % of all pairs.",
@@ -49,6 +53,7 @@ STORY = (
         "Layer 2 jumps back in fours, and layer 1 has filled the gaps between the jumps.",
         "Look at the row with the frame: filled cells and dots together.",
         {"pattern": 7, "size": 2, "query": 14, "layers": 2},
+        show=({"key": 14}, {"key": 13}, {"key": 9}, {"key": 0}),
     ),
     Step(
         "Now run along the small pictures with 8 layers, and try to break a pattern by its size.",
@@ -59,5 +64,6 @@ STORY = (
         "Choose each of the three and read “all is reached after”.",
         {"pattern": 5, "size": 2, "query": 14, "layers": 8},
         moves=("pattern", "size"),
+        show=({"pattern": 7}, {"pattern": 3}),
     ),
 )

@@ -25,6 +25,7 @@ STORY = (
         "Compare the bars at factor 1 and at 11.3.",
         {**_USUAL, "factor": 6, "more": False},
         moves=("factor",),
+        show=({"factor": 8}, {"factor": 10}, {"factor": 12}, {"factor": 13}),
     ),
     Step(
         "A soft cap squeezes each score between −10 and 10, however large it was. Drag the scores to the right.",
@@ -35,6 +36,7 @@ STORY = (
         "Drag to factor 256 and read, under “soft cap”, the scores at the left of the bars.",
         {**_USUAL, "factor": 13, "part": "soft cap"},
         moves=("factor",),
+        show=({"factor": 16}, {"factor": 19}, {"factor": 22}),
     ),
     Step(
         "Scores learn through a slope: how much a weight moves with its score. Point along the lines.",
@@ -45,6 +47,7 @@ STORY = (
         "Point at the dotted line, which stands at 256, and read the three slopes in the gray line.",
         {**_USUAL, "quantity": "slope", "factor": 22, "part": "QK-norm"},
         moves=("factor",),
+        show=({"factor": 14, "along": True}, {"factor": 18, "along": True}, {"factor": 22, "along": True}),
     ),
     Step(
         "These scores reach 64. In the table, each dtype has a limit for exp(x): point at its row.",
@@ -54,6 +57,7 @@ STORY = (
         "exp(64) is beyond float16, which ends at 65,504. bfloat16 reaches as far as float32.",
         "Look for NaN in the table.",
         {**_USUAL, "factor": 16, "part": "dtypes"},
+        show=({"dtype": 0},),
     ),
     Step(
         "z-loss pulls log Z toward 0. The gray bars are its gradient: point at one.",
@@ -63,6 +67,7 @@ STORY = (
         "The gradient is 2 λ log Z · p, so each logit gets a share as large as its weight.",
         "Compare the gray bars with the blue ones.",
         {**_USUAL, "factor": 8, "coefficient": 1.0, "part": "z-loss"},
+        show=({"key": 7, "panel": 0}, {"key": 0, "panel": 0}),
     ),
     Step(
         "Now the scores of a recorded training run. Point along the solid line, step by step.",
@@ -73,6 +78,7 @@ STORY = (
         "Point at each of these steps, and read the first slope in the gray line.",
         {**_USUAL, "grow": "as in a training run", "quantity": "slope", "part": "QK-norm"},
         moves=("run_step",),
+        show=({"run_step": 1, "along": True}, {"run_step": 3, "along": True}, {"run_step": 4, "along": True}),
     ),
     Step(
         "Now break it: a cap of 1 is far too small for these scores. Drag them as far as you like.",
@@ -83,5 +89,6 @@ STORY = (
         "Follow the dashed line from end to end: it shows the largest weight.",
         {**_USUAL, "cap": 1.0, "quantity": "largest p", "part": "soft cap"},
         moves=("factor",),
+        show=({"factor": 6}, {"factor": 20}, {"factor": 36}),
     ),
 )

@@ -14,6 +14,7 @@ STORY = (
         "Only the cell in full color has a new key. The four tinted keys come from the store.",
         "Count the cells in full color, and read the legend.",
         {"view": 0, "plan": PROMPT, "chunk": 1, "store": 0, "origin": 0, "more": False},
+        show=({"query": 4, "key": 0}, {"query": 4, "key": 3}, {"query": 4, "key": 4}),
     ),
     Step(
         "One word a step. Without a cache, a step computes the keys of all words anew; so the lower bar grows by 1, "
@@ -25,6 +26,7 @@ STORY = (
         "After 8 words it is 1 + 2 + … + 8 = 36. By how much does it grow at word 9, and at word 100?",
         {"view": 0, "plan": [1] * 8, "chunk": 7, "store": 0, "origin": 0, "more": False},
         moves=("chunk",),
+        show=({"chunk": 0}, {"chunk": 3}, {"chunk": 7}),
     ),
     Step(
         "A rolling window: three slots hold the last three tokens. Point at a slot to see who lies there and why.",
@@ -35,6 +37,7 @@ STORY = (
         "Press Step and look for token 7.",
         {"view": 1, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0, "more": True},
         moves=("chunk",),
+        show=({"chunk": 4}, {"slot": 1, "key": 7}),
     ),
     Step(
         "Pages of three slots, handed out by the table 2, 0, 1. The prompt of four tokens is stored.",
@@ -45,6 +48,7 @@ STORY = (
         "Press Step three times and point at token 6.",
         {"view": 0, "plan": PROMPT, "chunk": 0, "store": 2, "origin": 0, "more": True},
         moves=("chunk",),
+        show=({"chunk": 1}, {"chunk": 2}, {"chunk": 3}, {"key": 6}),
     ),
     Step(
         "Now break it: every chunk counts its positions from 0. The last line has the right scores.",
@@ -54,6 +58,7 @@ STORY = (
         "The distance to itself is 0 either way; all others have changed.",
         "Right scores are tinted, others have the full color. Point at one.",
         {"view": 1, "plan": PROMPT, "chunk": 2, "store": 0, "origin": 1, "more": True},
+        show=({"query": 5, "key": 0}, {"query": 5, "key": 3}, {"query": 5, "key": 5}),
     ),
     Step(
         "No cut: all eight tokens in one chunk. Point at a weight, then tick a cut and point at it again.",
@@ -64,5 +69,6 @@ STORY = (
         "Compare w[5, 2] before and after a cut.",
         {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0, "more": True},
         moves=("plan", "chunk"),
+        show=({"query": 5, "key": 2}, {"plan": [4, 4], "chunk": 1}, {"query": 5, "key": 2}),
     ),
 )

@@ -27,7 +27,7 @@ from .words import _, for_page
 
 _HERE = Path(__file__).parent
 # Of all widgets, before their own.
-SCRIPTS = ("motion.js", "drawing.js", "parts.js", "touch.js", "play.js", "story.js", "opening.js", "life.js")
+SCRIPTS = ("motion.js", "drawing.js", "parts.js", "touch.js", "play.js", "demonstration.js", "story.js", "life.js")
 
 
 def _source(name):
@@ -56,7 +56,7 @@ class TableWidget(anywidget.AnyWidget):
     controls: ClassVar[tuple[str, ...]] = ()
     keyed: ClassVar[bool] = False  # True if functions are passed under names
     story: ClassVar[tuple[Step, ...]] = ()
-    opening: ClassVar[tuple[dict[str, Any], ...]] = ()  # states that a page shows once on load (opening.js)
+    opening: ClassVar[tuple[dict[str, Any], ...]] = ()  # states that a page shows once on load (demonstration.js)
 
     spec = t.Dict().tag(sync=True)  # settings and words that never change
     step = t.Int(0, min=0).tag(sync=True)  # step of the story

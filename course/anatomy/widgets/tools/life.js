@@ -149,6 +149,9 @@ function open(model, root, build, room, later) {
       ui.run(values);
       moving = true;
     },
+    /** Does a hand drag, or keep a key down? */
+    get busy() { return hand.busy(); },
+    stops: [], // of everything that plays
     hush(quiet) { fill(readout, { "aria-live": quiet ? "off" : "polite" }); },
     listen(name, action) {
       model.on(`change:${name}`, action);
@@ -220,8 +223,9 @@ function open(model, root, build, room, later) {
 
   root.replaceChildren(html("div", { class: "ta-title" }, spec.title), ui.story, mistake, ui.controls);
   view = build(ui);
-  story(ui);
-  openOnce(ui);
+  const stage = demonstrator(ui);
+  story(ui, stage);
+  openOnce(ui, stage);
   root.append(notice);
   ui.listen("tables", stale);
   ui.listen("notice", stale);

@@ -77,6 +77,7 @@ function playButtons(ui, bar, { step, start, halt, stepName = tr("Step"), playNa
   });
   const obey = () => { stop(); play.hidden = tween.calm.matches; };
   obey();
+  ui.stops.push(stop);
   tween.calm.addEventListener("change", obey);
   ui.atEnd(() => { stop(); tween.calm.removeEventListener("change", obey); });
   return stop;

@@ -1,11 +1,12 @@
 // The story: a few steps, each of which sets the picture, says what to notice, and asks what the picture answers.
 
 /**
- * Steps from `spec.story`: [{ state, moves, says, asks, choices, answer, because, look }]. Back and Next set a step's
- * state; the learner may then move anything, and "Set the scene" brings it back. So does an answer, for what it rests
- * on: a reply speaks of the scene, is never given about another picture, and is not shown beside one.
+ * Steps from `spec.story`: [{ state, moves, says, asks, choices, answer, because, look, show }]. Back and Next set a
+ * step's state; the learner may then move anything, and "Set the scene" brings it back. So does an answer, for what it
+ * rests on: a reply speaks of the scene, is never given about another picture, and is not shown beside one. "Show me"
+ * does what the reply speaks of.
  */
-function story(ui) {
+function story(ui, stage) {
   const steps = ui.spec.story ?? [];
   if (!steps.length) return;
   const words = html("p", { class: "ta-says" });
@@ -37,7 +38,8 @@ function story(ui) {
   ui.bind("step", () => {
     const now = step();
     scene.setAttribute("aria-disabled", String(told(Object.keys(steps[now].state))));
-    if (reply) reply.style.visibility = told(rests()) ? "" : "hidden"; // its room stays: nothing moves under the hand
+    // Its room stays: nothing moves under the hand. What "Show me" does on its way belongs to the reply.
+    if (reply) reply.style.visibility = stage.on || told(rests()) ? "" : "hidden";
     if (shown === now) return;
     shown = now;
     where.textContent = tr("{n} of {all}", { n: now + 1, all: steps.length });
@@ -47,9 +49,13 @@ function story(ui) {
     ask(steps[now]);
   });
 
-  function ask({ says, asks: question, choices, answer, because, look, state }) {
+  function ask(now) {
+    const { says, asks: question, choices, answer, because, look, state, show } = now;
     words.textContent = says;
     reply = html("span", { class: "ta-reply" });
+    const line = html("span", { class: "ta-told" }, reply, " ");
+    const shows = button(line, tr("Show me"), () => showMe(ui, stage, now, told(Object.keys(state))));
+    shows.hidden = true;
     const options = choices.map((choice, i) => {
       const option = button(asks, choice, () => {
         if (!told(rests())) {
@@ -60,11 +66,12 @@ function story(ui) {
         reply.textContent = right ? `✓ ${because}` : `✗ ${look}`;
         reply.dataset.good = String(right);
         options.forEach((other, j) => other.setAttribute("aria-pressed", String(i === j)));
+        shows.hidden = !show.length;
         ui.whisper(reply.textContent);
       });
       option.setAttribute("aria-pressed", "false");
       return option;
     });
-    asks.replaceChildren(html("span", { class: "ta-question" }, question), ...options, reply);
+    asks.replaceChildren(html("span", { class: "ta-question" }, question), ...options, line);
   }
 }

@@ -17,6 +17,8 @@ class Step:
     because: shown after the right answer; ``look`` after a wrong one: where in the picture to find the answer
     state: the scene: every trait that a control changes, with its value in this step
     moves: traits that the step invites to move: the question does not rest on them, so an answer leaves them alone
+    show: what “Show me” does, from the scene on: states that each name what changes, traits or what is pointed at.
+        Where it ends, the answer can be read off the picture, and only what may move has moved
     """
 
     says: str
@@ -27,12 +29,16 @@ class Step:
     look: str
     state: Mapping[str, Any] = field(default_factory=dict)
     moves: tuple[str, ...] = ()
+    show: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.answer < len(self.choices):
             raise ValueError(f"the answer of “{self.asks}” is number {self.answer} of {len(self.choices)} choices")
         if strange := set(self.moves) - set(self.state):
             raise ValueError(f"“{self.says}” lets {', '.join(sorted(strange))} move, which its state does not set")
+        end = {name: value for state in self.show for name, value in state.items() if name in self.state}
+        if left := sorted(name for name in set(end) - set(self.moves) if end[name] != self.state[name]):
+            raise ValueError(f"“Show me” of “{self.asks}” ends with another {', '.join(left)}, which may not move")
 
     @property
     def asks_for_function(self) -> bool:
