@@ -139,7 +139,7 @@ def test_paint_changes_what_a_copier_loses(stage):
     assert "Next token “cats”: copied, loss 0" in shown(page)
     find(page, "button", "Back to the mask").press("Enter")
     settle(page)
-    assert numbers(page)[4] == "2.08"
+    assert numbers(page)[4] == "0 of 7"
     page.evaluate("() => { model.set('mask', 10); model.set('size', 0); }")
     settle(page)
     assert (numbers(page)[4], words(page)[4]) == ("", "none: GLM fills blanks")
