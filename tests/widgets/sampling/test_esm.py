@@ -106,7 +106,7 @@ def small(page):
     """What the small charts say, and how high their columns are, chart by chart, as shares."""
     canvas = page.locator(".ta-svg").nth(1)
     said = [text for text in canvas.locator("text").all_text_contents() if text.endswith("can come")]
-    high = [float(bar.get_attribute("height")) / 64 for bar in canvas.locator("rect.ta-fill-one").all()]
+    high = [float(bar.get_attribute("height")) / 48 for bar in canvas.locator("rect.ta-fill-one").all()]
     return said, np.array(high).reshape(len(said), -1)
 
 
@@ -124,12 +124,12 @@ def test_a_glance_at_another_text_leaves_the_draws_alone(stage):
     press(page, "Draw 100")
     before, area = counts(page), find(page, "slider", "Texts")
     box = area.bounding_box()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])  # the second of three
     settle(page)
     assert sentence(page) == "She was …" and trait(page, "prompt") == 0 and counts(page) is None
     page.mouse.move(1, 1)
     settle(page)
     assert counts(page) == before
-    area.press("ArrowRight")
+    area.press("ArrowDown")
     settle(page)
     assert trait(page, "prompt") == 1 and counts(page) is None

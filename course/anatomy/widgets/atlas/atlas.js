@@ -11,11 +11,12 @@ function atlasWidget(ui) {
   always[0].style.columnGap = "6px"; // all three in one row
   const names = models.map((m) => `${m.title} (${m.year})`);
 
+  const filter = filterButton(ui);
   for (const [trait, name, families] of spec.filters) pick(ui, { trait, name, names: families });
   slider(ui, { trait: "since", name: "from year", values: spec.years });
   slider(ui, { trait: "until", name: "to year", values: spec.years });
   searchBox(ui, "text", "search");
-  const filters = [...ui.controls.children].slice(always.length);
+  const filters = [...ui.controls.children].slice(always.length + 1);
   pick(ui, { trait: "first", name: "model", names });
   const one = [...ui.controls.children].at(-1);
   pick(ui, { trait: "second", name: "beside it", names });
@@ -112,7 +113,9 @@ function atlasWidget(ui) {
       const [view, i, k] = [ui.get("view"), ui.seen("first"), ui.seen("second")];
       const aspect = ui.seen("aspect");
       const [a, b] = [models[i], models[k]];
-      filters.forEach((box) => { box.hidden = view !== 0; });
+      const filtering = models.filter(passes).length < models.length;
+      filter.draw(view === 0, filtering);
+      filters.forEach((box) => { box.hidden = view !== 0 || !filter.open(filtering); });
       one.hidden = view === 0;
       two.hidden = view !== 1;
       const panel = [line.node, compared, built.node][view];
@@ -147,6 +150,26 @@ function atlasWidget(ui) {
       ui.readout.classList.toggle("ta-word", view === 2);
       const chosen = spec.filters.map(([trait]) => ui.get(trait));
       ui.root.dataset.key = [view, i, k, ui.get("since"), ui.get("until"), ...chosen, models.filter(passes).length].join();
+    },
+  };
+}
+
+/** Shows and hides the filters, nine controls that a first look does not need. Those in effect are always shown. */
+function filterButton(ui) {
+  const bar = html("div", { class: "ta-bar" });
+  ui.controls.append(bar);
+  let asked = false;
+  const node = button(bar, ui.spec.words.filter, () => {
+    if (node.getAttribute("aria-disabled") === "true") return;
+    asked = !asked;
+    ui.ask();
+  });
+  const open = (filtering) => asked || filtering;
+  return {
+    open,
+    draw(here, filtering) {
+      bar.hidden = !here;
+      fill(node, { "aria-expanded": String(open(filtering)), "aria-disabled": String(filtering) });
     },
   };
 }
@@ -273,7 +296,7 @@ function buildPanel(ui) {
       block.draw(m);
       copied.textContent = "";
       code.textContent = m.code;
-      code.hidden = bar.hidden = !m.code;
+      code.hidden = bar.hidden = !m.code || Boolean(ui.root.closest("[data-alone]")); // a visitor has no course to run it
       lacking.textContent = m.lacking;
       lacking.hidden = !m.lacking;
       notes.replaceChildren(...m.notes.map((note) => html("li", {}, note)));

@@ -131,7 +131,7 @@ function tilesPanel(ui, parent, W, scene) {
   const mark = svg("rect", { height: TILE - 2, rx: 3, class: "ta-mark" });
   canvas.append(mark);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const alone = Boolean(ui.root.closest("[data-alone]")); // then there is no row of the reference
+  const alone = () => Boolean(ui.root.closest("[data-alone]")); // then there is no row of the reference
   let before = null;
 
   const cell = (list) => (W - left - 2) / Math.max(length(), list.reduce((sum, { size }) => sum + size, 0), 1);
@@ -221,7 +221,7 @@ function tilesPanel(ui, parent, W, scene) {
         fill(path, { d: `M${x} ${TOP}V${TOP - 5}H${end}V${TOP}` });
         fill(text, { x: (x + end) / 2 });
       });
-      fill(coming, { y: TOP + (s + 1) * TILE + (own() || alone ? 30 : 52) });
+      fill(coming, { y: TOP + (s + 1) * TILE + (own() || alone() ? 30 : 52) });
       write(coming, comingInWords(last() - s));
       const [list, pair, token] = [mine, ui.seen("pair"), pointed()];
       const pointedAt = token ? [ui.seen("row"), token, token] : list[pair + 1] ? [s, list[pair], list[pair + 1]] : null;

@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Each word has a number: cat 1, sat 5, mat 9. Drag the top of a bar, its weight: the triangle, their average, follows.",
+        "Each word has a number: cat 1, sat 5, mat 9. Drag the top of a bar, its weight: the triangle is the average.",
         "Which word has the largest share now?",
         ("cat", "sat", "mat"),
         2,
@@ -53,8 +53,8 @@ STORY = (
         moves=("second",),
     ),
     Step(
-        "Attention is such an average: the token that reads gives each word a score, and softmax makes them weights that "
-        "add up to 1.",
+        "Attention is such an average: the token that reads gives each word a score, and softmax makes weights of "
+        "them, which add up to 1.",
         "Which weights that add up to 1 have the same average as 1, 2, 7?",
         ("0.7, 0.2, 0.1", "0.33, 0.33, 0.33", "0.1, 0.2, 0.7"),
         2,

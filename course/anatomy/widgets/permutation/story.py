@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Attention makes a row of numbers of each word. Now dog and man change places: once in its output, “then moved”, "
+        "Attention makes a row of numbers of each word. Dog and man change places: once in its output, “then moved”, "
         "and once in the sentence, before attention reads it, “moved first”.",
         "Where do these two maps differ?",
         ("at “dog” and “man”", "in all rows", "nowhere"),

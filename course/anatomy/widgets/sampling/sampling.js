@@ -14,8 +14,9 @@ function samplingWidget(ui) {
   drawButtons();
   ui.root.append(ui.readout);
   const nameOf = (i) => (i < count ? spec.tokens[ui.seen("prompt")][i] : tr("all others"));
-  const bars = barPanel(ui, count, nameOf);
-  const texts = promptPanel(ui, count);
+  const [row, beside] = [ui.row(), ui.room >= 700];
+  const bars = barPanel(ui, row, beside ? ui.room - BESIDE - 24 : ui.room, nameOf);
+  const texts = promptPanel(ui, row, count, beside);
   const checks = signs(ui.row(), [
     [tr("tokens that can come"), tr("of {n} in the vocabulary", { n: whole(spec.vocabulary) })],
     [tr("sum of all probabilities"), tr("1 after every cut")],
@@ -94,16 +95,17 @@ function samplingWidget(ui) {
 }
 
 /** The text with the token that was drawn last, and for each token its probability and the share of the draws. */
-function barPanel(ui, count, nameOf) {
+function barPanel(ui, row, wide, nameOf) {
   const { spec } = ui;
-  const [left, high, wide] = [88, 25, Math.min(ui.room, 792)];
+  const count = spec.tokens[0].length;
+  const [left, high] = [88, 25];
   const [written, token] = [html("span"), html("strong")];
-  const box = html("div", { class: "ta-panel" },
+  const box = html("div", { class: "ta-panel", style: `width: ${wide}px` },
     html("p", { class: "ta-caption" }, tr("Probability of each token"),
-      html("small", {}, tr("“·”: a space; “·gl” begins “glad”; lower bars: how often drawn")),
+      html("small", {}, tr("“·”: a space; “·gl” begins “glad”; lower bars: draws")),
       html("small", { class: "ta-comparing" }, tr("line: the reference"))),
     html("p", { style: "margin: 0 0 2px; font-size: 15px" }, written, token));
-  ui.row().append(box);
+  row.append(box);
   const canvas = picture(box, wide, high * (count + 1), tr("Bars: the probability of each token, and how often it was drawn"));
   const x = (p) => left + (wide - left - 125) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
   const bar = (y, height, kind) => {

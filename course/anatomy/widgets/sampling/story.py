@@ -37,7 +37,7 @@ STORY = (
         moves=("prompt",),
     ),
     Step(
-        N_("Now top-p is 0.9: the likeliest tokens stay, as many as together have 0.9. Compare the small charts again."),
+        N_("Now top-p is 0.9: the likeliest tokens stay, as many as together have 0.9. Compare the charts again."),
         N_("Which cut keeps more tokens where the model is unsure?"),
         (N_("top-k"), N_("both the same"), N_("top-p")),
         2,
