@@ -17,11 +17,11 @@ function maskWidget(ui) {
   const scene = () => spec.scenes[index()];
   pick(ui, { trait: "mask", name: tr("mask"), names: spec.kinds.map((k) => k.name) });
   slider(ui, { trait: "query", name: tr("query"), max: () => scene().rows.length - 1, show: (i) => `${i}: ${scene().rows[i]}` });
+  slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
   const size = slider(ui, {
     trait: "size", name: tr("size"), max: () => kind().sizes.length - 1, long: true,
     show: (i) => tr(SIZES[kind().counts], { n: kind().counts === "example" ? i + 1 : kind().sizes[i] }),
   });
-  slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
   // Another mask is another sheet: what was painted on the last one does not stay.
   const fresh = () => ui.set("painted", "");
   ui.controls.querySelector("select").addEventListener("change", fresh);

@@ -279,7 +279,7 @@ function pairsPanel(ui, parent, W, { all, done, piece, smallest, pairs }) {
   const most = spec.longest - 1;
   const [left, right] = [104, 82];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("Pairs of the last row"),
-    html("small", {}, tr("low number: learned early"))));
+    html("small", {}, tr("low: learned early"))));
   parent.append(box);
   const canvas = picture(box, W, most * PAIR, tr("Bars: the number of the merge of each pair"));
   const x = (rank) => left + ((W - left - right) * rank) / all;
