@@ -96,6 +96,10 @@ def test_filters_wait_behind_their_button_and_those_in_effect_do_not(stage):
     settle(page)
     assert norm.is_visible() and fold.get_attribute("aria-disabled") == "true"
     fold.press("Enter")
+    assert norm.is_visible()
+    norm.select_option("any")
+    settle(page)
+    assert norm.is_visible() and trait(page, "norm") == 0, "it does not vanish under the hand"
     page.evaluate("() => model.set('view', 1)")
     settle(page)
     assert not norm.is_visible() and not fold.is_visible()
@@ -114,7 +118,7 @@ def test_the_gallery_shows_no_code(stage):
 def test_code_is_copied_or_selected(stage):
     page = stage(ModelAtlas(view=2, first=INDEX["llama-2-7b"]))
     page.get_by_role("button", name="Copy the code").click()
-    page.wait_for_function("() => /Copied|Selected/.test(document.querySelector('.ta-bar').textContent)")
+    page.wait_for_function("() => /Copied|Selected/.test(document.querySelector('.ta-bar [role=status]').textContent)")
 
 
 def test_every_model_is_drawn_and_said(stage):

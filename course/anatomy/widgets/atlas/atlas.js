@@ -22,6 +22,8 @@ function atlasWidget(ui) {
   pick(ui, { trait: "second", name: "beside it", names });
   const two = [...ui.controls.children].at(-1);
   for (const box of [...filters, one, two]) box.classList.remove("ta-whole");
+  // One that is put back to “any” must not vanish under the hand.
+  for (const box of filters) box.addEventListener("input", filter.keep);
   ui.root.append(ui.readout);
   const place = ui.row("ta-panel");
 
@@ -33,6 +35,9 @@ function atlasWidget(ui) {
       const want = ui.get(trait);
       return want === 0 || m.family[trait] === families[want];
     });
+
+  const inEffect = () => Boolean(ui.get("text").trim()) || spec.filters.some(([trait]) => ui.get(trait)) ||
+    ui.get("since") > spec.years[0] || ui.get("until") < spec.years.at(-1);
 
   const line = timeline(ui, models, () => models.map(passes));
   const beside = html("div", { class: "ta-row" });
@@ -113,7 +118,7 @@ function atlasWidget(ui) {
       const [view, i, k] = [ui.get("view"), ui.seen("first"), ui.seen("second")];
       const aspect = ui.seen("aspect");
       const [a, b] = [models[i], models[k]];
-      const filtering = models.filter(passes).length < models.length;
+      const filtering = inEffect();
       filter.draw(view === 0, filtering);
       filters.forEach((box) => { box.hidden = view !== 0 || !filter.open(filtering); });
       one.hidden = view === 0;
@@ -167,6 +172,7 @@ function filterButton(ui) {
   const open = (filtering) => asked || filtering;
   return {
     open,
+    keep() { asked = true; },
     draw(here, filtering) {
       bar.hidden = !here;
       fill(node, { "aria-expanded": String(open(filtering)), "aria-disabled": String(filtering) });
