@@ -21,7 +21,7 @@ CASE = Case(
         ("combobox", "attention", "attention", "End", FILTERED),
         ("slider", "from year", "since", "ArrowRight", FILTERED),
         ("slider", "to year", "until", "ArrowLeft", FILTERED),
-        ("searchbox", "search", "text", "m", {"norm": 1}),
+        ("searchbox", "search", "text", "m", {"since": 2018}),
         ("combobox", "model", "first", "ArrowDown", BUILD),
         ("combobox", "beside it", "second", "ArrowUp", COMPARE),
     ],

@@ -102,7 +102,7 @@ function barPanel(ui, row, wide, nameOf) {
   const [written, token] = [html("span"), html("strong")];
   const box = html("div", { class: "ta-panel", style: `width: ${wide}px` },
     html("p", { class: "ta-caption" }, tr("Probability of each token"),
-      html("small", {}, tr("“·”: a space; “·gl” begins “glad”; lower bars: draws")),
+      html("small", {}, tr("“·”: a space; “·gl” begins “glad”")),
       html("small", { class: "ta-comparing" }, tr("line: the reference"))),
     html("p", { style: "margin: 0 0 2px; font-size: 15px" }, written, token));
   row.append(box);
