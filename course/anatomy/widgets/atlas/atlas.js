@@ -159,23 +159,27 @@ function atlasWidget(ui) {
   };
 }
 
-/** Shows and hides the filters, nine controls that a first look does not need. Those in effect are always shown. */
+/**
+ * Shows and hides the filters, nine controls that a first look does not need. Those that a step sets are shown without
+ * the button, which would take a row of its own.
+ */
 function filterButton(ui) {
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  let asked = false;
+  let [asked, kept] = [false, false];
   const node = button(bar, ui.spec.words.filter, () => {
     if (node.getAttribute("aria-disabled") === "true") return;
     asked = !asked;
     ui.ask();
   });
-  const open = (filtering) => asked || filtering;
+  ui.listen("step", () => { asked = kept = false; });
+  const open = (filtering) => asked || kept || filtering;
   return {
     open,
-    keep() { asked = true; },
+    keep() { kept = !asked; },
     draw(here, filtering) {
-      bar.hidden = !here;
-      fill(node, { "aria-expanded": String(open(filtering)), "aria-disabled": String(filtering) });
+      bar.hidden = !here || (!asked && open(filtering));
+      fill(node, { "aria-expanded": String(asked), "aria-disabled": String(filtering) });
     },
   };
 }
