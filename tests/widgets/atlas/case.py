@@ -7,20 +7,21 @@ from ..case import Case
 from .learners import right_decoder
 
 COMPARE, BUILD = {"view": 1}, {"view": 2}
+FILTERED = {"text": "a"}  # filters in effect are in sight
 
 CASE = Case(
     ModelAtlas,
     (right_decoder,),
     [
         ("group", "show", "view", "ArrowRight"),
-        ("combobox", "norm", "norm", "ArrowDown"),
-        ("combobox", "norms sit", "placement", "ArrowDown"),
-        ("combobox", "position", "position", "ArrowDown"),
-        ("combobox", "activation", "activation", "ArrowDown"),
-        ("combobox", "attention", "attention", "End"),
-        ("slider", "from year", "since", "ArrowRight"),
-        ("slider", "to year", "until", "ArrowLeft"),
-        ("searchbox", "search", "text", "m"),
+        ("combobox", "norm", "norm", "ArrowDown", FILTERED),
+        ("combobox", "norms sit", "placement", "ArrowDown", FILTERED),
+        ("combobox", "position", "position", "ArrowDown", FILTERED),
+        ("combobox", "activation", "activation", "ArrowDown", FILTERED),
+        ("combobox", "attention", "attention", "End", FILTERED),
+        ("slider", "from year", "since", "ArrowRight", FILTERED),
+        ("slider", "to year", "until", "ArrowLeft", FILTERED),
+        ("searchbox", "search", "text", "m", {"since": 2018}),
         ("combobox", "model", "first", "ArrowDown", BUILD),
         ("combobox", "beside it", "second", "ArrowUp", COMPARE),
     ],

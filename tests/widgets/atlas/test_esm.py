@@ -82,10 +82,49 @@ def test_targets_are_large_enough_and_nothing_overflows(stage, width):
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_filters_wait_behind_their_button_and_those_in_effect_do_not(stage):
+    page = stage(ModelAtlas())
+    norm, fold = page.get_by_label("norm", exact=True), page.get_by_role("button", name="Filter")
+    assert not norm.is_visible() and fold.get_attribute("aria-expanded") == "false"
+    fold.press("Enter")
+    settle(page)
+    assert norm.is_visible() and fold.get_attribute("aria-expanded") == "true"
+    fold.press("Enter")
+    settle(page)
+    assert not norm.is_visible()
+    page.evaluate("() => model.set('norm', 1)")
+    settle(page)
+    assert norm.is_visible() and not fold.is_visible()
+    norm.select_option("any")
+    settle(page)
+    assert norm.is_visible() and trait(page, "norm") == 0, "it does not vanish under the hand"
+    page.get_by_role("button", name="Next step").press("Enter")
+    page.get_by_role("button", name="Previous step").press("Enter")
+    settle(page)
+    assert not norm.is_visible() and fold.is_visible()
+    fold.press("Enter")
+    norm.select_option("LayerNorm")
+    settle(page)
+    assert norm.is_visible() and fold.get_attribute("aria-disabled") == "true"
+    page.evaluate("() => model.set('view', 1)")
+    settle(page)
+    assert not norm.is_visible() and not fold.is_visible()
+
+
+def test_the_gallery_shows_no_code(stage):
+    page = stage(ModelAtlas(view=2, first=INDEX["llama-2-7b"]))
+    assert page.locator("pre").is_visible()
+    page.evaluate("() => { document.querySelector('.ta').parentNode.dataset.alone = ''; model.set('first', 0); }")
+    settle(page)
+    page.evaluate("(i) => model.set('first', i)", INDEX["llama-2-7b"])
+    settle(page)
+    assert not page.locator("pre").is_visible() and page.get_by_role("button", name="Copy the code").count() == 0
+
+
 def test_code_is_copied_or_selected(stage):
     page = stage(ModelAtlas(view=2, first=INDEX["llama-2-7b"]))
     page.get_by_role("button", name="Copy the code").click()
-    page.wait_for_function("() => /Copied|Selected/.test(document.querySelector('.ta-bar').textContent)")
+    page.wait_for_function("() => /Copied|Selected/.test(document.querySelector('.ta-bar [role=status]').textContent)")
 
 
 def test_every_model_is_drawn_and_said(stage):

@@ -62,8 +62,9 @@ def test_every_mask_says_what_python_says(stage):
         cross = KINDS[scene.kind].ahead == "cross"
         pairs = f"{found['pairs']} of {widget.may().size}"
         loss = widget.loss()
-        copier = "" if loss is None else f"{loss:.2f}"
-        assert numbers(page) == [pairs, "" if cross else str(found["ahead"]), str(found["empty"]), "0", copier], state
+        copied = "" if loss is None else f"{sum(widget.copied())} of {len(widget.copied())}"
+        assert numbers(page) == [pairs, "" if cross else str(found["ahead"]), str(found["empty"]), "0", copied], state
+        assert loss is None or words(page)[4] == f"so its loss is {loss:.2f}", state
         assert f"may look at {seen} of {len(scene.columns)}:" in shown(page), state
         reached = widget.reached()
         deep = "" if reached is None else f"it depends on {reached[widget.layers - 1].sum()} of {len(scene.columns)}"
@@ -91,6 +92,11 @@ def test_pointing_at_a_cell_shows_its_formula_and_lights_its_ways_and_moves_no_t
     page.mouse.move(1, 1)
     settle(page)
     assert trait(page, "query") == 0 and "mask[" not in shown(page) and "row 0" in shown(page)
+
+
+def test_a_size_is_offered_only_where_there_is_more_than_one(stage):
+    for mask, sizes in (("causal", 0), ("prefix LM", 1), ("UniLM: bidirectional", 0)):
+        assert stage(CASE.make(mask=mask)).get_by_role("slider", name="size").count() == sizes, mask
 
 
 def test_a_row_without_true_is_said(stage):
@@ -124,16 +130,16 @@ def test_a_click_paints_and_the_keyboard_paints_the_same(stage):
 def test_paint_changes_what_a_copier_loses(stage):
     """“two” attends to “cats”, its next token: one token of seven costs nothing. After “Back …”, each costs ln 8."""
     page = stage(CASE.make(mask="causal", query=3))
-    assert (numbers(page)[4], words(page)[4]) == ("2.08", "copies 0 of 7")
+    assert (numbers(page)[4], words(page)[4]) == ("0 of 7", "so its loss is 2.08")
     assert "Next token “cats”: guessed, loss ln 8 = 2.08" in shown(page)
     click(page, GRID, 4, 3)
-    assert (numbers(page)[4], words(page)[4]) == ("1.78", "copies 1 of 7")
+    assert (numbers(page)[4], words(page)[4]) == ("1 of 7", "so its loss is 1.78")
     page.keyboard.press("Escape")
     settle(page)
     assert "Next token “cats”: copied, loss 0" in shown(page)
     find(page, "button", "Back to the mask").press("Enter")
     settle(page)
-    assert numbers(page)[4] == "2.08"
+    assert numbers(page)[4] == "0 of 7"
     page.evaluate("() => { model.set('mask', 10); model.set('size', 0); }")
     settle(page)
     assert (numbers(page)[4], words(page)[4]) == ("", "none: GLM fills blanks")
@@ -188,10 +194,10 @@ def test_the_tokens_of_the_ways_are_walked_by_keys(stage):
 
 
 def test_a_leak_is_called_one_and_crossed_out(stage):
-    assert words(stage(CASE.make(mask="causal"))) == ["", "no leak", "", "same", "copies 0 of 7"]
+    assert words(stage(CASE.make(mask="causal"))) == ["", "no leak", "", "same", "so its loss is 2.08"]
     wrong = {**MASKS, "causal_mask": lambda T, S=None: torch.ones(T, S or T).tril((S or T) - T + 1) > 0}
     page = stage(MaskExplorer(wrong, mask="causal"))
-    assert words(page) == ["", "leak", "", "differs", "copies 7 of 7"]
+    assert words(page) == ["", "leak", "", "differs", "so its loss is 0.00"]
     crosses = page.get_by_role("group", name=GRID).locator("path.ta-mark")
     assert crosses.count() == 7
 

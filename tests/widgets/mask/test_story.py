@@ -33,6 +33,7 @@ def test_dog_and_saw_know_two_too_early():
     assert not step(0)[0].ways()[1, [1, 2], late].any()  # without the paint, neither
     # “saw” copies “two” by way of “one”, and “one” copies “dog” by way of “two”.
     assert [words[i] for i, copied in enumerate(widget.copied()) if copied] == ["one", "saw"]
+    assert words[words.index("saw") + 1] == "two" and "“saw” can copy its next token, “two”" in told.because
     widget.layers = 1
     assert not any(widget.copied())
 

@@ -39,6 +39,25 @@ def test_buttons_go_through_the_merges_and_begin_again(stage):
     assert trait(page, "done") == 0
 
 
+def test_how_many_merges_are_still_to_come_is_said(stage):
+    page = stage(CASE.usual)
+    for done in range(CASE.usual.last()):
+        left = CASE.usual.last() - done
+        said = "1 more merge changes this word." if left == 1 else f"{left} more merges change this word."
+        assert page.locator(".ta-svg").first.get_by_text(said, exact=True).is_visible(), done
+        press(page, "Next merge")
+    assert page.locator(".ta-svg").first.get_by_text("No merge is left to come.").is_visible()
+
+
+def test_the_reference_has_a_row_only_where_something_is_compared(stage):
+    page = stage(CASE.usual)
+    row = page.locator(".ta-svg").first.get_by_text("reference", exact=True)
+    assert row.is_visible() and page.locator("rect.ta-reference:visible").count() == 10
+    page.evaluate("() => { document.querySelector('.ta').parentNode.dataset.alone = ''; }")
+    press(page, "Next merge")
+    assert not row.is_visible() and page.locator("rect.ta-reference:visible").count() == 0
+
+
 def test_more_merges_than_there_are_count_as_all(stage):
     page = stage(CASE.usual)
     set_state(page, {"word": WORDS.index(" café"), "done": 12})

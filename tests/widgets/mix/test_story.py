@@ -59,6 +59,13 @@ def test_answer_4_no_weights_leave_the_range_of_the_numbers(table):
     assert chosen(3) == ("yes" if beyond else "no")
 
 
+def test_answer_6_the_shares_have_the_same_average(table):
+    values = np.array(CASE.usual.spec["values"])
+    averages = {choice: np.dot([float(w) for w in choice.split(",")], values) for choice in STORY[5].choices}
+    same = [choice for choice, average in averages.items() if average == pytest.approx(table[start(5)], abs=1e-3)]
+    assert same == [chosen(5)] and sum(float(w) for w in chosen(5).split(",")) == pytest.approx(1)
+
+
 def test_answer_5_without_weight_there_is_no_average(table):
     first, second, third = start(4)
     assert (first, third) == (0, 0) and second > 0

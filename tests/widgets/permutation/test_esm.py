@@ -22,6 +22,16 @@ def test_permutation_words_for_both_choices(stage):
     assert words(page) == ["broken", "broken", "differs"]
 
 
+def test_an_empty_map_says_that_nothing_differs(stage):
+    page = stage(CASE.make())
+    assert page.get_by_text("0 everywhere").is_visible() and "its output stays the same" in shown(page)
+    find(page, "group", "positions").press("ArrowRight")
+    settle(page)
+    assert page.get_by_text("0 everywhere").count() == 0 and "its output changes by" in shown(page)
+    wrong = stage(PermutationExplorer(lambda q, k, v, mask=None: v.cumsum(-2)))
+    assert wrong.get_by_text("0 everywhere").count() == 0
+
+
 def shown(page):
     """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()

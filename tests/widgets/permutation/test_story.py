@@ -38,6 +38,8 @@ def step(i):
 def test_answer_1_moved_words_only_move_rows():
     assert step(0) == ("dog ↔ man", False)
     assert chosen(0) == {0: "nowhere", 2: "at “dog” and “man”", 6: "in all rows"}[len(differing(*step(0)))]
+    assert " ".join(WORDS[i] for i in ORDERS[step(0)[0]]) == "the man bites the dog ."
+    assert "“the man bites the dog”" in STORY[0].because
 
 
 def test_answer_2_equal_words_have_equal_rows():

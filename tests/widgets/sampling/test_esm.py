@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from anatomy.widgets import SamplingExplorer
 
-from ..page import find, settle
+from ..page import find, settle, trait
 from .case import CASE
 from .drawing import counts, farthest, press
 from .learners import not_again, right
@@ -100,3 +100,36 @@ def test_every_page_draws_the_same(stage):
         press(page, "Draw 100")
         seen.append((counts(page), sentence(page)))
     assert seen[0] == seen[1]
+
+
+def small(page):
+    """What the small charts say, and how high their columns are, chart by chart, as shares."""
+    canvas = page.locator(".ta-svg").nth(1)
+    said = [text for text in canvas.locator("text").all_text_contents() if text.endswith("can come")]
+    high = [float(bar.get_attribute("height")) / 48 for bar in canvas.locator("rect.ta-fill-one").all()]
+    return said, np.array(high).reshape(len(said), -1)
+
+
+@pytest.mark.parametrize("state", [{}, {"top_k": 5}, {"top_p": 0.9, "prompt": 2}])
+def test_the_small_charts_show_every_text_at_these_dials(stage, state):
+    said, high = small(stage(CASE.make(**state)))
+    for i in range(3):
+        widget = CASE.make(**state | {"prompt": i})
+        assert said[i] == f"{widget.possible():,} can come"
+        assert np.abs(high[i] - widget.probabilities()).max() < 1e-5
+
+
+def test_a_glance_at_another_text_leaves_the_draws_alone(stage):
+    page = stage(CASE.make())
+    press(page, "Draw 100")
+    before, area = counts(page), find(page, "slider", "Texts")
+    box = area.bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])  # the second of three
+    settle(page)
+    assert sentence(page) == "She was …" and trait(page, "prompt") == 0 and counts(page) is None
+    page.mouse.move(1, 1)
+    settle(page)
+    assert counts(page) == before
+    area.press("ArrowDown")
+    settle(page)
+    assert trait(page, "prompt") == 1 and counts(page) is None

@@ -28,7 +28,7 @@ def test_heat_gives_nearly_all_to_the_others():
 
 
 def test_top_k_keeps_five_everywhere():
-    assert answer(2).startswith("five")
+    assert answer(2) == "five"
     assert {at(2, prompt=prompt).possible() for prompt in range(3)} == {5}
     assert at(2, prompt=2).probabilities()[0] > 0.9
 
@@ -36,7 +36,8 @@ def test_top_k_keeps_five_everywhere():
 def test_top_p_keeps_what_it_takes():
     assert answer(3) == "top-p"
     sure, unsure = at(3, prompt=2).possible(), at(3, prompt=1).possible()
-    assert sure == 1 and unsure > 24
+    assert unsure > at(2, prompt=1).possible() == 5
+    assert sure == 1 and f"{unsure} after “She was”" in CASE.widget.story[3].because
 
 
 @pytest.mark.browser

@@ -39,9 +39,10 @@ PHRASES: dict[str, Any] = {
     "differ": "{a} and {b} differ in: {list}.",
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
     "legend": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published. Round: decoder, square: encoder, diamond: "
-    "both; larger: more parameters (logarithmic). A: the model, B: the one beside it, by Shift. Lines: what it starts "
-    "from, as its source says.",
+    "both; larger: more parameters (logarithmic). A: the model, B: one to compare with, by Shift. Lines: what it "
+    "starts from, as its source says.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
+    "filter": "Filter",
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
     "noFigure": "{n} parameters {how}. {why}",
     "silent": "Its sizes are not published, so nothing is counted.",

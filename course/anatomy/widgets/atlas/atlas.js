@@ -11,16 +11,19 @@ function atlasWidget(ui) {
   always[0].style.columnGap = "6px"; // all three in one row
   const names = models.map((m) => `${m.title} (${m.year})`);
 
+  const filter = filterButton(ui);
   for (const [trait, name, families] of spec.filters) pick(ui, { trait, name, names: families });
   slider(ui, { trait: "since", name: "from year", values: spec.years });
   slider(ui, { trait: "until", name: "to year", values: spec.years });
   searchBox(ui, "text", "search");
-  const filters = [...ui.controls.children].slice(always.length);
+  const filters = [...ui.controls.children].slice(always.length + 1);
   pick(ui, { trait: "first", name: "model", names });
   const one = [...ui.controls.children].at(-1);
   pick(ui, { trait: "second", name: "beside it", names });
   const two = [...ui.controls.children].at(-1);
   for (const box of [...filters, one, two]) box.classList.remove("ta-whole");
+  // One that is put back to “any” must not vanish under the hand.
+  for (const box of filters) box.addEventListener("input", filter.keep);
   ui.root.append(ui.readout);
   const place = ui.row("ta-panel");
 
@@ -32,6 +35,9 @@ function atlasWidget(ui) {
       const want = ui.get(trait);
       return want === 0 || m.family[trait] === families[want];
     });
+
+  const inEffect = () => Boolean(ui.get("text").trim()) || spec.filters.some(([trait]) => ui.get(trait)) ||
+    ui.get("since") > spec.years[0] || ui.get("until") < spec.years.at(-1);
 
   const line = timeline(ui, models, () => models.map(passes));
   const beside = html("div", { class: "ta-row" });
@@ -112,7 +118,9 @@ function atlasWidget(ui) {
       const [view, i, k] = [ui.get("view"), ui.seen("first"), ui.seen("second")];
       const aspect = ui.seen("aspect");
       const [a, b] = [models[i], models[k]];
-      filters.forEach((box) => { box.hidden = view !== 0; });
+      const filtering = inEffect();
+      filter.draw(view === 0, filtering);
+      filters.forEach((box) => { box.hidden = view !== 0 || !filter.open(filtering); });
       one.hidden = view === 0;
       two.hidden = view !== 1;
       const panel = [line.node, compared, built.node][view];
@@ -147,6 +155,31 @@ function atlasWidget(ui) {
       ui.readout.classList.toggle("ta-word", view === 2);
       const chosen = spec.filters.map(([trait]) => ui.get(trait));
       ui.root.dataset.key = [view, i, k, ui.get("since"), ui.get("until"), ...chosen, models.filter(passes).length].join();
+    },
+  };
+}
+
+/**
+ * Shows and hides the filters, nine controls that a first look does not need. Those that a step sets are shown without
+ * the button, which would take a row of its own.
+ */
+function filterButton(ui) {
+  const bar = html("div", { class: "ta-bar" });
+  ui.controls.append(bar);
+  let [asked, kept] = [false, false];
+  const node = button(bar, ui.spec.words.filter, () => {
+    if (node.getAttribute("aria-disabled") === "true") return;
+    asked = !asked;
+    ui.ask();
+  });
+  ui.listen("step", () => { asked = kept = false; });
+  const open = (filtering) => asked || kept || filtering;
+  return {
+    open,
+    keep() { kept = !asked; },
+    draw(here, filtering) {
+      bar.hidden = !here || (!asked && open(filtering));
+      fill(node, { "aria-expanded": String(asked), "aria-disabled": String(filtering) });
     },
   };
 }
@@ -273,7 +306,7 @@ function buildPanel(ui) {
       block.draw(m);
       copied.textContent = "";
       code.textContent = m.code;
-      code.hidden = bar.hidden = !m.code;
+      code.hidden = bar.hidden = !m.code || Boolean(ui.root.closest("[data-alone]")); // a visitor has no course to run it
       lacking.textContent = m.lacking;
       lacking.hidden = !m.lacking;
       notes.replaceChildren(...m.notes.map((note) => html("li", {}, note)));

@@ -53,7 +53,7 @@ STORY = (
         show=({"aspect": "activation"}, {"aspect": "position"}, {"aspect": "norm"}),
     ),
     Step(
-        "Build one: a Decoder is counted with this configuration. Choose other models, too.",
+        "One model, built: its block, and in the gray line its parameters, counted and published. Choose others, too.",
         "Why does the name say 7B?",
         ("7 billion is rounded", "the count lacks a part"),
         0,

@@ -17,11 +17,11 @@ function maskWidget(ui) {
   const scene = () => spec.scenes[index()];
   pick(ui, { trait: "mask", name: tr("mask"), names: spec.kinds.map((k) => k.name) });
   slider(ui, { trait: "query", name: tr("query"), max: () => scene().rows.length - 1, show: (i) => `${i}: ${scene().rows[i]}` });
+  slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
   const size = slider(ui, {
     trait: "size", name: tr("size"), max: () => kind().sizes.length - 1, long: true,
     show: (i) => tr(SIZES[kind().counts], { n: kind().counts === "example" ? i + 1 : kind().sizes[i] }),
   });
-  slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
   // Another mask is another sheet: what was painted on the last one does not stay.
   const fresh = () => ui.set("painted", "");
   ui.controls.querySelector("select").addEventListener("change", fresh);
@@ -53,8 +53,8 @@ function maskWidget(ui) {
     [tr("pairs that look ahead"), tr("the key is later than the query")],
     [tr("queries that see nothing"), tr("their softmax would be 0 ÷ 0")],
     [tr("unlike the reference"), tr("cells of the function, before any painting; crossed out in the picture")],
-    [tr("loss of a model that copies each next token that reaches it, and guesses the others"),
-      tr("through the layers on show; a guess among 8 tokens costs ln 8")],
+    [tr("next tokens that a model can copy"),
+      tr("those that reach it through the layers on show; one it must guess, among 8, costs ln 8")],
   ]);
 
   /** Turns a cell over; a stroke gives all its cells the value of its first. Returns that value. */
@@ -107,12 +107,12 @@ function maskWidget(ui) {
     return found;
   }
 
-  /** The loss of a model that copies what it can, and guesses what it can't. */
+  /** What a model can copy, and its loss if it guesses the others. */
   function copier(layers) {
     const copied = now.s.predicts.filter((i) => copies(i, layers)).length;
     const many = now.s.predicts.length;
     if (!many) return ["", now.square ? tr("none: GLM fills blanks") : tr("none: not a square mask")];
-    return [fixed((spec.guess * (many - copied)) / many, 2), tr("copies {n} of {all}", { n: copied, all: many })];
+    return [tr("{n} of {all}", { n: copied, all: many }), tr("so its loss is {loss}", { loss: fixed((spec.guess * (many - copied)) / many, 2) })];
   }
 
   function lossFormula(query, layers) {
@@ -150,6 +150,7 @@ function maskWidget(ui) {
       grid.mark(query, key);
       path.draw(query, key, level ?? 0, layers);
       show([...now.signs, copier(layers)]);
+      size.parentNode.style.visibility = kind().sizes.length > 1 ? "" : "hidden"; // its room stays: nothing moves
 
       const seen = s.columns.filter((_, j) => may[query * N + j]);
       let text = tr("“{word}” (row {row}) may look at {n} of {all}: {seen}",

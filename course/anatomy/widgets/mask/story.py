@@ -14,11 +14,11 @@ STORY = (
         show=tuple({"key": n} for n in range(4)),
     ),
     Step(
-        "One cell is painted: “one” looks at “two”, a later token. Point at the rows below it; read the loss below.",
+        "One cell is painted: “one” looks at “two”, a later token. Point at the rows below it.",
         "After 2 layers, who else knows “two” too early?",
         ("nobody", "dog and saw", "every token"),
         1,
-        "Both look at “one”, which has looked at “two”. So 2 tokens can be copied and cost nothing; with 1 layer none.",
+        "Both look at “one”, which has looked at “two”. So “saw” can copy its next token, “two”.",
         "Choose dog, then saw: which inputs are filled at the bottom of the right picture?",
         {"mask": 0, "size": 4, "query": 1, "layers": 2, "painted": "0,3"},
         moves=("query",),

@@ -125,16 +125,13 @@ function tilesPanel(ui, parent, W, scene) {
   });
   const idName = label(canvas, left - 8, 0, tr("id"), "end", "ta-small");
   const ids = each(spec.longest, () => label(canvas, 0, 0, "", "middle", "ta-small"));
-  const refName = label(canvas, left - 8, 0, tr("reference"), "end", "ta-small");
-  const references = each(spec.longest, () => tile("ta-small"));
-  const slots = each(spec.longest, () => {
-    const slot = svg("rect", { x: left + 1.5, width: W - left - 5, height: TILE - 12, rx: 3, class: "ta-grid" });
-    canvas.append(slot);
-    return slot;
-  });
+  const refName = label(canvas, left - 8, 0, tr("reference"), "end", "ta-small ta-comparing");
+  const references = each(spec.longest, () => tile("ta-small ta-comparing"));
+  const coming = label(canvas, left + 2, 0, "", "start", "ta-small");
   const mark = svg("rect", { height: TILE - 2, rx: 3, class: "ta-mark" });
   canvas.append(mark);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const alone = () => Boolean(ui.root.closest("[data-alone]")); // then there is no row of the reference
   let before = null;
 
   const cell = (list) => (W - left - 2) / Math.max(length(), list.reduce((sum, { size }) => sum + size, 0), 1);
@@ -212,7 +209,7 @@ function tilesPanel(ui, parent, W, scene) {
         const token = right[i];
         if (!token) return hide(pair);
         lay(pair, left + token.at * cell(right), y + 15, token.size * cell(right), String(token.id));
-        fill(pair[0], { class: "ta-reference" });
+        fill(pair[0], { class: "ta-reference ta-comparing" });
       });
       braces.forEach(([path, text], i) => {
         const wide = wideOnes()[i];
@@ -224,10 +221,8 @@ function tilesPanel(ui, parent, W, scene) {
         fill(path, { d: `M${x} ${TOP}V${TOP - 5}H${end}V${TOP}` });
         fill(text, { x: (x + end) / 2 });
       });
-      slots.forEach((slot, i) => {
-        slot.style.visibility = i < last() - s ? "visible" : "hidden";
-        fill(slot, { y: TOP + (s + 1 + i) * TILE + 42 });
-      });
+      fill(coming, { y: TOP + (s + 1) * TILE + (own() || alone() ? 30 : 52) });
+      write(coming, comingInWords(last() - s));
       const [list, pair, token] = [mine, ui.seen("pair"), pointed()];
       const pointedAt = token ? [ui.seen("row"), token, token] : list[pair + 1] ? [s, list[pair], list[pair + 1]] : null;
       mark.style.visibility = pointedAt ? "visible" : "hidden";
@@ -272,13 +267,19 @@ function tilesPanel(ui, parent, W, scene) {
   }
 }
 
+/** How many rows are still to come. */
+function comingInWords(n) {
+  if (!n) return tr("No merge is left to come.");
+  return n === 1 ? tr("1 more merge changes this word.") : tr("{n} more merges change this word.", { n });
+}
+
 /** The pairs of the last row: bars as long as the numbers of their merges. The shortest one is joined next. */
 function pairsPanel(ui, parent, W, { all, done, piece, smallest, pairs }) {
   const { spec } = ui;
   const most = spec.longest - 1;
   const [left, right] = [104, 82];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("Pairs of the last row"),
-    html("small", {}, tr("number of the merge"))));
+    html("small", {}, tr("low: learned early"))));
   parent.append(box);
   const canvas = picture(box, W, most * PAIR, tr("Bars: the number of the merge of each pair"));
   const x = (rank) => left + ((W - left - right) * rank) / all;

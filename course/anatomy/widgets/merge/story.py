@@ -29,9 +29,9 @@ STORY = (
     Step(
         N_("Each tile is one byte, and “·” is the space. The list gives the number of the merge that joins each pair."),
         N_("Which pair is joined first?"),
-        (N_("e + t, whose merge has the smallest number"), N_("· + E, because it comes first")),
-        0,
-        N_("Merges are applied in the order in which they were learned, wherever in the word their pairs stand."),
+        (N_("· + E"), N_("e + t"), N_("t + h")),
+        1,
+        N_("Merge 83 was learned before the others here, and merges go in that order, wherever their pairs stand."),
         N_("Find the shortest bar in the list, and the blue tiles in the word."),
         _at(" Elizabeth", 0),
         moves=("done",),
@@ -40,8 +40,8 @@ STORY = (
     Step(
         N_("In this word, a + n occurs twice and · + b once. Press “Next merge” to see which is joined first."),
         N_("Does it matter how often a pair occurs in this word?"),
-        (N_("no, · + b is joined first"), N_("yes, a + n is joined first")),
-        0,
+        (N_("yes, a + n is joined first"), N_("no, · + b is joined first")),
+        1,
         N_(
             "The trainer counted pairs in its whole text. Encoding counts nothing and only follows its merges in order."
         ),
@@ -53,8 +53,8 @@ STORY = (
     Step(
         N_("All merges are done, and two tokens are left. Choose ·Elizabeth, with a capital letter: it is one token."),
         N_("Why does the name fall into two tokens when it begins with a small letter?"),
-        (N_("no merge joins ·e and lizabeth"), N_("it has more bytes"), N_("a merge is still to come")),
-        0,
+        (N_("it has more bytes"), N_("a merge is still to come"), N_("no merge joins ·e and lizabeth")),
+        2,
         N_("The novels always write the name with a capital E, so the trainer never met that pair."),
         N_("Look for the number of the only pair that is left in the list."),
         _at(" elizabeth", ALL),
@@ -78,8 +78,8 @@ STORY = (
     Step(
         N_("Some letters are more than one byte, as the brace shows. Point at the tiles of é, and then choose 中文."),
         N_("How many tokens does é cost?"),
-        (N_("two tokens"), N_("one token"), N_("none, it is unknown")),
-        0,
+        (N_("one token"), N_("two tokens"), N_("none, it is unknown")),
+        1,
         N_("é is the bytes 195 and 169, and no merge joins them: the training text has no é, and so no such pair."),
         N_("Count the tiles below the brace."),
         _at(" café", ALL),

@@ -29,7 +29,7 @@ class MixExplorer(TableWidget):
     recording, function_name = "mix", "weighted_average"
     controls = ("first", "second", "third")
     story = STORY
-    opening = ({"first": 4}, {"first": 7}, {"first": 4})
+    opening = tuple({"first": n} for n in (2, 4, 6, 8, 8, 6, 4, 2))  # slow enough to see the triangle follow
 
     first = t.Int(1, min=0, max=TOP).tag(sync=True)
     second = t.Int(2, min=0, max=TOP).tag(sync=True)

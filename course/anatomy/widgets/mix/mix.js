@@ -123,7 +123,7 @@ function beamPanel(ui, parent, W) {
     ghost.style.visibility = apart ? "visible" : "hidden";
     arm.style.visibility = seen && word >= 0 ? "visible" : "hidden";
     if (apart) fill(ghost, { d: triangle(right) });
-    write(note, apart ? tr("your average: the beam tips on it; dashed: the expected one") : tr("the triangle: where the bars balance"));
+    write(note, apart ? tr("your average: the beam tips on it; dashed: the expected one") : tr("the triangle goes where the bars balance"));
     beam.style.transform = seen ? "" : "none";
     const pull = value - goal;
     goal = value;

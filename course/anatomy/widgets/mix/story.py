@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "cat has value 1, sat 5, mat 9. Drag the top of a bar: its height is the weight. The triangle is the average.",
+        "Each word has a number: cat 1, sat 5, mat 9. Drag the top of a bar, its weight: the triangle is the average.",
         "Which word has the largest share now?",
         ("cat", "sat", "mat"),
         2,
@@ -56,5 +56,15 @@ STORY = (
         {"first": 0, "second": 1, "third": 0},
         moves=("second",),
         show=({"second": 0},),
+    ),
+    Step(
+        "Attention is such an average: the token that reads gives each word a score, and softmax makes weights of "
+        "them, which add up to 1.",
+        "Which weights that add up to 1 have the same average as 1, 2, 7?",
+        ("0.7, 0.2, 0.1", "0.33, 0.33, 0.33", "0.1, 0.2, 0.7"),
+        2,
+        "They are the shares of 1, 2, 7. AttentionExplorer shows where the scores come from.",
+        "Read the shares at the end of the three rows of “Products”.",
+        {"first": 1, "second": 2, "third": 7},
     ),
 )

@@ -121,8 +121,8 @@ class PermutationExplorer(TableWidget):
         written = tuple(range(T))
         for a, rows, names, title in (
             (axes[0], out[0], written, "f(x)"),
-            (axes[1], moved, order, "P f(x): rows moved"),
-            (axes[2], out[j], order, "f(Px): words moved"),
+            (axes[1], moved, order, "then moved: P f(x)"),
+            (axes[2], out[j], order, "moved first: f(Px)"),
         ):
             a.imshow(rows, cmap=DIVERGING, vmin=-top, vmax=top, aspect="auto")
             a.set_yticks(range(T), [WORDS[i] for i in names])

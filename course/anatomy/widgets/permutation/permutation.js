@@ -56,9 +56,11 @@ function permutationWidget(ui) {
       const change = row.some(Number.isNaN) ? NaN : Math.max(...row.map(Math.abs));
       const told = { sentence: now.order.map((i) => spec.words[i]).join(" "), word: spec.words[word], from: word, place,
         change: short(change) };
-      ui.say(place === word
-        ? tr("“{sentence}”: “{word}” stays at place {place}, and its output changes by {change}.", told)
-        : tr("“{sentence}”: “{word}” goes from place {from} to {place}, and its output changes by {change}.", told), formula(now, word, place, feature, D));
+      const way = place === word ? tr("“{sentence}”: “{word}” stays at place {place}", told)
+        : tr("“{sentence}”: “{word}” goes from place {from} to {place}", told);
+      const kept = change <= spec.tolerance;
+      ui.say(tr(kept ? N_("{way}, and its output stays the same.") : N_("{way}, and its output changes by {change}."),
+        { ...told, way }), formula(now, word, place, feature, D));
       ui.root.dataset.key = `${p},${j},${ui.get("word")}`;
     },
   };
@@ -99,7 +101,7 @@ function mapPanel(ui, T, D) {
     : [second + across + 2, below + TOP + T * HIGH + 4];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, tr("Output of attention, one row per word"),
-    html("small", {}, tr("dash: negative. Drag a word of f(Px) to another place."))));
+    html("small", {}, tr("dash: negative. Drag a word of f(Px), the third map, to another place."))));
   ui.row().append(box);
   const canvas = picture(box, W, H, tr("Four heatmaps with a row per word: f of x, its rows permuted, " +
     "f of the permuted words, and the difference"));
@@ -107,14 +109,14 @@ function mapPanel(ui, T, D) {
   canvas.append(...lines);
   const titles = ["f(x)", "P f(x)", "f(Px)", tr("difference")];
   // In words first: P and f are names for what the words say.
-  const plain = [tr("as written: f(x)"), tr("rows moved: P f(x)"), tr("words moved: f(Px)"), titles[3]];
+  const plain = [tr("as written: f(x)"), tr("then moved: P f(x)"), tr("moved first: f(Px)"), titles[3]];
   const written = spec.words.map((_, i) => i);
   const order = () => spec.orders[spec.names.indexOf(ui.seen("order"))];
   const rowsOf = (g) => (g === 0 ? written : order());
 
   const grids = titles.map((title, g) => {
     const [x, y] = [starts[g][0], starts[g][1] + TOP];
-    label(canvas, x + across / 2, y - 10, wide ? plain[g] : title, "middle", "ta-strong");
+    label(canvas, x + across / 2, y - 10, plain[g], "middle", "ta-strong");
     const rows = svg("g");
     canvas.append(rows, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
     const parts = written.map((word) => {
@@ -154,8 +156,12 @@ function mapPanel(ui, T, D) {
     }));
   }
 
+  const [, , , last] = grids;
+  const nothing = label(canvas, last.x + across / 2, last.y + (T * HIGH) / 2 + 4, "", "middle", "ta-strong");
+
   return {
     paint({ before, moved, after, difference, order: rows }, colors) {
+      write(nothing, difference.every((v) => Math.abs(v) <= spec.tolerance) ? tr("0 everywhere") : "");
       const top = [...before, ...after].reduce((a, v) => (Number.isFinite(v) ? Math.max(a, Math.abs(v)) : a), 1e-9);
       [before, moved, after, difference].forEach((values, g) => {
         const { x, parts, order } = grids[g];

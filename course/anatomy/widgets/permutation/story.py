@@ -4,12 +4,12 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Rows moved, P f(x): attention reads the sentence, then its rows change places. Words moved, f(Px): the words "
-        "change places first, and attention reads the new sentence. Follow a word.",
-        "Where do P f(x) and f(Px) differ?",
-        ("nowhere", "at “dog” and “man”", "in all rows"),
-        0,
-        "Without positions, moving the words only moves the rows.",
+        "Attention makes a row of numbers of each word. Dog and man change places: once in its output, “then moved”, "
+        "and once in the sentence, before attention reads it, “moved first”.",
+        "Where do these two maps differ?",
+        ("at “dog” and “man”", "in all rows", "nowhere"),
+        2,
+        "For this attention “the man bites the dog” is “the dog bites the man” with its rows moved: who bites is lost.",
         "Look at the map “difference”.",
         {"order": "dog ↔ man", "positions": False, "word": 1},
         moves=("word",),

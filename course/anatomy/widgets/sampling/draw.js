@@ -27,14 +27,15 @@ function placeOf(u, probabilities) {
   return wide.findLastIndex((p) => p > 0); // the sum was rounded
 }
 
+const noDraws = (places) => ({ counts: Array(places).fill(0), total: 0, last: -1 });
+
 /** Counts of what has been drawn from one distribution; another one, known by its key, begins anew. */
 function drawer(places) {
   const random = seeded(SEED);
-  const empty = () => ({ counts: Array(places).fill(0), total: 0, last: -1 });
-  let [tally, of] = [empty(), null];
+  let [tally, of] = [noDraws(places), null];
   return {
     of(key) {
-      if (key !== of) [tally, of] = [empty(), key];
+      if (key !== of) [tally, of] = [noDraws(places), key];
       return tally;
     },
     draw(probabilities, times) {

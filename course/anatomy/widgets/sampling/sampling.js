@@ -13,8 +13,10 @@ function samplingWidget(ui) {
   const draws = drawer(count + 1);
   drawButtons();
   ui.root.append(ui.readout);
-  const nameOf = (i) => (i < count ? spec.tokens[ui.get("prompt")][i] : tr("all others"));
-  const bars = barPanel(ui, count, nameOf);
+  const nameOf = (i) => (i < count ? spec.tokens[ui.seen("prompt")][i] : tr("all others"));
+  const [row, beside] = [ui.row(), ui.room >= 700];
+  const bars = barPanel(ui, row, beside ? ui.room - BESIDE - 24 : ui.room, nameOf);
+  const texts = promptPanel(ui, row, count, beside);
   const checks = signs(ui.row(), [
     [tr("tokens that can come"), tr("of {n} in the vocabulary", { n: whole(spec.vocabulary) })],
     [tr("sum of all probabilities"), tr("1 after every cut")],
@@ -22,14 +24,17 @@ function samplingWidget(ui) {
   ]);
   let age = 0; // of the tables: draws from other ones do not count
 
-  /** Where the tables hold the distribution on show, and its numbers. */
+  /** Where the tables hold the distribution on show, and its numbers; those after the other texts, with these dials. */
   function scene() {
-    const [k, share] = [ui.get("top_k"), ui.get("top_p")];
+    const [k, share, prompt] = [ui.get("top_k"), ui.get("top_p"), ui.seen("prompt")];
     const sizes = [spec.temperatures, spec.top_k, spec.top_p];
     const places = [ui.seen("temperature"), k, share].map((value, i) => sizes[i].indexOf(value));
-    const at = places.reduce((sum, one, i) => sum * sizes[i].length + one, ui.get("prompt"));
-    const cut = (name) => ui.table(name).subarray(at * (count + 2), (at + 1) * (count + 2));
-    return { at, mine: cut("p"), right: cut("ref_p"), tally: draws.of(`${at},${age}`) };
+    const placed = (text) => places.reduce((sum, one, i) => sum * sizes[i].length + one, text);
+    const cut = (name, at) => ui.table(name).subarray(at * (count + 2), (at + 1) * (count + 2));
+    const at = placed(prompt);
+    const texts = spec.prompts.map((_, i) => cut("p", placed(i)));
+    const tally = prompt === ui.get("prompt") ? draws.of(`${at},${age}`) : noDraws(count + 1); // a glance leaves the draws alone
+    return { at, texts, prompt, mine: texts[prompt], right: cut("ref_p", at), tally };
   }
 
   function drawButtons() {
@@ -50,6 +55,7 @@ function samplingWidget(ui) {
     if (ui.seen("drawn") > tally.total) draws.draw(mine.subarray(0, count + 1), ui.seen("drawn") - tally.total);
     const token = ui.seen("token");
     bars(now, token);
+    texts(now.texts, now.prompt);
     const [possible, gap, total] = [mine[count + 1], ui.table("gap")[at], ui.table("total")[at]];
     const good = gap <= spec.tolerance;
     checks([
@@ -77,7 +83,7 @@ function samplingWidget(ui) {
   }
 
   function probabilityOf(token, mine) {
-    const [prompt, temperature] = [ui.get("prompt"), ui.seen("temperature")];
+    const [prompt, temperature] = [ui.seen("prompt"), ui.seen("temperature")];
     if (token === count) return tr("1 − the ten above = {p}", { p: fixed(mine[count]) });
     const name = nameOf(token);
     if (mine[token] === 0 && temperature > 0) return tr("{token} is cut: p = 0", { token: name });
@@ -91,16 +97,17 @@ function samplingWidget(ui) {
 }
 
 /** The text with the token that was drawn last, and for each token its probability and the share of the draws. */
-function barPanel(ui, count, nameOf) {
+function barPanel(ui, row, wide, nameOf) {
   const { spec } = ui;
-  const [left, high, wide] = [88, 25, Math.min(ui.room, 792)];
+  const count = spec.tokens[0].length;
+  const [left, high] = [88, 25];
   const [written, token] = [html("span"), html("strong")];
-  const box = html("div", { class: "ta-panel" },
+  const box = html("div", { class: "ta-panel", style: `width: ${wide}px` },
     html("p", { class: "ta-caption" }, tr("Probability of each token"),
-      html("small", {}, tr("“·” stands for a space; the lower bars: how often a token was drawn")),
+      html("small", {}, tr("“·”: a space; “·gl” begins “glad”")),
       html("small", { class: "ta-comparing" }, tr("line: the reference"))),
     html("p", { style: "margin: 0 0 2px; font-size: 15px" }, written, token));
-  ui.row().append(box);
+  row.append(box);
   const canvas = picture(box, wide, high * (count + 1), tr("Bars: the probability of each token, and how often it was drawn"));
   const x = (p) => left + (wide - left - 125) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
   const bar = (y, height, kind) => {
@@ -134,7 +141,7 @@ function barPanel(ui, count, nameOf) {
 
   return ({ mine, right, tally }, here) => {
     place();
-    write(written, spec.prompts[ui.get("prompt")]);
+    write(written, spec.prompts[ui.seen("prompt")]);
     const { last, total, counts } = tally;
     write(token, last < 0 ? " …" : last < count ? nameOf(last).replace("·", " ") : tr(" (one of the others)"));
     rows.forEach(({ bar, drawn, mark, name, value, often }, i) => {
