@@ -37,7 +37,7 @@ function promptPanel(ui, row, count, beside) {
     box: () => ({ x: 0, y: 0, width: size[0], height: size[1] }),
     size: () => (beside ? [1, each] : [each, 1]),
     at: () => (beside ? [0, ui.seen("prompt")] : [ui.seen("prompt"), 0]),
-    state: (column, line) => ({ prompt: column + line }),
+    state: (column, line) => ({ prompt: column + line, token: 0 }), // with the likeliest token, and how it is computed
     says: (column, line) => spec.prompts[column + line],
   });
   return (distributions, here) => {
