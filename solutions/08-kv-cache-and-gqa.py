@@ -197,7 +197,7 @@ for plan in ([1] * 6, [2, 3, 1], [5, 1]):
     print(plan, (in_chunks(cached_attention, q, k, v, plan) - full).abs().max().item())
 
 # %% [markdown]
-# Now step through it with **your** function. Press Step, or point at the rows, and cut the text where you like. Cells in full color have a new key, while tinted ones have a key that is only read. (Positions come in section 3, windows and pages in sections 11 and 12.)
+# Now step through it with **your** function. Press Step, or point at the rows. To cut the text where you like, press “cuts, stores, positions” first. Cells in full color have a new key, while tinted ones have a key that is only read. (Positions come in section 3, windows and pages in sections 11 and 12.)
 
 # %%
 CacheStepper(cached_attention)
@@ -604,7 +604,7 @@ print(f"T5-base, 512 tokens in, 128 out: {mib:.1f} MiB, four fifths of it for cr
 # %% [markdown]
 # ### See it
 #
-# Here are real models, with **your** formula. Drag the end of the caches, and point at the bars and the curve. Which change lets the most users fit, fewer key heads, a latent, windows, or fewer bytes per number? For example, try Gemma 3 with 131,072 tokens, as built and with every layer full.
+# Here are real models, with **your** formula. Drag the end of the caches. The button “kinds of attention, lengths of text” adds bars and a curve to point at. Which change lets the most users fit, fewer key heads, a latent, windows, or fewer bytes per number? For example, try Gemma 3 with 131,072 tokens, as built and with every layer full.
 
 # %%
 CacheCalculator(kv_bytes_per_token)
