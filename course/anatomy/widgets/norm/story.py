@@ -30,7 +30,7 @@ STORY = (
     Step(
         "Each vector of 8 numbers is now one point. The flat line is the plane of mean 0, seen from the side. The "
         "shift of 2 puts x high above it. Go through the three stages.",
-        "Both end on the circle. Which result is still high above the plane?",
+        "Both end on the circle. Which is high above the plane?",
         ("LayerNorm’s", "RMSNorm’s", "both"),
         1,
         "RMSNorm only shortens x: its y is still 0.90 of the radius high. LayerNorm took all the height away first.",

@@ -53,9 +53,12 @@ function story(ui, stage) {
     const { says, asks: question, choices, answer, because, look, state, show } = now;
     words.textContent = says;
     reply = html("span", { class: "ta-reply" });
-    const line = html("span", { class: "ta-told" }, reply, " ");
-    const shows = button(line, tr("Show me"), () => showMe(ui, stage, now, told(Object.keys(state))));
-    shows.hidden = true;
+    // Room for the longer reply, and for the button: neither pushes the picture away when it comes.
+    const room = because.length > look.length ? because : look;
+    const line = html("span", { class: "ta-told", "data-room": `✓ ${room}` }, reply);
+    const shows = show.length
+      ? [button(asks, tr("Show me"), () => showMe(ui, stage, now, told(Object.keys(state))))] : [];
+    for (const node of shows) fill(node, { class: "ta-button ta-show", style: "visibility: hidden" });
     const options = choices.map((choice, i) => {
       const option = button(asks, choice, () => {
         if (!told(rests())) {
@@ -66,12 +69,12 @@ function story(ui, stage) {
         reply.textContent = right ? `✓ ${because}` : `✗ ${look}`;
         reply.dataset.good = String(right);
         options.forEach((other, j) => other.setAttribute("aria-pressed", String(i === j)));
-        shows.hidden = !show.length;
+        for (const node of shows) node.style.visibility = "";
         ui.whisper(reply.textContent);
       });
       option.setAttribute("aria-pressed", "false");
       return option;
     });
-    asks.replaceChildren(html("span", { class: "ta-question" }, question), ...options, line);
+    asks.replaceChildren(html("span", { class: "ta-question" }, question), ...options, ...shows, line);
   }
 }
