@@ -80,7 +80,12 @@ EXERCISE = Exercise(
     reference=(linear_attention.state_bytes, linear_attention.hybrid_bytes),
     alternatives=[(of_a_layer, of_a_stack), (head_by_head, layer_by_layer)],
     cases=[
-        Case("the example", "6 layers, every third full, 50 tokens of 8 bytes, states of 100: 1,200 bytes", lambda g: call(6, 3, 50, 8, 100, fn="hybrid_bytes").call(7, 3, 50, 8, 100, fn="hybrid_bytes"), weight=0.5),
+        Case(
+            "the example",
+            "6 layers, every third full, 50 tokens of 8 bytes, states of 100: 1,200 bytes",
+            lambda g: call(6, 3, 50, 8, 100, fn="hybrid_bytes").call(7, 3, 50, 8, 100, fn="hybrid_bytes"),
+            weight=0.5,
+        ),
         Case(
             "a state",
             "random heads, d_key and d_value, 4 bytes and others",
@@ -92,17 +97,35 @@ EXERCISE = Exercise(
             ),
             weight=2,
         ),
-        Case("stacks", "random stacks whose last group is incomplete", lambda g: several(3, lambda p: _stack(g, p)), weight=2),
+        Case(
+            "stacks",
+            "random stacks whose last group is incomplete",
+            lambda g: several(3, lambda p: _stack(g, p)),
+            weight=2,
+        ),
         Case(
             "all full",
             "every = 1: each layer keeps a cache",
-            lambda g: several(2, lambda p: p.call(g.integer(2, 90), 1, g.integer(9, 9999), 2 * g.integer(9, 999), 64, fn="hybrid_bytes")),
+            lambda g: several(
+                2,
+                lambda p: p.call(g.integer(2, 90), 1, g.integer(9, 9999), 2 * g.integer(9, 999), 64, fn="hybrid_bytes"),
+            ),
         ),
         Case(
             "no full layer",
             "every is larger than the number of layers: states alone",
-            lambda g: several(2, lambda p: p.call(g.integer(2, 90), 99, g.integer(9, 9999), 64, 4 * g.integer(9, 9999), fn="hybrid_bytes")),
+            lambda g: several(
+                2,
+                lambda p: p.call(
+                    g.integer(2, 90), 99, g.integer(9, 9999), 64, 4 * g.integer(9, 9999), fn="hybrid_bytes"
+                ),
+            ),
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+sums and single entries do not depend on the order
+    aa700ecd99 alternative (head_by_head, layer_by_layer), reversed: range(1, n_layers + 1) reversed
+    50fe1c0769 alternative (head_by_head, layer_by_layer), reversed: range(n_heads) reversed
+""",
 )

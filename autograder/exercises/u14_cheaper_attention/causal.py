@@ -120,11 +120,36 @@ EXERCISE = Exercise(
         Case("three tiles", "six tokens in blocks of 2", lambda g: call(*qkv(g, 6), 2), weight=2),
         Case("a short last tile", "seven tokens in blocks of 3", lambda g: call(*qkv(g, 7), 3)),
         Case("one tile", "blocks longer than the text", lambda g: call(*qkv(g, 4, B=1), 16)),
-        Case("past", "four queries are the last of nine tokens, blocks of 2", lambda g: call(*qkv(g, 4, 9), 2), weight=2),
+        Case(
+            "past", "four queries are the last of nine tokens, blocks of 2", lambda g: call(*qkv(g, 4, 9), 2), weight=2
+        ),
         Case("one query", "T = 1 after six tokens, as in decoding", lambda g: call(*qkv(g, 1, 7), 3)),
         Case("skipped", "token 8 of 9 has NaN; blocks of 4: no earlier query may notice", _poisoned, weight=3),
-        Case("skipped, with a past", "five queries of eight tokens, blocks of 2, NaN in the last", _poisoned_past, weight=3),
+        Case(
+            "skipped, with a past",
+            "five queries of eight tokens, blocks of 2, NaN in the last",
+            _poisoned_past,
+            weight=3,
+        ),
         Case("gradients", "in float64, with a past: gradients reach q, k and v", _with_gradients),
     ],
     mutants=MISTAKES,
+    equivalent="""
+tiles of one query are right too, and skip even more
+    40c9736782 solution, ignored: causal_in_tiles: block is always ones
+    38a2e58314 alternative in_tiles, ignored: in_tiles: block is always ones
+    7eaa286c0c alternative by_positions, ignored: by_positions: block is always ones
+the result has gone through a softmax: it holds no integers
+    68a986bc51 solution, result: return (torch.cat(outs, -2), torch.cat(lses, -1)): result int_to_float
+    9863340f5e alternative in_tiles, result: return (torch.cat(outs, -2), torch.cat(lses, -1)): result int_to_float
+    ec88ad4e05 alternative by_positions, result: return (torch.cat(outs, -2), torch.cat(lses, -1)): result int_to_float
+a block that starts behind the end has no queries
+    00b071a888 solution, window: T + 1 in range(0, T, block)
+    fc7f879ad1 alternative in_tiles, window: T + 1 in range(0, T, block)
+all parts are cut alike, so they are equally many
+    d532c0d3fc alternative by_positions, keyword: zip(q.split(block, -2), at.split(block), strict=True) without strict…
+    f786e83cf9 alternative by_positions, flag: True → False in strict=True
+a tensor of one integer cuts like the integer
+    ccc58f7ace alternative by_positions, call: int(places[-1]) → its argument
+""",
 )

@@ -114,9 +114,34 @@ EXERCISE = Exercise(
         Case("two sentences", "eight tokens, n = 3", lambda g: call(g.randn(2, 8, 8), 3), weight=2),
         Case("negative scores", "all scores are below 0", lambda g: call(g.randn(7, 7) - 5.0, 2)),
         Case("ties", "many scores are exactly 0, n = 4", _ties, weight=2),
-        Case("past", "three queries are the last of nine tokens, four axes", lambda g: call(g.randn(2, 2, 3, 9), 4), weight=2),
+        Case(
+            "past",
+            "three queries are the last of nine tokens, four axes",
+            lambda g: call(g.randn(2, 2, 3, 9), 4),
+            weight=2,
+        ),
         Case("one key", "n = 1, in float64", lambda g: call(g.randn(9, 9, dtype=torch.float64), 1)),
-        Case("more than there are", "n = 40, and fewer tokens: every visible key", lambda g: several(3, lambda p: _few(g, p)), weight=0.5),
+        Case(
+            "close scores",
+            "scores that differ in the fifth digit, and in float64 in the tenth",
+            lambda g: call(1.0 + g.randn(8, 8, scale=1e-5), 3).call(
+                1.0 + g.randn(8, 8, scale=1e-10, dtype=torch.float64), 3
+            ),
+        ),
+        Case("a long row", "thirty queries, most scores are 0", lambda g: call((g.randn(30, 40) - 1.0).relu(), 12)),
+        Case(
+            "more than there are",
+            "n = 40, and fewer tokens: every visible key",
+            lambda g: several(3, lambda p: _few(g, p)),
+            weight=0.5,
+        ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+sort goes along the last axis by itself
+    67590c32e1 solution, keyword: scores.masked_fill(~seen, -math.inf).sort(dim=-1, descending=True, st… without dim=-1
+    a99e2be2cc alternative by_sorting, keyword: hidden.sort(dim=-1, descending=True, stable=True) without dim=-1
+a row of a tensor is read by position like a list
+    6c24b655a1 alternative _row_by_row, call: flat.tolist() → flat
+""",
 )

@@ -28,7 +28,7 @@ def in_chunks(q, k, v, decay, chunk, state=None):
 
 def by_products(q, k, v, decay, chunk, state=None):
     """Products instead of logarithms; the state of a chunk alone, then joined."""
-    state = 0 * k[:, :, 0, :, None] * v[:, :, 0, None] if state is None else state
+    state = torch.zeros(*k.shape[:2], k.shape[3], v.shape[3], dtype=v.dtype) if state is None else state
     out = []
     for a, b, c, d in zip(*(x.split(chunk, 2) for x in (q, k, v, decay)), strict=True):
         since = d.cumprod(-1)
@@ -53,6 +53,12 @@ MISTAKES = [
         _all_pairs,
         "The numbers are right, but all T² pairs are computed at once. Use linear_parallel inside a chunk only, and carry "
         "the past in a state.",
+    ),
+    Mutant(
+        "token_by_token",
+        _token_by_token,
+        "The numbers are right, but a state is made for every token. Use linear_parallel inside a chunk, and make one "
+        "state for each chunk.",
     ),
     *changes(
         in_chunks,
@@ -102,9 +108,9 @@ def _goes_on(g: Source) -> Program:
 
 
 def _counted(g: Source) -> Program:
-    """Chunks of 16 take about 0.9 million operations, all pairs of 512 tokens about 9."""
-    return call(*qkv(g, 512, B=1, H=1, D=8, Dv=8), _decay(g, 1, 1, 512, low=0.8), 16).within(
-        work=2_000_000, because="a chunk of 16 tokens has 256 pairs, and 32 chunks have 8,192"
+    """Chunks of 16 write about 0.2 million entries, both a state for each token and all pairs 1.5 million or more."""
+    return call(*qkv(g, 512, B=1, H=1, D=32, Dv=32), _decay(g, 1, 1, 512, low=0.8), 16).within(
+        entries=700_000, because="32 chunks have 256 pairs and one state of 1,024 numbers each"
     )
 
 
@@ -132,12 +138,23 @@ EXERCISE = Exercise(
     cases=[
         Case("three chunks", "six tokens in chunks of 2", lambda g: _together(g, 6, 2), weight=2),
         Case("a short last chunk", "seven tokens in chunks of 3", lambda g: _together(g, 7, 3), weight=2),
-        Case("one chunk", "a chunk longer than the text, in float64", lambda g: _together(g, 4, 9, dtype=torch.float64)),
+        Case(
+            "one chunk", "a chunk longer than the text, in float64", lambda g: _together(g, 4, 9, dtype=torch.float64)
+        ),
         Case("chunks of 1", "the recurrence itself", lambda g: _together(g, 4, 1, B=1)),
         Case("going on", "the state is handed to a second piece, with other chunks", _goes_on, weight=2),
-        Case("cost", "512 tokens in chunks of 16 take at most 2 million operations", _counted, weight=3),
+        Case("cost", "512 tokens in chunks of 16 write at most 700,000 numbers", _counted, weight=3),
         Case("long text", "so many tokens, in grading, that all pairs find no room in memory", _long, weight=3),
         Case("gradients", "in float64: gradients reach all inputs, the state included", _with_gradients),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the zeros broadcast, and have their axes after the first token
+    48eacc7373 solution, constant: 2 → 0 in :2
+    a5dded1563 alternative in_chunks, constant: 2 → 0 in :2
+    5f382ed801 alternative by_products, constant: 2 → 0 in :2
+all parts are cut alike, so they are equally many
+    99baa32b87 alternative by_products, keyword: zip(*(x.split(chunk, 2) for x in (q, k, v, decay)), strict=True) with…
+    0c78578a22 alternative by_products, flag: True → False in strict=True
+""",
 )

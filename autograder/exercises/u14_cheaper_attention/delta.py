@@ -125,16 +125,41 @@ EXERCISE = Exercise(
     reference=linear_attention.delta_rule,
     alternatives=[corrected, by_matrices],
     cases=[
-        Case("by hand", "one key of length 3 is written with 10 and then with 30: it reads 10, then 30", _by_hand, weight=0.5),
+        Case(
+            "by hand",
+            "one key of length 3 is written with 10 and then with 30: it reads 10, then 30",
+            _by_hand,
+            weight=0.5,
+        ),
         Case("six tokens", "two sentences, three heads, Dv ≠ D", lambda g: call(*qkv(g, 6), *_gates(g, 6)), weight=2),
         Case(
             "no gate",
             "all decays are 1: the delta rule alone",
             lambda g: call(*qkv(g, 5, B=1), torch.ones(1, 3, 5), _gates(g, 5, B=1)[1]),
         ),
-        Case("one token", "T = 1, as in decoding, in float64", lambda g: call(*qkv(g, 1, dtype=torch.float64), *_gates(g, 1, dtype=torch.float64))),
-        Case("going on", "a text in pieces: the state of the first is handed to two others, unchanged", _goes_on, weight=2),
+        Case(
+            "one token",
+            "T = 1, as in decoding, in float64",
+            lambda g: call(*qkv(g, 1, dtype=torch.float64), *_gates(g, 1, dtype=torch.float64)),
+        ),
+        Case(
+            "going on",
+            "a text in pieces: the state of the first is handed to two others, unchanged",
+            _goes_on,
+            weight=2,
+        ),
         Case("gradients", "in float64: gradients reach all inputs, the state included", _with_gradients),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the zeros broadcast, and have their axes after the first token
+    03c497ca4a solution, constant: 2 → 0 in :2
+    b56d2c4b90 alternative corrected, constant: 2 → 0 in :2
+    82f4d07fe4 alternative by_matrices, constant: 2 → 0 in :2
+the key's product with itself is symmetric
+    05b4e987b5 alternative by_matrices, einsum: output of 'bhd,bhe->bhde' transposed
+float32 and float64 together make float64 anyway
+    5ff8463829 alternative by_matrices, argument: (torch.eye(D) - rate[:, :, t, None, None] * outer).to(v.dtype) witho…
+    63895f6c75 alternative by_matrices, call: (torch.eye(D) - rate[:, :, t, None, None] * outer).to(v.dtype) → torch.e…
+""",
 )

@@ -134,9 +134,9 @@ def _goes_on(g: Source) -> Program:
 
 
 def _faded(g: Source) -> Program:
-    """Sixty decays near 1e-4: their product is far below the smallest float32."""
-    q, k, v = qkv(g, 60, B=1, H=2)
-    return call(q, k, v, 1e-4 * _decay(g, 1, 2, 60), fn="linear_parallel", grad=[0, 1, 2, 3])
+    """Sixty decays near 1e-6: their product is far below the smallest float64."""
+    q, k, v = qkv(g, 60, B=1, H=2, dtype=torch.float64)
+    return call(q, k, v, 1e-6 * _decay(g, 1, 2, 60, dtype=torch.float64), fn="linear_parallel", grad=[0, 1, 2, 3])
 
 
 def _with_gradients(g: Source) -> Program:
@@ -155,8 +155,17 @@ EXERCISE = Exercise(
     reference=(linear_attention.linear_recurrent, linear_attention.linear_parallel),
     alternatives=[(recurrent, parallel), (recurrent_by_einsum, parallel_by_products)],
     cases=[
-        Case("by hand", "two pairs are written and the first is read twice; then decays 0.5 and 0.8 leave 40 of 100", _by_hand),
-        Case("recurrent", "two sentences, three heads, six tokens, Dv ≠ D", lambda g: call(*qkv(g, 6), _decay(g, 2, 3, 6)), weight=2),
+        Case(
+            "by hand",
+            "two pairs are written and the first is read twice; then decays 0.5 and 0.8 leave 40 of 100",
+            _by_hand,
+        ),
+        Case(
+            "recurrent",
+            "two sentences, three heads, six tokens, Dv ≠ D",
+            lambda g: call(*qkv(g, 6), _decay(g, 2, 3, 6)),
+            weight=2,
+        ),
         Case(
             "parallel",
             "the same shapes as one masked product",
@@ -165,9 +174,24 @@ EXERCISE = Exercise(
         ),
         Case("one token", "T = 1, both forms", lambda g: _both(g, 1, B=1)),
         Case("both forms", "in float64, seven tokens", lambda g: _both(g, 7, H=2, dtype=torch.float64)),
-        Case("going on", "a text in pieces: the state of the first is handed to two others, unchanged", _goes_on, weight=2),
-        Case("small decays", "sixty decays near 0.0001 in a row: results and gradients of linear_parallel stay finite", _faded),
+        Case(
+            "going on",
+            "a text in pieces: the state of the first is handed to two others, unchanged",
+            _goes_on,
+            weight=2,
+        ),
+        Case(
+            "small decays",
+            "sixty decays near 0.000001 in a row, in float64: results and gradients of linear_parallel stay finite",
+            _faded,
+            rtol=1e-6,
+        ),
         Case("gradients", "in float64: gradients reach all inputs, the state included", _with_gradients),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the zeros broadcast, and have their axes after the first token
+    4739ff5a2e solution, constant: 2 → 0 in :2
+    e5919c02ef alternative (recurrent, parallel), constant: 2 → 0 in :2
+""",
 )

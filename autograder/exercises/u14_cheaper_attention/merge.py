@@ -108,7 +108,12 @@ EXERCISE = Exercise(
     alternatives=[merge, merge_by_softmax],
     cases=[
         Case("by hand", "averages 20 and 60 with sums 2 and 6 make 50, and the lse is ln 8", _by_hand),
-        Case("several heads", "two sentences, three heads, five queries", lambda g: call(*_parts(g, 2, 3, 5, 4)), weight=2),
+        Case(
+            "several heads",
+            "two sentences, three heads, five queries",
+            lambda g: call(*_parts(g, 2, 3, 5, 4)),
+            weight=2,
+        ),
         Case(
             "large and small",
             "lse of about 1,000, then of about −1,000, in float64: nothing overflows or vanishes",
@@ -127,4 +132,16 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+logaddexp is symmetric
+    0e2ba50bf9 solution, argument: torch.logaddexp(lse_a, lse_b): arguments 1 and 2 swapped
+    c48993f97a alternative merge, argument: torch.logaddexp(lse_a, lse_b): arguments 1 and 2 swapped
+e to −∞ is 0 whatever finite number is subtracted from it
+    88e160f66a solution, constant: 0.0 → 1.0 in lse.masked_fill(lse == -math.inf, 0.0)
+    c661dc26bf alternative merge, constant: 0.0 → 1.0 in lse.masked_fill(lse == -math.inf, 0.0)
+a part without a key has the average 0, so its weight does not matter
+    4a7114b91f alternative merge_by_softmax, call: (both == -math.inf).all(-1, keepdim=True) → both == -math.inf
+    e279bed4ee alternative merge_by_softmax, name: zeros_like → ones_like in torch.zeros_like(both)
+    ab6232b3e4 alternative merge_by_softmax, constant: -1 → 0 in (both == -math.inf).all(-1, keepdim=True)
+""",
 )

@@ -77,10 +77,24 @@ EXERCISE = Exercise(
     alternatives=[gated, gated_per_head],
     cases=[
         Case("by hand", "a result of 4 and a gate's input of 0 make 2", _by_hand, weight=0.5),
-        Case("heads", "two sentences, three heads of 4 numbers, five tokens, d_model 6", lambda g: call(*_inputs(g, 2, 3, 5, 4, 6)), weight=2),
-        Case("as many tokens as heads", "three tokens, three heads, d_model = H·D", lambda g: call(*_inputs(g, 2, 3, 3, 4, 12)), weight=2),
+        Case(
+            "heads",
+            "two sentences, three heads of 4 numbers, five tokens, d_model 6",
+            lambda g: call(*_inputs(g, 2, 3, 5, 4, 6)),
+            weight=2,
+        ),
+        Case(
+            "as many tokens as heads",
+            "three tokens, three heads, d_model = H·D",
+            lambda g: call(*_inputs(g, 2, 3, 3, 4, 12)),
+            weight=2,
+        ),
         Case("one token", "T = 1, in float64", lambda g: call(*_inputs(g, 1, 4, 1, 2, 5, torch.float64))),
-        Case("gradients", "in float64: gradients reach the heads, the input and the gate's weights", lambda g: call(*_inputs(g, 2, 2, 3, 3, 4, torch.float64), grad=[0, 1, 2])),
+        Case(
+            "gradients",
+            "in float64: gradients reach the heads, the input and the gate's weights",
+            lambda g: call(*_inputs(g, 2, 2, 3, 3, 4, torch.float64), grad=[0, 1, 2]),
+        ),
     ],
     mutants=MISTAKES,
 )

@@ -77,7 +77,12 @@ EXERCISE = Exercise(
     alternatives=[by_broadcasting, head_by_head],
     cases=[
         Case("by hand", "products 3 and −2 with weights 0.5 and 4 make 1.5", _by_hand),
-        Case("square", "two sentences, four queries on four keys, three heads of 5 numbers", lambda g: call(*_inputs(g, 2, 4, 4, 3, 5)), weight=2),
+        Case(
+            "square",
+            "two sentences, four queries on four keys, three heads of 5 numbers",
+            lambda g: call(*_inputs(g, 2, 4, 4, 3, 5)),
+            weight=2,
+        ),
         Case("more keys", "two queries on seven keys", lambda g: call(*_inputs(g, 2, 2, 7, 3, 4)), weight=2),
         Case("one head", "J = 1, one sentence, in float64", lambda g: call(*_inputs(g, 1, 3, 5, 1, 4, torch.float64))),
         Case(
@@ -87,4 +92,8 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+sums and single entries do not depend on the order
+    1bc78e97f1 alternative head_by_head, reversed: range(q.shape[2]) reversed
+""",
 )

@@ -121,16 +121,40 @@ EXERCISE = Exercise(
     forbidden_message="Write scores, sink and softmax yourself; the softmax built in is welcome.",
     cases=[
         Case("by hand", "scores 0 and 0, sink ln 2, values 10 and 30: a quarter of each makes 10", _by_hand),
-        Case("several heads", "two sentences, three heads, T ≠ S, Dv ≠ D", lambda g: call(*qkv(g, 4, 6), _sink(g, 3)), weight=2),
+        Case(
+            "several heads",
+            "two sentences, three heads, T ≠ S, Dv ≠ D",
+            lambda g: call(*qkv(g, 4, 6), _sink(g, 3)),
+            weight=2,
+        ),
         Case("causal", "a causal mask (T, T)", lambda g: call(*qkv(g, 5), _sink(g, 3), torch.ones(5, 5).tril().bool())),
         Case("hidden", "a mask (T, S); one query may look nowhere and gets 0", _hidden, weight=2),
-        Case("mask per sentence", "a mask (B, 1, T, S)", lambda g: call(*qkv(g, 4, 6, H=2), _sink(g, 2), mask=g.mask(2, 1, 4, 6))),
-        Case("large scores", "scores of about 1,000, and sinks as large", lambda g: call(*qkv(g, 3, 5, B=1, scale=30.0), 900.0 + 200.0 * g.randn(3))),
+        Case(
+            "mask per sentence",
+            "a mask (B, 1, T, S)",
+            lambda g: call(*qkv(g, 4, 6, H=2, D=6), _sink(g, 2), mask=g.mask(2, 1, 4, 6)),
+        ),
+        Case(
+            "large scores",
+            "scores of about 1,000, and sinks as large",
+            lambda g: call(*qkv(g, 3, 5, B=1, scale=30.0), 900.0 + 200.0 * g.randn(3)),
+        ),
         Case(
             "gradients",
             "in float64: gradients reach q, k, v and the sinks",
-            lambda g: call(*qkv(g, 3, 4, dtype=torch.float64), _sink(g, 3, torch.float64), mask=g.mask(3, 4), grad=[0, 1, 2, 3]),
+            lambda g: call(
+                *qkv(g, 3, 4, dtype=torch.float64),
+                _sink(g, 3, torch.float64),
+                mask=torch.ones(3, 4).tril(1).bool(),
+                grad=[0, 1, 2, 3],
+            ),
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+zeros may be subtracted as well
+    d1d4dc379d alternative with_empty_token, arithmetic: sink.reshape(1, -1, 1, 1) + torch.zeros_like(scores[..., :1])…
+logaddexp is symmetric
+    fb5b439a49 alternative by_logsumexp, argument: torch.logaddexp(scores.logsumexp(-1), sink[:, None]): arguments 1 a…
+""",
 )

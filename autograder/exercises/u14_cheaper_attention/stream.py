@@ -37,9 +37,7 @@ def by_mergers(q, k, v, block, mask=None):
     if block <= 0:
         raise ValueError("no block")
     out, lse = None, None
-    for keys, values, start in zip(
-        k.split(block, -2), v.split(block, -2), range(0, k.shape[-2], block), strict=True
-    ):
+    for keys, values, start in zip(k.split(block, -2), v.split(block, -2), range(0, k.shape[-2], block), strict=True):
         scores = q @ keys.mT / q.shape[-1] ** 0.5
         if mask is not None:
             scores = scores.masked_fill(~mask[..., start : start + block], -math.inf)
@@ -127,6 +125,8 @@ first_values: weights @ v[..., part, :] → weights @ v[..., : weights.shape[-1]
     Every block is mixed from the first values. Cut the values at the same place as the keys.
 unchecked: raise ValueError("a block holds at least one key") → block = 1
     The rest is right. Raise a ValueError when block is below 1.
+zero_alone: block < 1 → block == 0
+    A block of 0 raises a ValueError, but a negative one does not. Raise it for every block below 1.
 """,
     ),
 ]
@@ -139,7 +139,8 @@ def _by_hand(g: Source) -> Program:
 def _rising(g: Source, sign: int) -> Program:
     """Scores that rise, or fall, by hundreds from block to block."""
     q, k, v = qkv(g, 3, 6, B=1, H=2)
-    return call(q * 0 + 2.0, k * 0.1 + sign * 60.0 * torch.arange(6.0)[:, None], v, 2)
+    q = q * 0 + torch.tensor([2.0, 0.02, 1.0])[:, None]
+    return call(q, k * 0.1 + sign * 60.0 * torch.arange(6.0)[:, None], v, 2)
 
 
 def _hidden_blocks(g: Source) -> Program:
@@ -177,20 +178,65 @@ EXERCISE = Exercise(
     forbidden=("scaled_dot_product_attention",),
     forbidden_message="PyTorch's own loop runs inside it; write yours here.",
     cases=[
-        Case("by hand", "scores 0, 0 and ln 6 in blocks of 2 and 1: the mean of 10, 30 and 60 is 50, the lse ln 8", _by_hand),
-        Case("blocks of 2", "six keys in three blocks, two sentences, three heads", lambda g: call(*qkv(g, 4, 6), 2), weight=2),
+        Case(
+            "by hand",
+            "scores 0, 0 and ln 6 in blocks of 2 and 1: the mean of 10, 30 and 60 is 50, the lse ln 8",
+            _by_hand,
+        ),
+        Case(
+            "blocks of 2",
+            "six keys in three blocks, two sentences, three heads",
+            lambda g: call(*qkv(g, 4, 6), 2),
+            weight=2,
+        ),
         Case("a short last block", "seven keys in blocks of 3", lambda g: call(*qkv(g, 5, 7), 3)),
         Case("one block", "a block longer than the text, T = 1", lambda g: call(*qkv(g, 1, 5, B=1), 64)),
         Case("blocks of 1", "one key at a time, in float64", lambda g: call(*qkv(g, 3, 5, dtype=torch.float64), 1)),
         Case("rising scores", "each block's scores are hundreds larger than those before", lambda g: _rising(g, 1)),
         Case("falling scores", "the first block has the largest scores, by hundreds", lambda g: _rising(g, -1)),
-        Case("mask", "a mask (T, S) that leaves each query some key in its first block", lambda g: call(*qkv(g, 4, 6), 2, g.mask(4, 6))),
+        Case(
+            "mask",
+            "a mask (T, S) that leaves each query some key in its first block",
+            lambda g: call(*qkv(g, 4, 6), 2, g.mask(4, 6)),
+        ),
         Case("mask per sentence", "a mask (B, 1, T, S)", lambda g: call(*qkv(g, 4, 6), 4, mask=g.mask(2, 1, 4, 6))),
-        Case("hidden blocks", "whole blocks are hidden from some queries, and all of them from one", _hidden_blocks, weight=2),
+        Case(
+            "hidden blocks",
+            "whole blocks are hidden from some queries, and all of them from one",
+            _hidden_blocks,
+            weight=2,
+        ),
         Case("cost", "128 keys in blocks of 16: no tensor has 6,000 numbers or more", _counted, weight=4),
         Case("long text", "so many tokens, in grading, that all scores find no room in memory", _long, weight=4),
         Case("gradients", "in float64, with a mask: gradients reach q, k and v", _with_gradients),
         Case("no block", "block = 0 raises ValueError", lambda g: call(*qkv(g, 2), 0), weight=0.5),
+        Case("a negative block", "block = −2 raises ValueError", lambda g: call(*qkv(g, 2), -2), weight=0.5),
     ],
     mutants=MISTAKES,
+    equivalent="""
+sums and single entries do not depend on the order
+    ef688fc3c9 solution, reversed: range(0, k.shape[-2], block) reversed
+    b066c1732b alternative streamed, reversed: range(0, k.shape[-2], block) reversed
+for a block of 0, range or split itself raises an error of the right kind
+    72143cbf5b solution, constant: 1 → 0 in block < 1
+    5dc9813900 alternative streamed, constant: 1 → 0 in block < 1
+before the first block the old part is multiplied by e to −∞, which is 0
+    e82de669b5 solution, name: zeros_like → ones_like in torch.zeros_like(largest)
+    900f1cfa9f alternative streamed, name: zeros_like → ones_like in torch.zeros_like(largest)
+e to −∞ is 0 whatever finite number is subtracted from it
+    cd2281e6cf solution, constant: 0.0 → 1.0 in new.masked_fill(new == -math.inf, 0.0)
+    9917840684 alternative streamed, constant: 0.0 → 1.0 in new.masked_fill(new == -math.inf, 0.0)
+    5888b3ddea alternative by_mergers, constant: 0.0 → 1.0 in sums.masked_fill(sums == -math.inf, 0.0)
+the numbers broadcast, and have their axes after the first block
+    1ebf1a6fe6 solution, constant: -1 → 0 in :-1
+    71a1d613e6 solution, constant: -1 → 0 in :-1
+    d82528010d alternative streamed, constant: -1 → 0 in :-1
+    d144565dab alternative streamed, constant: -1 → 0 in :-1
+where the sum is 0, the values are 0 too
+    f701fe47be solution, constant: 1.0 → 2.0 in total.masked_fill(total == 0, 1.0)
+    03ff6e2154 alternative streamed, constant: 1.0 → 2.0 in total.masked_fill(total == 0, 1.0)
+all parts are cut alike, so they are equally many
+    e0cec73602 alternative by_mergers, keyword: zip(k.split(block, -2), v.split(block, -2), range(0, k.shape[-2], blo……
+    1cba5de8ba alternative by_mergers, flag: True → False in strict=True
+""",
 )

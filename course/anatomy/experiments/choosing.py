@@ -31,7 +31,9 @@ class Layer:
 def rows(count: int, held_out: bool = True) -> Tensor:
     """(count, 128) int64: the beginning of the held-out text, or of the training text."""
     text = corpus.held_out_text() if held_out else corpus.training_text()
-    return torch.tensor(shipped.tokenizer().encode(text[: 8 * LENGTH * count]).ids[: LENGTH * count]).view(count, LENGTH)
+    return torch.tensor(shipped.tokenizer().encode(text[: 8 * LENGTH * count]).ids[: LENGTH * count]).view(
+        count, LENGTH
+    )
 
 
 def turned(x: Tensor, base: float = 10_000.0) -> Tensor:
