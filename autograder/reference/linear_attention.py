@@ -2,8 +2,8 @@
 
 The state S (D, Dv) is a memory of pairs k → v that is read by q @ S. Its size doesn't depend on the text's length.
 
-Sources: linear attention, Katharopoulos et al. 2020, arXiv:2006.16236; decay, RetNet, Sun et al. 2023, arXiv:2307.08621,
-and Mamba-2, Dao and Gu 2024, arXiv:2405.21060; delta rule, Schlag et al. 2021, arXiv:2102.11174, and Yang et al. 2024,
+Sources: linear attention, Katharopoulos et al. 2020, arXiv:2006.16236; decay, Sun et al. 2023, arXiv:2307.08621, and
+Mamba-2, Dao and Gu 2024, arXiv:2405.21060; delta rule, Schlag et al. 2021, arXiv:2102.11174, and Yang et al. 2024,
 arXiv:2406.06484; gated delta rule, Yang et al. 2024, arXiv:2412.06464.
 """
 

@@ -1,7 +1,7 @@
 """Exact attention that never holds all its scores: partial results over some of the keys, and their merger.
 
-A partial result is a pair (out, lse): the softmax average over some keys, and the logarithm of the sum of their exponents.
-The pair of a union of keys follows from the pairs of its parts, so keys can be read block by block.
+A partial result is a pair (out, lse): the softmax average over some keys, and the logarithm of the sum of their
+exponentials. The pair of a union of keys follows from the pairs of its parts, so keys can be read block by block.
 
 Sources: Milakov and Gimelshein 2018, arXiv:1805.02867 (running maximum and sum); FlashAttention, Dao et al. 2022,
 arXiv:2205.14135 (tiles), and 2, arXiv:2307.08691 (division at the end, causal tiles); Ring attention, Liu et al. 2023,

@@ -1,14 +1,13 @@
 """Linear attention with decay, chunk by chunk."""
 
-import math
-
 import torch
 
 from autograder.judge.changes import changes
 from autograder.judge.spec import Case, Exercise, Mutant, Program, Ref, Source, call
 from autograder.reference import linear_attention
 
-from .linear import _decay, parallel as linear_parallel, recurrent
+from .linear import _decay, recurrent
+from .linear import parallel as linear_parallel
 from .shared import qkv
 
 
@@ -51,8 +50,8 @@ MISTAKES = [
     Mutant(
         "all_pairs",
         _all_pairs,
-        "The numbers are right, but all T² pairs are computed at once. Use linear_parallel inside a chunk only, and carry "
-        "the past in a state.",
+        "The numbers are right, but all T² pairs are computed at once. Use linear_parallel inside a chunk only, and "
+        "carry the past in a state.",
     ),
     Mutant(
         "token_by_token",
@@ -120,10 +119,10 @@ def _long(g: Source) -> Program:
 
 
 def _with_gradients(g: Source) -> Program:
-    double = {"dtype": torch.float64}
-    q, k, v = qkv(g, 5, **double)
-    state = g.randn(2, 3, 4, 5, **double)
-    return call(q, k, v, _decay(g, 2, 3, 5, **double), 2, state=state, grad=[0, 1, 2, 3, "state"])
+    double = torch.float64
+    q, k, v = qkv(g, 5, dtype=double)
+    state = g.randn(2, 3, 4, 5, dtype=double)
+    return call(q, k, v, _decay(g, 2, 3, 5, dtype=double), 2, state=state, grad=[0, 1, 2, 3, "state"])
 
 
 EXERCISE = Exercise(

@@ -111,9 +111,10 @@ def _goes_on(g: Source) -> Program:
 
 
 def _with_gradients(g: Source) -> Program:
-    double = {"dtype": torch.float64}
-    state = g.randn(2, 3, 4, 5, **double)
-    return call(*qkv(g, 4, **double), *_gates(g, 4, **double), state=state, grad=[0, 1, 2, 3, 4, "state"])
+    double = torch.float64
+    state = g.randn(2, 3, 4, 5, dtype=double)
+    inputs = (*qkv(g, 4, dtype=double), *_gates(g, 4, dtype=double))
+    return call(*inputs, state=state, grad=[0, 1, 2, 3, 4, "state"])
 
 
 EXERCISE = Exercise(

@@ -43,7 +43,7 @@ def by_logsumexp(q, k, v, sink, mask=None):
 MISTAKES = changes(
     with_column,
     """
-no_sink: torch.cat([scores, column], dim=-1).softmax(-1) → torch.cat([scores, column * 0 - math.inf], dim=-1).softmax(-1)
+no_sink: torch.cat([scores, column], dim=-1) → torch.cat([scores, column * 0 - math.inf], dim=-1)
     The sink has no effect, and the weights sum to 1. Join it to the scores before the softmax.
 renormalized: weights[..., :-1] @ v → (weights[..., :-1] / weights[..., :-1].sum(-1, keepdim=True)).nan_to_num() @ v
     After the sink is dropped, the weights are divided by their sum, which undoes it. Leave them as they are.
@@ -61,7 +61,7 @@ first_head: column = sink[:, None, None] → column = sink[:1, None, None]
     All heads use the first one's sink. Each head has its own: shape it (H, 1, 1).
 mean_sink: column = sink[:, None, None] → column = sink.mean(0, keepdim=True)[:, None, None]
     All heads use the mean of the sinks. Each head has its own.
-added_to_scores: torch.cat([scores, column], dim=-1).softmax(-1) → torch.cat([scores + column, column], dim=-1).softmax(-1)
+added_to_scores: torch.cat([scores, column], dim=-1) → torch.cat([scores + column, column], dim=-1)
     The sink is added to the head's scores as well. It is an entry of its own beside them.
 value_of_last: weights[..., :-1] @ v → weights[..., :-1] @ v + weights[..., -1:] * v[:, :, -1:]
     The sink's weight goes to the last value. It goes nowhere: no value belongs to it.
@@ -86,7 +86,7 @@ hidden_zero: masked_fill(~mask, -math.inf) → masked_fill(~mask, 0.0)
     Hidden scores are set to 0, and a score of 0 still gets weight. Fill them with −∞.
 over_queries: softmax(-1) → softmax(-2)
     The softmax runs over the queries. The weights of each query and its sink sum to 1: the last axis.
-overflow: weights = torch.cat([scores, column], dim=-1).softmax(-1) → weights = torch.cat([scores, column], dim=-1).exp()
+overflow: torch.cat([scores, column], dim=-1).softmax(-1) → torch.cat([scores, column], dim=-1).exp()
 ; return weights[..., :-1] @ v → return (weights / weights.sum(-1, keepdim=True))[..., :-1] @ v
     e to a large score overflows. Use softmax, which subtracts the largest of the scores and the sink first.
 """,

@@ -63,8 +63,8 @@ MISTAKES = [
     Mutant(
         "dense",
         _dense,
-        "The numbers are right, but all T × S scores are computed at once. Loop over the keys, block by block, and hold "
-        "the scores of one block only.",
+        "The numbers are right, but all T × S scores are computed at once. Loop over the keys, block by block, and "
+        "hold the scores of one block only.",
     ),
     *changes(
         streamed,

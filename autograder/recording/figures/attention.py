@@ -38,8 +38,8 @@ def recall(data: Data) -> tuple[Figure, str]:
     figure, (ax,) = panels("Values found again", "", width=5.4)
     told = []
     for i, (rewritten, name) in enumerate(((True, "keys come again"), (False, "all keys differ"))):
-        runs = [[r["accuracy"] for r in data["rows"] if (r["way"], r["rewritten"], r["steps"]) == (way, rewritten, last)]
-                for way in ways]  # fmt: skip
+        rows = [r for r in data["rows"] if (r["rewritten"], r["steps"]) == (rewritten, last)]
+        runs = [[r["accuracy"] for r in rows if r["way"] == way] for way in ways]
         places = [n + 0.36 * i - 0.18 for n in range(len(ways))]
         ax.bar(places, [mean(run) for run in runs], 0.34, label=name, hatch="/" * i, alpha=0.8)
         for place, run in zip(places, runs, strict=True):

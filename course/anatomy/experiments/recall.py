@@ -1,8 +1,8 @@
 """Can a layer find what was said? Pairs of a key and a value go by, then keys are asked for, and the last value counts.
 
 Three ways to remember them have the same parameters: softmax attention over all pairs, a state to which each pair is
-added, and a state written by the delta rule. Keys are either drawn with repetition, so that values are rewritten, or all
-different. The task is that of associative recall, as in Zoology, arXiv:2312.04927.
+added, and a state written by the delta rule. Keys are either drawn with repetition, so that values are rewritten, or
+all different. The task is that of associative recall, as in Zoology, arXiv:2312.04927.
 """
 
 from collections.abc import Callable, Iterable
