@@ -4,10 +4,10 @@
 # **You will be able to**
 #
 # - compute exact attention without holding all its scores;
-# - let a small attention choose the keys of a large one;
-# - replace the cache by a state of fixed size, and correct what it holds;
-# - let a head be silent, by a sink or by a gate;
-# - in the extensions: states in chunks.
+# - let a small attention choose a large one's keys;
+# - replace the cache by a state, and correct what it holds;
+# - let a head be silent;
+# - in the extensions: states in chunks, MLA as shipped.
 #
 # **Prerequisites:** units 01, 07, 08 and 09; logarithms; for the extensions unit 06. **Time:** {{unit.time}}.
 
@@ -29,11 +29,13 @@ from anatomy.cost import Meter
 from anatomy.experiments import choosing, recall, recorded, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import AttentionExplorer
+from torch import nn
 
-def attention(q, k, v, mask):
-    """Dense attention with a mask, as in unit 01: every pair is scored at once."""
-    scores = q @ k.mT / math.sqrt(q.shape[-1])
-    return scores.masked_fill(~mask, -math.inf).softmax(-1) @ v
+def rotate_pairs(x, positions, base=10_000.0):
+    """Turns the pairs of neighbors of x (..., T, D) by their positions (T,), as unit 06's apply_rope."""
+    angle = positions[:, None] * base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+    cos, sin, a, b = angle.cos().to(x.dtype), angle.sin().to(x.dtype), x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
 
 # %%
 use_style()
@@ -129,7 +131,7 @@ total, sum(math.exp(x - 4) for x in (1, 2, 4))
 # %% [markdown] statement="tiles.stream"
 # Write attention over blocks of `block` keys (the last one may be shorter), with scores divided by $\sqrt D$. Return the result and the lse of each query.
 #
-# `mask` is boolean, broadcasts to $(\dots, T, S)$, and True means "may look". Whole blocks may be hidden from a query, and one without any key gets 0 and −∞. Make no floating tensor of $T \times S$ numbers, because the check looks at the largest one, and grading asks for 18,000 tokens.
+# `mask` is boolean and broadcasts to $(\dots, T, S)$; True means "may look". A query without any key gets 0 and −∞. Make no floating tensor of $T \times S$ numbers, because the check looks at the largest one, and grading asks for 18,000 tokens.
 #
 # A `ValueError` is raised for `block` < 1.
 
@@ -788,7 +790,79 @@ for chunk in (1, 16, 64, 1024):
     print(f"chunks of {chunk:5}: {meter.counts['work']:12,} operations in {1024 // chunk:4} steps, difference {error:.0e}")
 
 # %% [markdown]
-# ## 14. Your own experiment
+# ## 12. Extension: MLA as it is shipped
+#
+# Unit 08 computed attention on latents and left out the part with positions. DeepSeek-V3's layer has it ([2412.19437](https://arxiv.org/abs/2412.19437), section 2.1.1). A rotation between $q$ and $W^{UK}$ would be another one for every pair of positions, so it could not be absorbed. Therefore each head's query has two parts. The *plain* part meets the latent. The *rotary* part meets one small key that is rotated, stored, and shared by all heads. The score is the sum of both products.
+
+# %% [markdown]
+# ### Worked example
+#
+# A head has 2 plain numbers and 2 rotary ones. The plain product is 5. Rotary query and shared key are both $(1, 0)$, at positions 3 and 2, so they are one radian apart and their product is $\cos 1 = 0.54$. The score is $(5 + 0.54)/\sqrt{2 + 2} = 2.77$.
+
+# %%
+one = torch.tensor([[1.0, 0.0]])
+turned = rotate_pairs(one, torch.tensor([3])) @ rotate_pairs(one, torch.tensor([2])).T
+((5 + turned) / math.sqrt(4)).item()
+
+# %% [markdown]
+# Queries are made in two steps as well, through a latent of their own, which saves parameters and is not stored. Both latents go through an RMSNorm. All matrices of the heads lie in one, so `kv_up.weight` has $H$ times `nope` + `v_dim` rows. Each head's rows lie together, those of $W^{UK}_h$ first.
+
+# %% [markdown] statement="latent.shipped"
+# Write `forward` for the last $T$ of $S$ tokens, causal. Return the output and the pair (latents after their norm, rotated keys) of all $S$ tokens, which is the next chunk's `past`. Positions go on counting. Each head's query has `nope` plain numbers first, then `rope` rotary ones, and `kv_down` gives the latent first, then the shared key. Divide by $\sqrt{\text{nope} + \text{rope}}$, and rotate with the given `rotate_pairs`.
+#
+# Whether you write keys out or move the query into the latent space is up to you.
+
+# %% exercise="latent.shipped"
+class LatentAttention(nn.Module):
+    """Attention of DeepSeek-V3 (arXiv:2412.19437)."""
+
+    def __init__(self, d_model, H, q_rank, kv_rank, nope, rope, v_dim):
+        super().__init__()
+        self.H, self.kv_rank, self.nope, self.rope, self.v_dim = H, kv_rank, nope, rope, v_dim
+        self.q_down, self.q_norm = nn.Linear(d_model, q_rank, bias=False), nn.RMSNorm(q_rank, eps=1e-6)
+        self.q_up = nn.Linear(q_rank, H * (nope + rope), bias=False)
+        self.kv_down, self.kv_norm = nn.Linear(d_model, kv_rank + rope, bias=False), nn.RMSNorm(kv_rank, eps=1e-6)
+        self.kv_up = nn.Linear(kv_rank, H * (nope + v_dim), bias=False)
+        self.o_proj = nn.Linear(H * v_dim, d_model, bias=False)
+
+    def forward(self, x, past=None):
+        """x (B, T, d_model) → (B, T, d_model), and (latents (B, S, kv_rank), keys (B, S, rope))."""
+        ### BEGIN SOLUTION
+        start, T = 0 if past is None else past[0].shape[1], x.shape[1]
+        at = start + torch.arange(T)
+        q = self.q_up(self.q_norm(self.q_down(x))).unflatten(-1, (self.H, -1)).transpose(1, 2)
+        q, q_rope = q.split([self.nope, self.rope], -1)
+        c, k_rope = self.kv_down(x).split([self.kv_rank, self.rope], -1)
+        c, k_rope = self.kv_norm(c), rotate_pairs(k_rope, at)
+        if past is not None:
+            c, k_rope = torch.cat([past[0], c], 1), torch.cat([past[1], k_rope], 1)
+        w_uk, w_uv = self.kv_up.weight.unflatten(0, (self.H, -1)).split([self.nope, self.v_dim], 1)
+        scores = (q @ w_uk) @ c[:, None].mT + rotate_pairs(q_rope, at) @ k_rope[:, None].mT
+        mask = torch.ones(T, start + T).tril(start).bool()
+        weights = (scores / math.sqrt(self.nope + self.rope)).masked_fill(~mask, -math.inf).softmax(-1)
+        heads = (weights @ c[:, None]) @ w_uv.mT
+        return self.o_proj(heads.transpose(1, 2).flatten(2)), (c, k_rope)
+        ### END SOLUTION
+
+# %% [markdown] hints="latent.shipped"
+# 1. Go through the tensors in order: queries, latent and shared key, past, scores, values. Which of them are rotated, and at which positions?
+# 2. `q_up(q_norm(q_down(x)))`, cut into heads, split. `kv_down(x)`, split; norm the one, rotate the other; join with the past. Cut `kv_up.weight` into heads and split it into $W^{UK}$ and $W^{UV}$. Add both products, divide, mask, softmax, mix latents, apply $W^{UV}$, join heads, `o_proj`.
+# 3. `w_uk, w_uv = self.kv_up.weight.unflatten(0, (self.H, -1)).split([self.nope, self.v_dim], 1)`; `scores = (q @ w_uk) @ c[:, None].mT + rotate_pairs(q_rope, at) @ k_rope[:, None].mT`.
+
+# %% [markdown] worth="latent.shipped"
+# In DeepSeek-V3 a token stores 512 + 64 numbers per layer. DeepSeek-V3.2 attends to latents that its indexer has chosen, so your sections 4, 5 and 12 together are its attention.
+
+# %%
+torch.manual_seed(0)
+layer, x = LatentAttention(64, 4, 24, 16, 8, 4, 8), torch.randn(1, 20, 64)
+whole, (latents, keys) = layer(x)
+first, past = layer(x[:, :15])
+second, _ = layer(x[:, 15:], past)
+print("in chunks:", (torch.cat([first, second], 1) - whole).abs().max().item())
+print("numbers per token:", latents.shape[-1] + keys.shape[-1], "against", 4 * (8 + 4) + 4 * 8, "with keys and values")
+
+# %% [markdown]
+# ## 13. Your own experiment
 #
 # Does a language model need softmax? The small model of unit 08 reads Jane Austen's novels, character by character, with whatever attention you hand to it. Its loss is in nats per character, and lower is better. A row has only 32 characters, so a state is not short of room here.
 
