@@ -7,7 +7,7 @@
 # - let a small attention choose a large one's keys;
 # - replace the cache by a state, and correct what it holds;
 # - let a head be silent;
-# - in the extensions: states in chunks, MLA as shipped.
+# - in the extensions: chunks, MLA as shipped, blocks, a backward pass.
 #
 # **Prerequisites:** units 01, 07, 08 and 09; logarithms; for the extensions unit 06. **Time:** {{unit.time}}.
 
@@ -862,7 +862,107 @@ print("in chunks:", (torch.cat([first, second], 1) - whole).abs().max().item())
 print("numbers per token:", latents.shape[-1] + keys.shape[-1], "against", 4 * (8 + 4) + 4 * 8, "with keys and values")
 
 # %% [markdown]
-# ## 13. Your own experiment
+# ## 13. Extension: blocks instead of keys
+#
+# Single keys that lie far apart in memory are slow to fetch, whereas neighbors come together. So MoBA ([2502.13189](https://arxiv.org/abs/2502.13189)) and NSA ([2502.11089](https://arxiv.org/abs/2502.11089)) choose whole blocks. In MoBA, a block is represented by the **mean** of its keys, and its score is the query times that mean. No indexer is needed, so nothing has to be trained for it.
+#
+# A query always reads its own block, up to itself, because that block is not complete yet. All blocks before it compete.
+
+# %% [markdown]
+# ### Worked example
+#
+# Six keys of one number make three blocks, (1, 3), (−2, 4) and (5, 1), with means 2, 1 and 3. The query at position 4 is 1, and it may read two blocks. One is its own, of which it sees key 4. Of the other two, block 0 wins with 2 against 1. So it reads the keys 0, 1 and 4.
+
+# %% [markdown] statement="index.blocks"
+# Return the boolean mask $(B, H, T, T)$ of what each query reads, its own block up to itself and the `n` − 1 earlier blocks with the best scores (all of them, if there are fewer). The last block may be shorter than `block`. Each head chooses for itself.
+
+# %% exercise="index.blocks"
+def block_choice(q, k, block, n):
+    """q, k (B, H, T, D) → boolean (B, H, T, T) (arXiv:2502.13189)."""
+    ### BEGIN SOLUTION
+    T = q.shape[-2]
+    own, blocks = torch.arange(T) // block, torch.arange(-(-T // block))
+    means = torch.stack([part.mean(-2) for part in k.split(block, -2)], -2)
+    earlier = blocks < own[:, None]
+    hidden = (q @ means.mT).masked_fill(~earlier, -math.inf)
+    order = hidden.sort(dim=-1, descending=True, stable=True).indices[..., :n - 1]
+    chosen = torch.zeros(hidden.shape, dtype=torch.bool).scatter(-1, order, True) & earlier
+    chosen = chosen | (blocks == own[:, None])
+    return chosen.repeat_interleave(block, -1)[..., :T] & torch.ones(T, T).tril().bool()
+    ### END SOLUTION
+
+# %% [markdown] hints="index.blocks"
+# 1. Which blocks compete for a query, and which one is read without competing?
+# 2. The means are `part.mean(-2)` for every part of `k.split(block, -2)`. Score them, hide all but earlier blocks, choose `n - 1` as in section 5, and add the own block. Then repeat each column `block` times, cut to $T$, and make it causal.
+# 3. `own = torch.arange(T) // block`, `earlier = blocks < own[:, None]`, at the end `chosen.repeat_interleave(block, -1)[..., :T] & torch.ones(T, T).tril().bool()`.
+
+# %% [markdown] worth="index.blocks"
+# The means cost $T/b$ products per query, for blocks of $b$ keys, so the choice itself becomes cheap. However, a single important key can vanish in the mean of its block.
+
+# %%
+needle = torch.zeros(1, 1, 64, 16)
+needle[0, 0, 21, 0] = 8.0  # one key that fits the query, among 63 others
+torch.manual_seed(0)
+keys, query = needle + torch.randn(1, 1, 64, 16), torch.zeros(1, 1, 64, 16)
+query[..., 0] = 1.0
+for block in (2, 4, 8, 16):
+    print(f"blocks of {block:2}, a quarter of them: key 21 is read by the last query:",
+          bool(block_choice(query, keys, block, 16 // block + 1)[0, 0, -1, 21]))
+
+# %% [markdown]
+# ## 14. Extension: backward by recomputing
+#
+# Training needs gradients, and for these autograd would keep the weights of every block, $T \times S$ numbers after all. FlashAttention keeps $q$, $k$, $v$, the result and the lse instead, and computes each block's weights a second time, $w = e^{x - \text{lse}}$.
+#
+# With $g$ for the gradient of the result, a value's gradient is $\sum_t w_{ts}\, g_t$. A score's gradient is
+#
+# $$w_{ts} \left( g_t \cdot v_s - g_t \cdot \text{out}_t \right)$$
+#
+# The second term is the same for all keys of a query, because it is the weighted mean of the first.
+
+# %% [markdown]
+# ### Worked example
+#
+# One query has the weights 1/4 and 3/4, and the values 0 and 4, so its result is 3. Let $g = 1$. The scores' gradients are $\frac14 (0 - 3) = -0.75$ and $\frac34 (4 - 3) = 0.75$. They sum to 0, since shifting all scores changes nothing.
+
+# %% [markdown] statement="tiles.backward"
+# Return the gradients of $q$, $k$ and $v$ for attention without a mask, block by block. `out` and `lse` come from the forward pass, and `d_out` is the gradient of `out`. Scores are $q \cdot k / \sqrt D$, which their derivative has to know. Make no tensor of $T \times S$ numbers, because the check looks at the largest.
+
+# %% exercise="tiles.backward"
+def attention_backward(q, k, v, out, lse, d_out, block):
+    """Shapes as in attention_in_blocks → gradients of q, k, v (arXiv:2307.08691, algorithm 2)."""
+    ### BEGIN SOLUTION
+    root, dq, dk, dv = math.sqrt(q.shape[-1]), torch.zeros_like(q), [], []
+    mean = (d_out * out).sum(-1, keepdim=True)
+    for keys, values in zip(k.split(block, -2), v.split(block, -2), strict=True):
+        weights = (q @ keys.mT / root - lse[..., None]).exp()
+        d_scores = weights * (d_out @ values.mT - mean) / root
+        dq = dq + d_scores @ keys
+        dk.append(d_scores.mT @ q)
+        dv.append(weights.mT @ d_out)
+    return dq, torch.cat(dk, -2), torch.cat(dv, -2)
+    ### END SOLUTION
+
+# %% [markdown] hints="tiles.backward"
+# 1. In the example, which of the numbers need all keys, and which a single one? The former must be known before the loop.
+# 2. Before the loop, $g \cdot \text{out}$ for each query. Per block: weights from scores and lse; the scores' gradient by the formula, divided by $\sqrt D$; add its product with the keys to dq; its transpose times $q$ is the block's dk; the weights' transpose times $g$ is its dv.
+# 3. `d_scores = weights * (d_out @ values.mT - mean) / root`, `dq = dq + d_scores @ keys`, `dk.append(d_scores.mT @ q)`, `dv.append(weights.mT @ d_out)`.
+
+# %% [markdown] worth="tiles.backward"
+# The forward pass has two products per tile, and the backward pass five, since the scores are computed once more. Even so it is faster than reading stored weights back from memory.
+
+# %%
+torch.manual_seed(0)
+q, k, v = (torch.randn(1, 2, 40, 8, requires_grad=True) for _ in range(3))
+out, lse = attention_in_blocks(q, k, v, 16)
+d_out = torch.randn_like(out)
+right = torch.autograd.grad(out, (q, k, v), d_out)
+with torch.no_grad():
+    mine = attention_backward(q, k, v, out, lse, d_out, 16)
+print("largest differences:", *(f"{(a - b).abs().max().item():.0e}" for a, b in zip(mine, right, strict=True)))
+
+# %% [markdown]
+# ## 15. Your own experiment
 #
 # Does a language model need softmax? The small model of unit 08 reads Jane Austen's novels, character by character, with whatever attention you hand to it. Its loss is in nats per character, and lower is better. A row has only 32 characters, so a state is not short of room here.
 

@@ -34,3 +34,20 @@ def best_visible(scores: Tensor, n: int) -> Tensor:
     order = scores.masked_fill(~seen, -math.inf).sort(dim=-1, descending=True, stable=True).indices
     chosen = torch.zeros(scores.shape, dtype=torch.bool, device=scores.device)
     return chosen.scatter(-1, order[..., :n], True) & seen
+
+
+def block_choice(q: Tensor, k: Tensor, block: int, n: int) -> Tensor:
+    """MoBA's choice: the own block, causally, and the n − 1 earlier blocks whose mean key fits the query best.
+
+    Args: q, k (B, H, T, D), of one floating dtype; block >= 1 keys (the last block may be shorter), n >= 1 blocks.
+    Returns: boolean (B, H, T, T), True where query t may look at key s.
+    """
+    T, m = q.shape[-2], -(-q.shape[-2] // block)
+    means = torch.stack([part.mean(-2) for part in k.split(block, -2)], -2)  # (B, H, m, D)
+    own, blocks = torch.arange(T, device=q.device) // block, torch.arange(m, device=q.device)
+    earlier = blocks < own[:, None]
+    hidden = (q @ means.transpose(-2, -1)).masked_fill(~earlier, -math.inf)
+    order = hidden.sort(dim=-1, descending=True, stable=True).indices[..., : n - 1]
+    chosen = torch.zeros(hidden.shape, dtype=torch.bool, device=q.device).scatter(-1, order, True) & earlier
+    chosen = chosen | (blocks == own[:, None])
+    return chosen.repeat_interleave(block, -1)[..., :T] & torch.ones(T, T, dtype=torch.bool, device=q.device).tril()

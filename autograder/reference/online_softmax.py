@@ -76,3 +76,23 @@ def causal_in_tiles(q: Tensor, k: Tensor, v: Tensor, block: int) -> tuple[Tensor
         outs.append(out)
         lses.append(lse)
     return torch.cat(outs, -2), torch.cat(lses, -1)
+
+
+def attention_backward(
+    q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, d_out: Tensor, block: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of unmasked attention for a gradient of its result, with the weights recomputed block by block.
+
+    Args: q (..., T, D), k (..., S, D), v (..., S, Dv); out (..., T, Dv) and lse (..., T) of the forward pass; d_out as
+    out; block >= 1.
+    Returns: the gradients of q, k and v, in their shapes.
+    """
+    root, dq, dk, dv = math.sqrt(q.shape[-1]), torch.zeros_like(q), [], []
+    mean = (d_out * out).sum(-1, keepdim=True)  # what the softmax's derivative subtracts, for all keys at once
+    for keys, values in zip(k.split(block, -2), v.split(block, -2), strict=True):
+        weights = (q @ keys.transpose(-2, -1) / root - lse[..., None]).exp()  # (..., T, block)
+        d_scores = weights * (d_out @ values.transpose(-2, -1) - mean) / root
+        dq = dq + d_scores @ keys
+        dk.append(d_scores.transpose(-2, -1) @ q)
+        dv.append(weights.transpose(-2, -1) @ d_out)
+    return dq, torch.cat(dk, -2), torch.cat(dv, -2)

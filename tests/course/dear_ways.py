@@ -12,7 +12,7 @@ from autograder.exercises.u08_kv_cache_and_gqa import cross, latent, rolling, st
 from autograder.exercises.u09_sparse_attention import gather, pairs
 from autograder.exercises.u11_assembly import experts, names
 from autograder.exercises.u13_scale_and_cost import forward
-from autograder.exercises.u14_cheaper_attention import chunks, merge, stream
+from autograder.exercises.u14_cheaper_attention import backward, chunks, merge, stream
 from autograder.reference.assembly.loading import rename
 from autograder.reference.kv_cache import RollingCache
 from autograder.reference.sparse import local_causal_mask
@@ -259,6 +259,21 @@ def weights_of_all(q, k, v, block, mask=None):
     return sum(w @ x for w, x in zip(weights.split(block, -1), v.split(block, -2), strict=True)), lse
 
 
+def backward_by_queries(q, k, v, out, lse, d_out, block):
+    """Correct: blocks of queries instead of keys."""
+    parts = [t.split(block, -2) for t in (q, out, lse[..., None], d_out)]
+    found = [backward._dense(a, k, v, b, c.squeeze(-1), d, block) for a, b, c, d in zip(*parts, strict=True)]
+    return torch.cat([f[0] for f in found], -2), sum(f[1] for f in found), sum(f[2] for f in found)
+
+
+def backward_by_autograd(q, k, v, out, lse, d_out, block):
+    """All weights at once, differentiated by torch."""
+    with torch.enable_grad():
+        given = [t.detach().requires_grad_() for t in (q, k, v)]
+        weights = (given[0] @ given[1].mT / q.shape[-1] ** 0.5).softmax(-1)
+        return torch.autograd.grad(weights @ given[2], given, d_out)
+
+
 def states_at_once(q, k, v, decay, chunk, state=None):
     """A state for every token, all at the same time."""
     pairs = k[..., :, None] * v[..., None, :]
@@ -279,6 +294,10 @@ WAYS = {
     "tiles.stream": (
         [stream.by_mergers, halves, rows_of_queries],
         [stream._dense, weights_of_all],
+    ),
+    "tiles.backward": (
+        [backward.by_einsum, backward_by_queries],
+        [backward._dense, backward_by_autograd],
     ),
     "state.chunks": (
         [chunks.by_products, larger_chunks],

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.reference.indexer import best_visible, index_scores
+from autograder.reference.indexer import best_visible, block_choice, index_scores
 from autograder.reference.masks import causal_mask
 from autograder.reference.rope import apply_rope_half
 from tests.reference.hf_float64 import float64, randomize
@@ -67,3 +67,19 @@ def test_scores_equal_a_loop_over_heads():
     q, k, w = torch.randn(2, 3, 4, 5), torch.randn(2, 6, 5), torch.randn(2, 3, 4)
     right = sum(w[:, :, j, None] * torch.relu(q[:, :, j] @ k.mT) for j in range(4))
     torch.testing.assert_close(index_scores(q, k, w), right)
+
+
+@given(st.integers(1, 12), st.integers(1, 5), st.integers(1, 4), st.integers(0, 10**6))
+@quick
+def test_block_choice_equals_a_loop_and_never_looks_ahead(T, block, n, seed):
+    g = torch.Generator().manual_seed(seed)
+    q, k = torch.randn(2, 1, 2, T, 3, generator=g, dtype=torch.float64)
+    mask = block_choice(q, k, block, n)
+    for h in range(2):
+        means = [part.mean(0) for part in k[0, h].split(block)]
+        for t in range(T):
+            own = t // block
+            best = sorted(range(own), key=lambda i: -(q[0, h, t] @ means[i]).item())[: n - 1]
+            keys = [s for s in range(t + 1) if s // block in (*best, own)]
+            assert mask[0, h, t].nonzero().flatten().tolist() == keys
+    assert torch.equal(block_choice(q[:, :, :-1], k[:, :, :-1], block, n), mask[:, :, :-1, :-1]) or T == 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from autograder.reference.attention import scaled_dot_product_attention
 from autograder.reference.masks import causal_mask
-from autograder.reference.online_softmax import attention_in_blocks, causal_in_tiles, merge
+from autograder.reference.online_softmax import attention_backward, attention_in_blocks, causal_in_tiles, merge
 
 quick = settings(max_examples=40, deadline=None)
 DOUBLE = torch.float64
@@ -81,3 +81,14 @@ def test_gradients_are_those_of_all_scores_at_once():
 def test_errors():
     with pytest.raises(ValueError, match="at least one key"):
         attention_in_blocks(*torch.randn(3, 2, 4), block=0)
+
+
+@pytest.mark.parametrize("block", [1, 3, 64])
+def test_backward_by_recomputing_equals_autograd(block):
+    q, k, v = (torch.randn(2, 3, n, 4, dtype=DOUBLE, requires_grad=True) for n in (5, 7, 7))
+    out, lse = dense(q, k, v)
+    d_out = torch.randn_like(out)
+    right = torch.autograd.grad(out, (q, k, v), d_out)
+    with torch.no_grad():
+        found = attention_backward(q, k, v, out, lse, d_out, block)
+    torch.testing.assert_close(found, right, atol=1e-12, rtol=1e-12)
