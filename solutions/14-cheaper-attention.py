@@ -14,9 +14,9 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# A text has 131,072 tokens, as long as models of 2025 read. Each token attends to all tokens before it, with an ordinary softmax. One head of one layer therefore has 131,072² scores, which take 34 GB in 2 bytes each, and the model has hundreds of heads.
+# Models of 2025 read texts of 131,072 tokens with an ordinary softmax. The table of one head's scores has 131,072² entries, which take 34 GB in 2 bytes each, and a model has hundreds of heads.
 #
-# A GPU has 80 GB. It computes the softmax exactly. How many scores of a head must it hold at once?
+# Nevertheless a GPU with 80 GB computes these softmaxes exactly. How many scores of a head must it hold at once?
 
 # %% setup=true
 import math
@@ -269,7 +269,7 @@ reveal("cheaper.p2",
 # %% [markdown]
 # ### See it: four devices in a ring
 #
-# The same step works between machines. Suppose that each of four devices holds a quarter of the tokens. Keys and values travel around the ring, and at every stop a device merges what it sees. No device ever holds all keys. This is Ring attention ([2310.01889](https://arxiv.org/abs/2310.01889)).
+# The same step works between machines. Suppose that nothing is masked, and that each of four devices holds a quarter of the tokens. Keys and values travel around the ring, and at every stop a device merges what it sees. No device ever holds all keys. This is Ring attention ([2310.01889](https://arxiv.org/abs/2310.01889)).
 
 # %%
 torch.manual_seed(0)
@@ -419,9 +419,9 @@ for S in (4_096, 32_768, 131_072):
 #
 # Is a cache needed at all? In softmax attention it is, because $e^{q \cdot k}$ ties each query to each key. Leave the softmax out, and the sum can be taken in another order:
 #
-# $$\sum_s (q \cdot k_s)\, v_s = q\, \underbrace{\sum_s k_s v_s^\top}_{S}$$
+# $$\sum_s (q \cdot k_s)\, v_s = q\, \underbrace{\sum_s k_s v_s^\top}_{M}$$
 #
-# The matrix $S$ with $D \times D_v$ numbers, the **state**, holds the whole past. This is *linear attention* ([2006.16236](https://arxiv.org/abs/2006.16236)).
+# The matrix $M$ with $D \times D_v$ numbers, the **state**, holds the whole past. This is *linear attention* ([2006.16236](https://arxiv.org/abs/2006.16236)).
 
 # %% [markdown]
 # ### Worked example
@@ -488,7 +488,7 @@ print("largest difference:", (out - linear_parallel(q, k, v, decay)).abs().max()
 # %% [markdown]
 # ## 7. Correct what is stored
 #
-# Adding has a weakness. What happens if a key gets a new value, as when a story says first that the key is in the kitchen and later that it is in the garden?
+# Adding has a weakness. What happens if a key gets a new value, as when a story says first that the dog is in the kitchen, and later that it is in the garden?
 
 # %% [markdown]
 # ### Worked example
@@ -502,7 +502,7 @@ key, added = torch.tensor([1.0, 0.0]), torch.tensor([10.0, 0.0])
 # %% [markdown]
 # With a **rate** $\beta_t$ in [0, 1], which says how much of the difference is written, and the decay $a_t$ of section 6, this is the *gated delta rule* ([2412.06464](https://arxiv.org/abs/2412.06464)). The state is first multiplied by the decay, then
 #
-# $$S \leftarrow S + \beta_t\, k_t \left(v_t - S^\top k_t\right)^\top$$
+# $$M \leftarrow M + \beta_t\, k_t \left(v_t - M^\top k_t\right)^\top$$
 #
 # Only a key of length 1 reads exactly what it wrote, since $k \cdot k = 1$. So each key is divided by its length first.
 
@@ -583,10 +583,11 @@ for name, memory in (("softmax", "softmax"), ("added", added), ("delta rule", co
 
 # %%
 record = recorded("recall")
-print("recorded on", where(record))
+last = max(r["steps"] for r in record["rows"])
+print(f"after {last} steps, recorded on", where(record))
 for way in recall.WAYS:
     for again in (True, False):
-        right = [r["accuracy"] for r in record["rows"] if (r["way"], r["rewritten"], r["steps"]) == (way, again, 300)]
+        right = [r["accuracy"] for r in record["rows"] if (r["way"], r["rewritten"], r["steps"]) == (way, again, last)]
         print(f"{way:10} {'keys come again' if again else 'all keys differ':16}", *(f"{a:.0%}" for a in right))
 
 # %% [markdown] evidence="recorded: recall, control: keys that repeat + exact"
@@ -605,7 +606,7 @@ for way in recall.WAYS:
 # Take a stack of 6 layers in which every third is full attention, so layers 2 and 5 (counted from 0) are full, and four keep a state. A state has 100 bytes, a token adds 8 bytes to each full layer. With 50 tokens this makes $2 \cdot 50 \cdot 8 + 4 \cdot 100 = 1{,}200$ bytes. If 7 layers were built, the seventh would keep a state as well.
 
 # %% [markdown] statement="state.bytes"
-# Write the bytes of one layer's states, and of a whole *hybrid* of `n_layers` layers, the last of every `every` being full attention. `per_token` is what a token adds in one full layer, and `state` what one other layer holds. Both functions return ints.
+# Write the bytes of one layer's states, and of a whole *hybrid* of `n_layers` layers, the last of every `every` being full attention. (In unit 09, a hybrid mixed windows with full layers.) `per_token` is what a token adds in one full layer, and `state` what one other layer holds. Both functions return ints.
 
 # %% exercise="state.bytes"
 def state_bytes(n_heads, d_key, d_value, itemsize=4):
@@ -751,7 +752,7 @@ def gated_output(attended, x, w_gate):
 # %% [markdown]
 # ### Worked example
 #
-# Chunks have 2 tokens, and all decays are 0.5. At the border the state is $S$. The chunk's first token reads $0.5\,S$, because its own decay comes before it reads. Its second token reads $0.25\,S$. At the end, the first token's pair has shrunk by the second one's decay, so the new state is $0.25\,S + 0.5\,k_0 v_0^\top + k_1 v_1^\top$.
+# Chunks have 2 tokens, and all decays are 0.5. At the border the state is $M$. The chunk's first token reads $0.5\,M$, because its own decay comes before it reads. Its second token reads $0.25\,M$. At the end, the first token's pair has shrunk by the second one's decay, so the new state is $0.25\,M + 0.5\,k_0 v_0^\top + k_1 v_1^\top$.
 
 # %% [markdown] statement="state.chunks"
 # Compute the same as `linear_recurrent`, chunk by chunk, for any $T$ (the last chunk may be shorter). Call `linear_parallel` inside a chunk. The check counts the numbers that you write, so make one state per chunk, and not all $T^2$ pairs.
@@ -949,7 +950,7 @@ def attention_backward(q, k, v, out, lse, d_out, block):
 # 3. `d_scores = weights * (d_out @ values.mT - mean) / root`, `dq = dq + d_scores @ keys`, `dk.append(d_scores.mT @ q)`, `dv.append(weights.mT @ d_out)`.
 
 # %% [markdown] worth="tiles.backward"
-# The forward pass has two products per tile, and the backward pass five, since the scores are computed once more. Even so it is faster than reading stored weights back from memory.
+# The forward pass has two products per tile, and the backward pass five, since the scores are computed once more. Even so it is faster than reading stored weights back from memory ([2205.14135](https://arxiv.org/abs/2205.14135), section 3.1).
 
 # %%
 torch.manual_seed(0)

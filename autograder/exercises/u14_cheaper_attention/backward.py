@@ -150,4 +150,26 @@ EXERCISE = Exercise(
         Case("long text", "so many tokens, in grading, that all weights find no room in memory", _long, weight=3),
     ],
     mutants=MISTAKES,
+    equivalent="""
+gradients of these gradients are not asked for
+    9d4b8afb07 solution, result: return (dq, torch.cat(dk, -2), torch.cat(dv, -2)): result detach
+    2aa68b236b alternative recomputed, result: return (dq, torch.cat(dk, -2), torch.cat(dv, -2)): result detach
+    9daff52c60 alternative by_einsum, result: return (dq, dk, dv): result detach
+keys and values are cut alike
+    020b0dd6d4 alternative recomputed, keyword: zip(k.split(block, -2), v.split(block, -2), strict=True) without stric…
+a block that starts behind the end is empty
+    656b6702de alternative by_einsum, window: k.shape[-2] + 1 in range(0, k.shape[-2], block)
+a product of two vectors is symmetric
+    7a3e45c912 alternative by_einsum, argument: torch.einsum('...te,...te->...t', d_out, out): arguments 2 and 3 swapp…
+blocks of one key are right too, and hold the fewest weights
+    6d32c90aa0 solution, ignored: attention_backward: block is always ones
+    a0da906be9 alternative recomputed, ignored: recomputed: block is always ones
+    be7c3d6ec5 alternative by_einsum, ignored: by_einsum: block is always ones
+all parts are cut alike, so they are equally many
+    0201eaa95b solution, keyword: zip(k.split(block, -2), v.split(block, -2), strict=True) without strict=True
+    42bff3ee40 solution, flag: True → False in strict=True
+    13bee842fc alternative recomputed, flag: True → False in strict=True
+sums and single entries do not depend on the order
+    e3b0758942 alternative by_einsum, reversed: range(0, k.shape[-2], block) reversed
+""",
 )

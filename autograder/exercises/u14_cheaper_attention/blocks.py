@@ -131,4 +131,36 @@ EXERCISE = Exercise(
         Case("the own block alone", "n = 1, and random T", _own, weight=0.5),
     ],
     mutants=MISTAKES,
+    equivalent="""
+later blocks go with the causal mask, and the own one is read anyway
+    8496fa57f6 solution, operand: torch.zeros(hidden.shape, dtype=torch.bool).scatter(-1, order, True) … → torch.zeros…
+    06477c75c2 alternative by_means, operand: torch.zeros(hidden.shape, dtype=torch.bool).scatter(-1, order, True) … →…
+all earlier blocks are complete, so their sums come in the same order as their means
+    6ad815b0d9 solution, name: mean → sum in part.mean(-2)
+    37ea76f723 solution, unbiased: part.mean(-2) over n − 1
+    93f922ab24 alternative by_means, name: mean → sum in part.mean(-2)
+    873a877144 alternative by_means, unbiased: part.mean(-2) over n − 1
+    83f8ff98f5 alternative query_by_query, name: mean → sum in part.mean(0)
+    3b60d44629 alternative query_by_query, unbiased: part.mean(0) over n − 1
+two random means do not tie, and the text asks for no order then
+    5a854085d0 solution, keyword: hidden.sort(dim=-1, descending=True, stable=True) without stable=True
+    09056e7cae solution, flag: True → False in stable=True
+    29352eea4d alternative by_means, keyword: hidden.sort(dim=-1, descending=True, stable=True) without stable=True
+    be2d3648cf alternative by_means, flag: True → False in stable=True
+arange rounds the number of its entries up
+    d1fb472e7c solution, arithmetic: -T // block → -T / block
+    b19422250a alternative by_means, arithmetic: -T // block → -T / block
+a tensor of one number is sorted like the number
+    f7e3f12390 alternative query_by_query, call: float(q[b, h, t] @ means[i]) → its argument
+a product of two vectors is symmetric
+    71d3cb6498 alternative query_by_query, swapped: q[b, h, t] @ means[i] → means[i] @ q[b, h, t]
+sort goes along the last axis by itself
+    d8e3886f7f solution, keyword: hidden.sort(dim=-1, descending=True, stable=True) without dim=-1
+    0b9af61695 alternative by_means, keyword: hidden.sort(dim=-1, descending=True, stable=True) without dim=-1
+sums and single entries do not depend on the order
+    d385e95e96 alternative query_by_query, reversed: range(B) reversed
+    264717cdd4 alternative query_by_query, reversed: range(H) reversed
+    c2134a5503 alternative query_by_query, reversed: range(T) reversed
+    30940d67c5 alternative query_by_query, reversed: range(own) reversed
+""",
 )

@@ -199,4 +199,21 @@ EXERCISE = Exercise(
         Case("gradients", "in float64, with a past: gradients reach the input and all weights", _with_gradients),
     ],
     mutants=MISTAKES,
+    equivalent="""
+latents and rotated keys are equally many, so either tells how many tokens are stored
+    1ae170988d solution, constant: 0 → 1 in past[0]
+    fdf1b75fe4 solution, constant: 0 → -1 in past[0]
+    a8c167790a alternative Absorbed, constant: 0 → 1 in past[0]
+    7a867adf81 alternative Absorbed, constant: 0 → -1 in past[0]
+    c9895d3b66 alternative HeadByHead, constant: 0 → 1 in past[0]
+    3d04de5ef1 alternative HeadByHead, constant: 0 → -1 in past[0]
+    44785d1422 alternative _Expanded, constant: 0 → 1 in past[0]
+    c3f8489baa alternative _Expanded, constant: 0 → -1 in past[0]
+queries and matrices are cut into equally many heads
+    8a9e8f0cd1 alternative HeadByHead, keyword: zip(queries, self.kv_up.weight.chunk(self.H, 0), strict=True) without …
+chunk goes along the first axis by itself
+    e35df3ba94 alternative HeadByHead, argument: self.kv_up.weight.chunk(self.H, 0) without its last argument
+all parts are cut alike, so they are equally many
+    7db3f9ffef alternative HeadByHead, flag: True → False in strict=True
+""",
 )
