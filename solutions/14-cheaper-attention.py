@@ -9,7 +9,7 @@
 # - let a head be silent;
 # - in the extensions: chunks, MLA as shipped, blocks, a backward pass.
 #
-# **Prerequisites:** units 01, 07, 08 and 09; logarithms; for the extensions unit 06. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 07, 08, 09 and 12; logarithms. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.cost import Meter
-from anatomy.experiments import choosing, recall, recorded, where
+from anatomy.experiments import choosing, recall, recorded, show_large, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import AttentionExplorer
 from torch import nn
@@ -67,9 +67,9 @@ scores, values = torch.tensor([0.0, 0.0, math.log(6)]), torch.tensor([10.0, 30.0
 (scores.softmax(-1) @ values).item(), (2 * 20 + 6 * 60) / 8
 
 # %% [markdown]
-# A sum of exponentials overflows easily, because $e^{89}$ is too large for a float32. So what is passed on is its logarithm, called **logsumexp** or lse for short, $\ln \sum_s e^{x_s}$. Here they are $\ln 2$ and $\ln 6$.
+# A sum of exponentials overflows easily, because $e^{89}$ is too large for a float32. So what is passed on is its logarithm, called **logsumexp** or lse for short, $\ln \sum_s e^{x_s}$, which is $\ln 2$ for machine A and $\ln 6$ for B.
 #
-# A part in which a query may see no key at all has the sum 0, so its lse is $\ln 0 = -\infty$. Its average is set to 0.
+# A part in which a query may see no key at all has the sum 0, so its lse is $\ln 0 = -\infty$, and its average is set to 0.
 
 # %% [markdown] statement="tiles.merge"
 # Join two partial results of the same queries. Return the average over the keys of both, and their lse.
@@ -92,12 +92,12 @@ def merge(out_a, lse_a, out_b, lse_b):
 # 3. `safe = lse.masked_fill(lse == -math.inf, 0.0)`, `a = (lse_a - safe).exp()`, and `a[..., None]` fits the shape of `out_a`.
 
 # %% [markdown] worth="tiles.merge"
-# Merging in any order and in any grouping gives the same result. So servers cut a long cache among several processors, which read it at the same time and merge at the end. This is *split-K* or *flash decoding*.
+# Merging in any order and in any grouping gives the same result. So servers cut a long cache among several processors, which read it at the same time and merge at the end (*split-K* or *flash decoding*).
 
 # %% [markdown]
 # ### See it
 #
-# Cut 12 keys into three parts, attend to each part alone, and merge. Does the order matter?
+# Cut 12 keys into three parts, attend to each part alone, and merge. Does the order in which you merge them matter?
 
 # %%
 def partial(q, k, v):
@@ -121,7 +121,7 @@ for first, second, third in ((a, b, c), (c, a, b)):
 # %% [markdown]
 # ### Worked example
 #
-# Block 1 has the scores 1 and 2, block 2 has 4. After block 1, $m = 2$ and $\ell = e^{-1} + e^0 = 1.368$. Block 2 raises the maximum to 4, so the old sum is multiplied by $e^{2 - 4}$ before the new part is added.
+# Block 1 has the scores 1 and 2, block 2 has 4. After block 1, $m = 2$ and $\ell = e^{-1} + e^0 = 1.368$, and then block 2 raises the maximum to 4, so the old sum is multiplied by $e^{2 - 4}$ before the new part is added.
 
 # %%
 total = math.exp(1 - 2) + math.exp(2 - 2)
@@ -202,7 +202,7 @@ for name, way in (("all scores at once", lambda: partial(q, k, v)[0]), ("blocks 
     print(f"{name:18}: error {error:.1e}, {meter.counts['flops']:,} FLOPs, largest tensor {meter.counts['largest']:,}")
 
 # %% [markdown] evidence="exact + cited: 2205.14135"
-# **Verdict: neither is true.** Both ways are off by the rounding of float32 and no more, and their products have the same FLOPs. The rescaling even adds some. What is saved is memory traffic, because a block of scores never leaves the chip's own fast memory. The paper counts those accesses ([2205.14135](https://arxiv.org/abs/2205.14135), section 3.2), and its backward pass computes scores a second time on purpose.
+# **Verdict: neither is true.** Both ways are off by the rounding of float32 and no more, and their products have the same FLOPs, to which the rescaling even adds some. What is saved is memory traffic, because a block of scores never leaves the chip's own fast memory. The paper counts those accesses ([2205.14135](https://arxiv.org/abs/2205.14135), section 3.2), and its backward pass computes scores a second time on purpose.
 
 # %% [markdown]
 # ## 3. Tiles that nobody needs
@@ -212,7 +212,7 @@ for name, way in (("all scores at once", lambda: partial(q, k, v)[0]), ("blocks 
 # %% [markdown]
 # ### Worked example
 #
-# Suppose that six tokens are cut into blocks of 2. Row $i$ of tiles needs the tiles 0 to $i$, and only the last of them, on the diagonal, needs a mask. That makes 6 tiles of 9.
+# Suppose that six tokens are cut into blocks of 2. Row $i$ of tiles needs the tiles 0 to $i$, and only the last of them, on the diagonal, needs a mask, so 6 tiles of 9 are computed.
 
 # %%
 for start in range(0, 6, 2):
@@ -269,7 +269,7 @@ reveal("cheaper.p2",
 # %% [markdown]
 # ### See it: four devices in a ring
 #
-# The same step works between machines. Suppose that nothing is masked, and that each of four devices holds a quarter of the tokens. Keys and values travel around the ring, and at every stop a device merges what it sees. No device ever holds all keys. This is Ring attention ([2310.01889](https://arxiv.org/abs/2310.01889)).
+# Between machines the same step is called Ring attention ([2310.01889](https://arxiv.org/abs/2310.01889)). Suppose that nothing is masked, and that each of four devices holds a quarter of the tokens. Keys and values travel around the ring, and at every stop a device merges what it sees, so no device ever holds all keys.
 
 # %%
 torch.manual_seed(0)
@@ -287,7 +287,7 @@ for stop in range(4):
 # %% [markdown]
 # ## 4. An indexer
 #
-# So far nothing was left out. Unit 09 left out keys by their *place*. Could a model choose by *content* instead? Then it would have to know which keys matter before it computes their scores. DeepSeek-V3.2 ([2512.02556](https://arxiv.org/abs/2512.02556)) has a second, much smaller attention for that, the *lightning indexer*, with $J$ small heads that share one key per token.
+# So far nothing was left out, whereas unit 09 left out keys by their *place*. Could a model choose by *content* instead? Then it would have to know which keys matter before it computes their scores. DeepSeek-V3.2 ([2512.02556](https://arxiv.org/abs/2512.02556)) has a second, much smaller attention for that, the *lightning indexer*, with $J$ small heads that share one key per token.
 #
 # $$I_{t,s} = \sum_{j=1}^{J} w_{t,j} \cdot \text{ReLU}(q_{t,j} \cdot k_s)$$
 #
@@ -296,7 +296,7 @@ for stop in range(4):
 # %% [markdown]
 # ### Worked example
 #
-# Take two heads whose products with one key are 3 and −2, and whose weights are 0.5 and 4. The second product is negative, so ReLU makes it 0. The score is $0.5 \cdot 3 + 4 \cdot 0 = 1.5$. Without ReLU it would be −6.5.
+# Take two heads whose products with one key are 3 and −2, and whose weights are 0.5 and 4. The second product is negative, so ReLU makes it 0, and the score is $0.5 \cdot 3 + 4 \cdot 0 = 1.5$. Without ReLU it would be −6.5.
 
 # %% [markdown] statement="index.scores"
 # Write the formula for $B$ sequences, $T$ queries and $S$ keys. Weights may be negative, and gradients flow, because an indexer is trained.
@@ -417,11 +417,11 @@ for S in (4_096, 32_768, 131_072):
 # %% [markdown]
 # ## 6. A state instead of a cache
 #
-# Is a cache needed at all? In softmax attention it is, because $e^{q \cdot k}$ ties each query to each key. Leave the softmax out, and the sum can be taken in another order:
+# Must all keys be kept in a cache? In softmax attention they must, because $e^{q \cdot k}$ ties each query to each key. Leave the softmax out, and the sum can be taken in another order:
 #
 # $$\sum_s (q \cdot k_s)\, v_s = q\, \underbrace{\sum_s k_s v_s^\top}_{M}$$
 #
-# The matrix $M$ with $D \times D_v$ numbers, the **state**, holds the whole past. This is *linear attention* ([2006.16236](https://arxiv.org/abs/2006.16236)).
+# The matrix $M$ with $D \times D_v$ numbers, the **state**, holds the whole past, and this is called *linear attention* ([2006.16236](https://arxiv.org/abs/2006.16236)).
 
 # %% [markdown]
 # ### Worked example
@@ -442,7 +442,7 @@ state.flatten(), torch.tensor([1.0, 0.0]) @ state
 # The first form writes one token after the other, as in decoding. The second one has no loop, so it suits training. With decays 0.5 and 0.8 at tokens 1 and 2, for example, token 2 reads token 0 times $0.5 \cdot 0.8 = 0.4$.
 
 # %% [markdown] statement="state.linear"
-# Write both forms. `decay` has one number in (0, 1] per token and head. `linear_recurrent` begins with the given `state`, or with zeros, and returns the results and the last state. `linear_parallel` begins with zeros, and must stay finite when many small decays follow each other.
+# Write both forms, in which `decay` has one number in (0, 1] per token and head. `linear_recurrent` begins with the given `state`, or with zeros, and returns the results and the last state. `linear_parallel` begins with zeros, and must stay finite when many small decays follow each other.
 #
 # There is neither a softmax nor a root here. Do not change a state that you were given.
 
@@ -488,12 +488,12 @@ print("largest difference:", (out - linear_parallel(q, k, v, decay)).abs().max()
 # %% [markdown]
 # ## 7. Correct what is stored
 #
-# Adding has a weakness. What happens if a key gets a new value, as when a story says first that the dog is in the kitchen, and later that it is in the garden?
+# What does adding do if a key gets a new value, as when a story says first that the dog is in the kitchen, and later that it is in the garden?
 
 # %% [markdown]
 # ### Worked example
 #
-# The key $(1, 0)$ is written with 10, and later with 30. An added state reads their sum. The **delta rule** reads first what the key holds, here 10, and writes only the difference, $30 - 10 = 20$.
+# The key $(1, 0)$ is written with 10, and later with 30. An added state then reads their sum, 40. However, the **delta rule** reads first what the key holds, here 10, and writes only the difference, $30 - 10 = 20$.
 
 # %%
 key, added = torch.tensor([1.0, 0.0]), torch.tensor([10.0, 0.0])
@@ -539,7 +539,7 @@ def delta_rule(q, k, v, decay, rate, state=None):
 # %% [markdown]
 # ### See it
 #
-# Write $N$ random pairs into a state of 32 × 32 numbers and read them all back. The error is relative to the values, so 0 is perfect and 1 is no better than answering 0. When does each memory break down?
+# Write $N$ random pairs into a state of 32 × 32 numbers and read them all back. The error is relative to the values, so 0 is perfect and 1 is no better than answering 0. With how many pairs does each memory break down?
 
 # %%
 def read_back(N, write, D=32):
@@ -589,6 +589,7 @@ for way in recall.WAYS:
     for again in (True, False):
         right = [r["accuracy"] for r in record["rows"] if (r["way"], r["rewritten"], r["steps"]) == (way, again, last)]
         print(f"{way:10} {'keys come again' if again else 'all keys differ':16}", *(f"{a:.0%}" for a in right))
+show_large("recall")
 
 # %% [markdown] evidence="recorded: recall, control: keys that repeat + exact"
 # **Verdict: it depends on how the state is written.** With the delta rule {{recall.delta_rule.rewritten.mean:.0%}} of the answers are right, as with softmax ({{recall.softmax.rewritten.mean:.0%}}), and an added state finds {{recall.added.rewritten.mean:.0%}} ({{recall.seeds:word}} seeds each). The control shows what it fails at. If no key comes twice, it finds {{recall.added.different.mean:.0%}}, so it isn't too small; it cannot overwrite.
@@ -606,7 +607,7 @@ for way in recall.WAYS:
 # Take a stack of 6 layers in which every third is full attention, so layers 2 and 5 (counted from 0) are full, and four keep a state. A state has 100 bytes, a token adds 8 bytes to each full layer. With 50 tokens this makes $2 \cdot 50 \cdot 8 + 4 \cdot 100 = 1{,}200$ bytes. If 7 layers were built, the seventh would keep a state as well.
 
 # %% [markdown] statement="state.bytes"
-# Write the bytes of one layer's states, and of a whole *hybrid* of `n_layers` layers, the last of every `every` being full attention. (In unit 09, a hybrid mixed windows with full layers.) `per_token` is what a token adds in one full layer, and `state` what one other layer holds. Both functions return ints.
+# Write the bytes of one layer's states, and of a whole *hybrid* of `n_layers` layers, the last of every `every` being full attention. (In unit 09, a hybrid mixed windows with full layers.) `per_token` is what a token adds in one full layer, and `state` what one other layer holds. The results are ints.
 
 # %% exercise="state.bytes"
 def state_bytes(n_heads, d_key, d_value, itemsize=4):
@@ -667,9 +668,9 @@ for i, layer in enumerate(choosing_rows):
     print(f"layer {i}: weight on the first token, by head", *(f"{w:.1%}" for w in layer.weights[:, :, 32:, 0].mean((0, 2))))
 
 # %% [markdown]
-# It doesn't. Even spread evenly over all visible tokens, the first one would get 1.4 %, and every head gives it less. This model was trained on rows that begin anywhere in a text, so a row's first token is nothing special.
+# It does not, because every head gives the first token less than the 1.4 % that it would get from an even spread over all visible tokens. This model was trained on rows that begin anywhere in a text, so a row's first token is nothing special.
 #
-# gpt-oss ([2508.10925](https://arxiv.org/abs/2508.10925)) gives the weight a place of its own. Each head has one learned number $z$, its *sink*, and the denominator becomes $e^{z} + \sum_s e^{x_s}$. No value belongs to it.
+# gpt-oss ([2508.10925](https://arxiv.org/abs/2508.10925)) gives the weight a place of its own. Each head has one learned number $z$, its *sink*, and the denominator becomes $e^{z} + \sum_s e^{x_s}$, while no value belongs to it.
 
 # %% [markdown]
 # ### Worked example
@@ -747,15 +748,15 @@ def gated_output(attended, x, w_gate):
 # %% [markdown]
 # ## 11. Extension: chunks
 #
-# Section 6 has two forms. The recurrent one makes $T$ small steps, one after the other, which leaves a GPU idle. The masked product computes all $T^2$ pairs. Training takes a middle way: it cuts the text into **chunks**, uses the masked product inside each, and carries one state from chunk to chunk.
+# Of the two forms in section 6, the recurrent one makes $T$ small steps, one after the other, which leaves a GPU idle. The masked product computes all $T^2$ pairs. Training takes a middle way: it cuts the text into **chunks**, uses the masked product inside each, and carries one state from chunk to chunk.
 
 # %% [markdown]
 # ### Worked example
 #
-# Chunks have 2 tokens, and all decays are 0.5. At the border the state is $M$. The chunk's first token reads $0.5\,M$, because its own decay comes before it reads. Its second token reads $0.25\,M$. At the end, the first token's pair has shrunk by the second one's decay, so the new state is $0.25\,M + 0.5\,k_0 v_0^\top + k_1 v_1^\top$.
+# Chunks have 2 tokens, and all decays are 0.5. At the border the state is $M$. The chunk's first token reads $0.5\,M$, because its own decay comes before it reads, and the second token reads $0.25\,M$. At the end, the first token's pair has shrunk by the second one's decay, so the new state is $0.25\,M + 0.5\,k_0 v_0^\top + k_1 v_1^\top$.
 
 # %% [markdown] statement="state.chunks"
-# Compute the same as `linear_recurrent`, chunk by chunk, for any $T$ (the last chunk may be shorter). Call `linear_parallel` inside a chunk. The check counts the numbers that you write, so make one state per chunk, and not all $T^2$ pairs.
+# Compute the same as `linear_recurrent`, chunk by chunk, for any $T$ (the last chunk may be shorter), and call `linear_parallel` inside each of them. The check counts the numbers that you write, so make one state per chunk, and not all $T^2$ pairs.
 
 # %% exercise="state.chunks"
 def linear_in_chunks(q, k, v, decay, chunk, state=None):
@@ -793,12 +794,12 @@ for chunk in (1, 16, 64, 1024):
 # %% [markdown]
 # ## 12. Extension: MLA as it is shipped
 #
-# Unit 08 computed attention on latents and left out the part with positions. DeepSeek-V3's layer has it ([2412.19437](https://arxiv.org/abs/2412.19437), section 2.1.1). A rotation between $q$ and $W^{UK}$ would be another one for every pair of positions, so it could not be absorbed. Therefore each head's query has two parts. The *plain* part meets the latent. The *rotary* part meets one small key that is rotated, stored, and shared by all heads. The score is the sum of both products.
+# Unit 08 computed attention on latents and left out the part with positions. DeepSeek-V3's layer has it ([2412.19437](https://arxiv.org/abs/2412.19437), section 2.1.1). A rotation between $q$ and $W^{UK}$ would be another one for every pair of positions, so it could not be absorbed. Therefore each head's query has two parts, of which the *plain* part meets the latent, while the *rotary* part meets one small key that is rotated, stored, and shared by all heads. The score is the sum of both products.
 
 # %% [markdown]
 # ### Worked example
 #
-# A head has 2 plain numbers and 2 rotary ones. The plain product is 5. Rotary query and shared key are both $(1, 0)$, at positions 3 and 2, so they are one radian apart and their product is $\cos 1 = 0.54$. The score is $(5 + 0.54)/\sqrt{2 + 2} = 2.77$.
+# Suppose that a head has 2 plain numbers, whose product is 5, and 2 rotary ones. Rotary query and shared key are both $(1, 0)$, at positions 3 and 2, so they are one radian apart, their product is $\cos 1 = 0.54$, and the score is $(5 + 0.54)/\sqrt{2 + 2} = 2.77$.
 
 # %%
 one = torch.tensor([[1.0, 0.0]])
@@ -806,10 +807,10 @@ turned = rotate_pairs(one, torch.tensor([3])) @ rotate_pairs(one, torch.tensor([
 ((5 + turned) / math.sqrt(4)).item()
 
 # %% [markdown]
-# Queries are made in two steps as well, through a latent of their own, which saves parameters and is not stored. Both latents go through an RMSNorm. All matrices of the heads lie in one, so `kv_up.weight` has $H$ times `nope` + `v_dim` rows. Each head's rows lie together, those of $W^{UK}_h$ first.
+# Queries are made in two steps as well, through a latent of their own, which saves parameters and is not stored, and both latents go through an RMSNorm. All matrices of the heads lie in one, so `kv_up.weight` has $H$ times `nope` + `v_dim` rows. Each head's rows lie together, those of $W^{UK}_h$ first.
 
 # %% [markdown] statement="latent.shipped"
-# Write `forward` for the last $T$ of $S$ tokens, causal. Return the output and the pair (latents after their norm, rotated keys) of all $S$ tokens, which is the next chunk's `past`. Positions go on counting. Each head's query has `nope` plain numbers first, then `rope` rotary ones, and `kv_down` gives the latent first, then the shared key. Divide by $\sqrt{\text{nope} + \text{rope}}$, and rotate with the given `rotate_pairs`.
+# Write `forward` for the last $T$ of $S$ tokens, causal. Return the output and the pair (latents after their norm, rotated keys) of all $S$ tokens, which is the next chunk's `past`, behind which positions go on counting. Each head's query has `nope` plain numbers first, then `rope` rotary ones, and `kv_down` gives the latent first, then the shared key. Divide by $\sqrt{\text{nope} + \text{rope}}$, and rotate with the given `rotate_pairs`.
 #
 # Whether you write keys out or move the query into the latent space is up to you.
 
@@ -867,7 +868,7 @@ print("numbers per token:", latents.shape[-1] + keys.shape[-1], "against", 4 * (
 #
 # Single keys that lie far apart in memory are slow to fetch, whereas neighbors come together. So MoBA ([2502.13189](https://arxiv.org/abs/2502.13189)) and NSA ([2502.11089](https://arxiv.org/abs/2502.11089)) choose whole blocks. In MoBA, a block is represented by the **mean** of its keys, and its score is the query times that mean. No indexer is needed, so nothing has to be trained for it.
 #
-# A query always reads its own block, up to itself, because that block is not complete yet. All blocks before it compete.
+# A query always reads its own block, up to itself, because that block is not complete yet, while all blocks before it compete.
 
 # %% [markdown]
 # ### Worked example
@@ -875,7 +876,7 @@ print("numbers per token:", latents.shape[-1] + keys.shape[-1], "against", 4 * (
 # Six keys of one number make three blocks, (1, 3), (−2, 4) and (5, 1), with means 2, 1 and 3. The query at position 4 is 1, and it may read two blocks. One is its own, of which it sees key 4. Of the other two, block 0 wins with 2 against 1. So it reads the keys 0, 1 and 4.
 
 # %% [markdown] statement="index.blocks"
-# Return the boolean mask $(B, H, T, T)$ of what each query reads, its own block up to itself and the `n` − 1 earlier blocks with the best scores (all of them, if there are fewer). The last block may be shorter than `block`. Each head chooses for itself.
+# Return the boolean mask $(B, H, T, T)$ of what each query reads, its own block up to itself and the `n` − 1 earlier blocks with the best scores (all of them, if there are fewer). The last block may be shorter than `block`, and each head chooses for itself.
 
 # %% exercise="index.blocks"
 def block_choice(q, k, block, n):
@@ -924,7 +925,7 @@ for block in (2, 4, 8, 16):
 # %% [markdown]
 # ### Worked example
 #
-# One query has the weights 1/4 and 3/4, and the values 0 and 4, so its result is 3. Let $g = 1$. The scores' gradients are $\frac14 (0 - 3) = -0.75$ and $\frac34 (4 - 3) = 0.75$. They sum to 0, since shifting all scores changes nothing.
+# One query has the weights 1/4 and 3/4, and the values 0 and 4, so its result is 3. For $g = 1$ the scores' gradients are $\frac14 (0 - 3) = -0.75$ and $\frac34 (4 - 3) = 0.75$. They sum to 0, since shifting all scores changes nothing.
 
 # %% [markdown] statement="tiles.backward"
 # Return the gradients of $q$, $k$ and $v$ for attention without a mask, block by block. `out` and `lse` come from the forward pass, and `d_out` is the gradient of `out`. Scores are $q \cdot k / \sqrt D$, which their derivative has to know. Make no tensor of $T \times S$ numbers, because the check looks at the largest.
@@ -965,7 +966,7 @@ print("largest differences:", *(f"{(a - b).abs().max().item():.0e}" for a, b in 
 # %% [markdown]
 # ## 15. Your own experiment
 #
-# Does a language model need softmax? The small model of unit 08 reads Jane Austen's novels, character by character, with whatever attention you hand to it. Its loss is in nats per character, and lower is better. A row has only 32 characters, so a state is not short of room here.
+# What does a language model lose without softmax? The small model of unit 08 reads Jane Austen's novels, character by character, with whatever attention you hand to it. Its loss is in nats per character, and lower is better. A row has only 32 characters, so a state is not short of room here.
 
 # %%
 from anatomy.experiments.growing import grow
@@ -981,14 +982,14 @@ for name, attend in forms.items():
 # Nothing here is graded. Try other decays, `steps`, and a longer `context`. Run at least two seeds before you believe a difference, and write down in one sentence what the state costs and what it saves. Where would you keep a full layer?
 
 # %% [markdown] written="question"
-# Two colleagues make a model of 32 layers cheaper for texts of 500,000 tokens. One adds an indexer, so that each query attends to the 2,048 best keys. The other replaces three of four layers by a state with the gated delta rule. For each proposal, say what happens to a user's memory and to the work for a new token, and what the model does less well.
+# Two colleagues make a model of 32 layers cheaper for texts of 500,000 tokens. One adds an indexer, so that each query attends to the 2,048 best keys. The other replaces three of four layers by a state with the gated delta rule. What happens with each proposal to a user's memory and to the work for a new token, and what does the model do less well?
 #
 # - what has to stay in memory
 # - what is still done for every earlier token
 # - what is lost for good, and what is only passed over
 
 # %% [markdown] written="answer" points=3
-# With the indexer, all keys and values stay in memory, because any of them may be chosen later, and the indexer's own keys are added. So memory does not shrink. A new token attends to 2,048 keys instead of 500,000, but the indexer still scores all of them, at a small cost each. A key that is passed over now can be chosen by a later query, but if weight is spread over many keys, all but 2,048 are missed. With states, three quarters of the caches are gone, and these layers do the same work at any length. The last quarter is as large and as slow as before. What a state has overwritten or let decay is lost for good, so exact recall of an old detail depends on the full layers.
+# With the indexer, all keys and values stay in memory, because any of them may be chosen later, and the indexer's own keys are added. A new token attends to 2,048 keys instead of 500,000, but the indexer still scores all of them, at a small cost each. Weight that is spread over more keys is missed, though a later query may choose what this one passed over. With states, three quarters of the caches are gone, and these layers do the same work at any length, while the last quarter is as large and slow as before. What a state has overwritten or let decay is lost for good, so exact recall depends on the full layers.
 #
 # ### BEGIN MARK SCHEME
 # - 1 point: the indexer saves work in attention, not memory, and still looks at every earlier token.
