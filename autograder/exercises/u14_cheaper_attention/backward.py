@@ -150,6 +150,10 @@ EXERCISE = Exercise(
         Case("long text", "so many tokens, in grading, that all weights find no room in memory", _long, weight=3),
     ],
     mutants=MISTAKES,
+    unasked="""
+its results are gradients already, and gradients of gradients are not asked for
+    gradient of attention_backward
+""",
     equivalent="""
 gradients of these gradients are not asked for
     9d4b8afb07 solution, result: return (dq, torch.cat(dk, -2), torch.cat(dv, -2)): result detach

@@ -57,6 +57,9 @@ later_wins: hidden.sort( → S - 1 - hidden.flip(-1).sort(
 all_that_tie: return chosen & seen → return (scores >= hidden.gather(-1, order[..., : min(n, S)][..., -1:])) & seen
     Every key that ties with the last place is kept, so some queries keep more than n. Of equal scores the earlier
     keys win.
+better_than_last: return chosen & seen → return (scores > hidden.gather(-1, order[..., : min(n, S)][..., -1:])) & seen
+    The key in the last place is not kept, only those that are strictly better. Take the first n positions of the sorted
+    row.
 worst: descending=True → descending=False
 ; scores.masked_fill(~seen, -math.inf) → scores.masked_fill(~seen, math.inf)
     The keys with the lowest scores are chosen. Sort downward.

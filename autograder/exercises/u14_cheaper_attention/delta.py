@@ -50,6 +50,8 @@ queries_too: k = k / k.norm(dim=-1, keepdim=True) → k, q = F.normalize(k, dim=
     The queries are divided by their length as well. Only the keys are.
 length_over_tokens: k.norm(dim=-1, keepdim=True) → k.norm(dim=-2, keepdim=True)
     The keys are divided by a norm over the tokens. Each key has a length of its own: the last axis.
+root_of_size: k.norm(dim=-1, keepdim=True) → k.shape[-1] ** 0.5
+    The keys are divided by √D. Divide each by its own length, the root of its squares' sum.
 squared_length: k.norm(dim=-1, keepdim=True) → k.square().sum(-1, keepdim=True)
     The keys are divided by their squared length. Take the root.
 decay_after_write: state = decay[:, :, t, None, None] * state → pass

@@ -191,6 +191,9 @@ EXERCISE = Exercise(
     ],
     mutants=MISTAKES,
     equivalent="""
+all parts are as long as the text, so they are equally many
+    b71232615a alternative (recurrent_by_einsum, parallel_by_products), keyword: zip(q.unbind(2), k.unbind(2), v.unbin…
+    92f2e3e57d alternative (recurrent_by_einsum, parallel_by_products), flag: True → False in strict=True
 the zeros broadcast, and have their axes after the first token
     4739ff5a2e solution, constant: 2 → 0 in :2
     e5919c02ef alternative (recurrent, parallel), constant: 2 → 0 in :2

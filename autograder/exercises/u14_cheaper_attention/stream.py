@@ -48,6 +48,15 @@ def by_mergers(q, k, v, block, mask=None):
     return out, lse
 
 
+def _padded(q, k, v, block, mask=None):
+    """Keys of zeros fill up the last block, and nothing hides them."""
+    if block < 1:
+        raise ValueError("a block holds at least one key")
+    more = (0, 0, 0, -k.shape[-2] % block)
+    mask = None if mask is None else torch.nn.functional.pad(mask, (0, more[3]))
+    return streamed(q, torch.nn.functional.pad(k, more), torch.nn.functional.pad(v, more), block, mask)
+
+
 def _dense(q, k, v, block, mask=None):
     """All scores at once; right numbers."""
     if block < 1:
@@ -65,6 +74,12 @@ MISTAKES = [
         _dense,
         "The numbers are right, but all T × S scores are computed at once. Loop over the keys, block by block, and "
         "hold the scores of one block only.",
+    ),
+    Mutant(
+        "padded_keys",
+        _padded,
+        "The last block is filled up with keys of zeros, and without a mask these take part: a score of 0 has weight. "
+        "Leave the last block short.",
     ),
     *changes(
         streamed,
@@ -123,6 +138,8 @@ hidden_zero: masked_fill(~mask[..., part], -math.inf) → masked_fill(~mask[...,
     Hidden scores are set to 0, and a score of 0 still gets weight. Fill them with −∞.
 first_values: weights @ v[..., part, :] → weights @ v[..., : weights.shape[-1], :]
     Every block is mixed from the first values. Cut the values at the same place as the keys.
+large_negative: masked_fill(~mask[..., part], -math.inf) → masked_fill(~mask[..., part], -1e9)
+    A large negative number stands for −∞, so a query without any key gets the mean of all values. Fill with −∞.
 unchecked: raise ValueError("a block holds at least one key") → block = 1
     The rest is right. Raise a ValueError when block is below 1.
 zero_alone: block < 1 → block == 0
