@@ -12,6 +12,7 @@ from autograder.exercises.u08_kv_cache_and_gqa import cross, latent, rolling, st
 from autograder.exercises.u09_sparse_attention import gather, pairs
 from autograder.exercises.u11_assembly import experts, names
 from autograder.exercises.u13_scale_and_cost import forward
+from autograder.exercises.u14_cheaper_attention import backward, chunks, merge, stream
 from autograder.reference.assembly.loading import rename
 from autograder.reference.kv_cache import RollingCache
 from autograder.reference.sparse import local_causal_mask
@@ -227,7 +228,81 @@ def rename_one_copied(state, rules):
     return {name: t.clone() if name.startswith("embeddings") else t for name, t in found.items()}
 
 
+def halves(q, k, v, block, mask=None):
+    """Correct: cuts the keys in two until a piece is small enough, and merges."""
+    if block < 1:
+        raise ValueError("no block")
+    S = k.shape[-2]
+    if S <= block:
+        return stream._dense(q, k, v, block, mask)
+    at = S // 2
+    parts = (slice(0, at), slice(at, S))
+    one, two = (halves(q, k[..., p, :], v[..., p, :], block, None if mask is None else mask[..., p]) for p in parts)
+    return merge.merge(*one, *two)
+
+
+def rows_of_queries(q, k, v, block, mask=None):
+    """Correct: one query at a time with all its keys, and no block of keys at all."""
+    if block < 1:
+        raise ValueError("no block")
+    cut = lambda t: None if mask is None else mask.expand(*q.shape[:-1], k.shape[-2])[..., t : t + 1, :]
+    found = [stream._dense(q[..., t : t + 1, :], k, v, block, cut(t)) for t in range(q.shape[-2])]
+    return torch.cat([out for out, _ in found], -2), torch.cat([lse for _, lse in found], -1)
+
+
+def weights_of_all(q, k, v, block, mask=None):
+    """Blocks of values, but all weights at once."""
+    lse = stream._dense(q, k, v, block, mask)[1]
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+    weights = (scores - lse.masked_fill(lse == -math.inf, 0.0)[..., None]).exp()
+    return sum(w @ x for w, x in zip(weights.split(block, -1), v.split(block, -2), strict=True)), lse
+
+
+def backward_by_queries(q, k, v, out, lse, d_out, block):
+    """Correct: blocks of queries instead of keys."""
+    parts = [t.split(block, -2) for t in (q, out, lse[..., None], d_out)]
+    found = [backward._dense(a, k, v, b, c.squeeze(-1), d, block) for a, b, c, d in zip(*parts, strict=True)]
+    return torch.cat([f[0] for f in found], -2), sum(f[1] for f in found), sum(f[2] for f in found)
+
+
+def backward_by_autograd(q, k, v, out, lse, d_out, block):
+    """All weights at once, differentiated by torch."""
+    with torch.enable_grad():
+        given = [t.detach().requires_grad_() for t in (q, k, v)]
+        weights = (given[0] @ given[1].mT / q.shape[-1] ** 0.5).softmax(-1)
+        return torch.autograd.grad(weights @ given[2], given, d_out)
+
+
+def states_at_once(q, k, v, decay, chunk, state=None):
+    """A state for every token, all at the same time."""
+    pairs = k[..., :, None] * v[..., None, :]
+    start = torch.zeros_like(pairs[:, :, 0]) if state is None else state
+    made = []
+    for t in range(q.shape[2]):
+        start = decay[:, :, t, None, None] * start + pairs[:, :, t]
+        made.append(start)
+    return (q[..., None, :] @ torch.stack(made, 2)).squeeze(-2), start
+
+
+def larger_chunks(q, k, v, decay, chunk, state=None):
+    """Correct: chunks of twice the size."""
+    return chunks.in_chunks(q, k, v, decay, 2 * chunk, state)
+
+
 WAYS = {
+    "tiles.stream": (
+        [stream.by_mergers, halves, rows_of_queries],
+        [stream._dense, weights_of_all],
+    ),
+    "tiles.backward": (
+        [backward.by_einsum, backward_by_queries],
+        [backward._dense, backward_by_autograd],
+    ),
+    "state.chunks": (
+        [chunks.by_products, larger_chunks],
+        [chunks._token_by_token, chunks._all_pairs, states_at_once],
+    ),
     "assembly.names": (
         [rename_by_pop, rename_views],
         [rename_added, rename_one_copied, *(m.fn for m in names.EXERCISE.mutants if m.name == "copied")],

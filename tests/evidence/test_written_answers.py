@@ -8,7 +8,7 @@ import torch
 
 from autograder import ROOT, exercises
 from autograder.notebooks import written
-from autograder.reference import masks, norms, rope, sparse
+from autograder.reference import indexer, linear_attention, masks, norms, rope, sparse
 from autograder.reference.attention import scaled_dot_product_attention
 
 UNITS = {unit[:2]: unit for unit in exercises.units()}
@@ -112,3 +112,18 @@ def test_09_the_reach_the_way_and_the_price():
     )
     assert all(f"{n:,}" in said for n in (mix, windows, full))
     assert round(mix / windows) == 7 and round(100 * mix / full) == 28 and "28 % of 32 full layers" in said
+
+
+@pytest.mark.unit("14-cheaper-attention")
+def test_14_what_stays_in_memory_and_what_is_done():
+    """A model of 32 layers, each adding some bytes per token; states of any size that does not grow."""
+    said = answer("14")
+    tokens, per_token, state = 500_000, 2_048, 2_097_152
+    whole = linear_attention.hybrid_bytes(32, 1, tokens, per_token, state)
+    saved = 1 - linear_attention.hybrid_bytes(32, 4, tokens, per_token, state) / whole
+    assert abs(saved - 0.75) < 0.01 and "three quarters of the caches are gone" in said
+    scores = torch.randn(1, 4_096, generator=gen())
+    few = indexer.best_visible(scores, 2_048)
+    assert few.sum() == 2_048 and "2,048 keys instead of 500,000" in said
+    later = indexer.best_visible(torch.randn(1, 4_097, generator=gen(1)), 2_048)[:, :-1]
+    assert (later & ~few).any() and "a later query may choose what this one passed over" in said

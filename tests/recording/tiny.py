@@ -13,6 +13,7 @@ def script(name):
 MODEL = variants.Setting(d_model=16, layers=2, steps=3, batch=8)
 TINY = {
     "bottleneck": lambda m: m.Setting(lengths=(2, 4), sizes=(4,), measured=(1, 2), seeds=1),
+    "recall": lambda m: m.Setting(pairs=6, different=4, measured=(1, 2), seeds=1),
     "root_d": lambda m: m.Setting(head_dims=(4, 8), rates=(1e-3,), steps=2, seeds=1),
     "word_order": lambda m: m.Setting(length=8, steps=2, every=1, seeds=1),
     "leak": lambda m: m.Setting(steps=2, every=1, seeds=1, written=4),

@@ -31,6 +31,26 @@ def bottleneck(data: Data) -> tuple[Figure, str]:
     )
 
 
+def recall(data: Data) -> tuple[Figure, str]:
+    """Values found again by each way of remembering, with keys that come again and with keys that all differ."""
+    last = max(r["steps"] for r in data["rows"])
+    ways = list(dict.fromkeys(r["way"] for r in data["rows"]))
+    figure, (ax,) = panels("Values found again", "", width=5.4)
+    told = []
+    for i, (rewritten, name) in enumerate(((True, "keys come again"), (False, "all keys differ"))):
+        rows = [r for r in data["rows"] if (r["rewritten"], r["steps"]) == (rewritten, last)]
+        runs = [[r["accuracy"] for r in rows if r["way"] == way] for way in ways]
+        places = [n + 0.36 * i - 0.18 for n in range(len(ways))]
+        ax.bar(places, [mean(run) for run in runs], 0.34, label=name, hatch="/" * i, alpha=0.8)
+        for place, run in zip(places, runs, strict=True):
+            ax.plot([place] * len(run), run, "k.", ms=4)
+        told.append(name + ": " + ", ".join(f"{way} {mean(run):.2f}" for way, run in zip(ways, runs, strict=True)))
+    ax.set_xticks(range(len(ways)), ways)
+    ax.set(ylabel="accuracy", ylim=(0, 1.05))
+    legend(figure, [ax])
+    return figure, f"Accuracy after {last} steps, mean of the seeds, and each seed as a dot. {'; '.join(told)}."
+
+
 def root_d(data: Data) -> tuple[Figure, str]:
     """Final accuracy against head dim, one panel for each learning rate."""
     rates, dims = (sorted({r[k] for r in data["rows"]}) for k in ("rate", "head_dim"))
