@@ -24,8 +24,8 @@ OPTIMIZERS = ("AdamW", "Muon")
 class Setting:
     """Rates of AdamW and of Muon, steps, number of seeds, how many of them choose the rate."""
 
-    adamw: tuple[float, ...] = (1e-3, 3e-3, 1e-2)
-    muon: tuple[float, ...] = (1e-2, 2e-2, 5e-2)
+    adamw: tuple[float, ...] = (3e-3, 1e-2, 2e-2)
+    muon: tuple[float, ...] = (2e-2, 5e-2, 1e-1)
     steps: int = 150
     seeds: int = 6
     choosing: int = 3
