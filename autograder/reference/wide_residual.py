@@ -40,9 +40,7 @@ def road_weights(
     return read.sigmoid(), 2 * write.sigmoid(), doubly_stochastic(mix.unflatten(-1, (n, n)), rounds)
 
 
-def wide_step(
-    streams: Tensor, layer: Callable[[Tensor], Tensor], read: Tensor, write: Tensor, mix: Tensor
-) -> Tensor:
+def wide_step(streams: Tensor, layer: Callable[[Tensor], Tensor], read: Tensor, write: Tensor, mix: Tensor) -> Tensor:
     """streams (B, T, n, d) → the same shape: mixed streams, plus the layer's output written to each.
 
     layer: (B, T, d) → (B, T, d). read, write (..., n) and mix (..., n, n) fit (B, T); stream i goes to stream j with

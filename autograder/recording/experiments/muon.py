@@ -44,9 +44,7 @@ def chosen(data: Data, optimizer: str) -> float:
     """The rate with the smallest mean loss of the choosing seeds."""
     limit = data["setting"]["choosing"]
     rows = [r for r in data["rows"] if r["optimizer"] == optimizer and r["seed"] < limit]
-    return min(
-        sorted({r["rate"] for r in rows}), key=lambda rate: mean(r["loss"] for r in rows if r["rate"] == rate)
-    )
+    return min(sorted({r["rate"] for r in rows}), key=lambda rate: mean(r["loss"] for r in rows if r["rate"] == rate))
 
 
 def compared(data: Data, optimizer: str) -> list[float]:
@@ -95,9 +93,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
         for seed in range(s.seeds)
     ]
     kept = Rows("muon", options, dataclasses.asdict(s), len(todo))
-    rows = [
-        kept.row("{}, rate {}, seed {}".format(*run), lambda r=run: measure(*r, s, options.device)) for run in todo
-    ]
+    rows = [kept.row("{}, rate {}, seed {}".format(*run), lambda r=run: measure(*r, s, options.device)) for run in todo]
     save("muon", {"rows": rows, "setting": dataclasses.asdict(s)}, options, range(s.seeds))
     kept.finish()
 
