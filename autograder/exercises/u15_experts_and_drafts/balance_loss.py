@@ -19,8 +19,8 @@ def by_layers(probabilities, chosen):
 def by_bincount(probabilities, chosen):
     """Counts by bincount, layers by a loop."""
     layers, _, E = probabilities.shape
-    f = torch.stack([torch.bincount(c.flatten(), minlength=E) for c in chosen]) / chosen[0].numel()
-    return torch.einsum("le,lne->", f.to(probabilities.dtype), probabilities) * E / probabilities.shape[1] / layers
+    f = torch.stack([torch.bincount(c.flatten(), minlength=E) for c in chosen]).to(probabilities.dtype)
+    return torch.einsum("le,lne->", f / chosen[0].numel(), probabilities) * E / probabilities.shape[1] / layers
 
 
 def _choices(
@@ -57,10 +57,8 @@ first_layer: .sum(-1).mean() → .sum(-1)[0]
 per_layer: .sum(-1).mean() → .sum(-1)
     A loss per layer comes back. The result is one number, the mean of the layers.
 no_experts: return E * → return
-    The factor E is missing: with it, an even load gives 1 for any number of experts.
-averaged: .sum(-1).mean() → .mean()
-    The products are averaged over the experts instead of added. That cancels the factor E: sum over the experts, then
-    the mean of the layers.
+    The result is E times too small. Sum the products over the experts, and multiply by E: an even load then gives 1
+    for any number of experts.
 twice_counted: (share * probabilities.mean(1)) → (share * share)
     The shares are squared, and counts have no gradient, so nothing would be learned. Multiply the shares by the mean
     probabilities.

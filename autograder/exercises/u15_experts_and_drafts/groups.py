@@ -151,7 +151,9 @@ EXERCISE = Exercise(
             "3 bits and groups of two: 11; then four random ones, with and without scales of 16 bits",
             lambda g: several(
                 4,
-                lambda p: p.call(g.integer(2, 9), g.integer(3, 50), scale_bits=g.integer(5, 33), fn="bits_per_weight"),
+                lambda p: p.call(
+                    g.integer(2, 9), g.integer(3, 50), scale_bits=g.choice((8, 24, 32)), fn="bits_per_weight"
+                ),
             ).call(3, 2, fn="bits_per_weight"),
         ),
     ],

@@ -48,11 +48,8 @@ MISTAKES = changes(
     """
 softmax_after: logits.softmax(-1).topk(k, dim=-1) → logits.topk(k, dim=-1)
 ; return weights, chosen → return weights.softmax(-1), chosen
-    In route the softmax comes after the choice, so the weights of k experts sum to 1, and with k = 1 the router gets
-    no gradient. Take the softmax over all experts first.
-rescaled: return weights, chosen → return weights / weights.sum(-1, keepdim=True), chosen
-    In route the weights are divided by their sum. Leave them as probabilities among all experts, so that a single
-    expert's weight still depends on the router.
+    In route the k weights sum to 1, as if the softmax came after the choice, and with k = 1 the router gets no
+    gradient. Take the softmax over all experts first, and leave the chosen probabilities as they are.
 no_softmax: logits.softmax(-1).topk → logits.topk
     route returns logits as weights. Take the softmax over all experts first.
 sigmoid_first: logits.softmax(-1).topk → logits.sigmoid().topk
@@ -76,9 +73,7 @@ not_divided: scale * weights / weights.sum(-1, keepdim=True) → scale * weights
 divided_by_all: / weights.sum(-1, keepdim=True) → / scores.sum(-1, keepdim=True)
     In route_biased the weights are divided by the sum over all experts. Divide by the sum of the chosen ones.
 scale_lost: scale * weights / → weights /
-    scale is not used. Multiply the divided weights by it.
-scale_cancels: scale * weights / weights.sum(-1, keepdim=True) → (scale * weights) / (scale * weights).sum(-1, keepdim=True)
-    scale is multiplied before the division, so it cancels. Divide first, then multiply.
+    scale changes nothing. Multiply the weights by it after they were divided by their sum: before, it would cancel.
 softmax_of_weights: scale * weights / weights.sum(-1, keepdim=True) → scale * weights.softmax(-1)
     The chosen scores go through a softmax. Divide them by their sum.
 one_sum: weights.sum(-1, keepdim=True) → weights.sum()
@@ -127,8 +122,4 @@ EXERCISE = Exercise(
         Case("gradients", "the router learns through its weights, in float64", _trained),
     ],
     mutants=MISTAKES,
-    unasked="""
-the bias takes part in the choice alone, which has no gradient
-    gradient of bias
-""",
 )

@@ -80,7 +80,8 @@ MISTAKES = [
         doubly,
         """
 one_round: range(rounds - 1) → range(0)
-    Only one round is made, so the rows don't sum to 1. Repeat both divisions.
+    After the first round nothing changes any more, so the rows don't sum to 1. Divide the rows again, and then the
+    columns, rounds − 1 times.
 one_more: range(rounds - 1) → range(rounds)
     One round too many: the softmax and the first division of the columns are the first round.
 one_fewer: range(rounds - 1) → range(rounds - 2)
@@ -89,13 +90,9 @@ fixed: range(rounds - 1) → range(19)
     There are always twenty rounds. Use rounds.
 rows_alone: x = x / columns → pass
     After the first round only the rows are divided. Each round divides the columns, too.
-columns_alone: x = x / rows → pass
-    After the first round only the columns are divided. Each round divides the rows first.
 exponential: logits.softmax(-1) → logits.exp() / logits.exp().sum(-1, keepdim=True)
-    The exponential of a large number overflows. Its first division by the rows is a softmax, which does not.
-shifted_by_all: logits.softmax(-1) → (logits - logits.max()).exp() / (logits - logits.max()).exp().sum(-1, keepdim=True)
-    The largest of all logits is subtracted, so a row that lies far below it becomes 0 / 0. A softmax of each row
-    subtracts the row's own largest.
+    Large logits give NaN. An exponential overflows, or a whole row becomes 0 / 0. The exponential and its first
+    division by the rows are a softmax of each row, which does neither.
 at_once: rows = x.sum(-1, keepdim=True) → rows = x.sum(-1, keepdim=True); old = x
 ; columns = x.sum(-2, keepdim=True) → columns = old.sum(-2, keepdim=True)
     The sums of the columns are taken before the rows are divided. Divide the rows first, then sum the columns anew.

@@ -7,9 +7,9 @@ from autograder.judge.spec import Case, Exercise, Source, call, several
 from autograder.reference import drafting
 
 
-def acceptance_by_difference(p, q):
-    """One minus half of the absolute difference."""
-    return 1 - (p - q).abs().sum(-1) / 2
+def acceptance_by_chances(p, q):
+    """Chance to be drawn times chance to pass."""
+    return (q * (p / q).clamp(max=1)).sum(-1)
 
 
 def tokens_in_closed_form(rate, K):
@@ -70,7 +70,7 @@ EXERCISE = Exercise(
     difficulty=2,
     minutes=7,
     reference=(drafting.acceptance, drafting.tokens_per_call, drafting.speedup),
-    alternatives=[(acceptance_by_difference, tokens_in_closed_form, speedup_in_closed_form)],
+    alternatives=[(acceptance_by_chances, tokens_in_closed_form, speedup_in_closed_form)],
     cases=[
         Case(
             "acceptance by hand",

@@ -108,9 +108,6 @@ residual_reversed: (p[i] - q[i]) → (q[i] - p[i])
     The residual law is max(0, q − p), what the draft has too much of. Draw from what it has too little of: p − q.
 residual_absolute: (p[i] - q[i]).clamp(min=0) → (p[i] - q[i]).abs()
     The residual law takes the absolute difference. Only where p exceeds q is something missing: set the rest to 0.
-without_token: (p[i] - q[i]).clamp(min=0) → p[i].clone().index_fill(0, token, 0.0)
-    After a refusal the refused token alone is taken out of the model's law. The residual law is max(0, p − q) for
-    every token.
 ratio_reversed: u[i] * q[i, token] >= p[i, token] → u[i] * p[i, token] >= q[i, token]
     The ratio is upside down. A token is kept with the chance p / q: where the draft draws it too often, p is smaller.
 by_chance_p: u[i] * q[i, token] >= p[i, token] → u[i] >= p[i, token]
@@ -169,9 +166,4 @@ EXERCISE = Exercise(
         Case("no draft", "nothing was drafted: the model's own token", lambda g: _drawn(g, 0)),
     ],
     mutants=MISTAKES,
-    unasked="""
-tokens are whole numbers, so nothing is trained through them
-    gradient of in_a_loop
-    gradient of verify
-""",
 )
