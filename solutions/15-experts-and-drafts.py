@@ -328,7 +328,7 @@ def verify(drafted, q, p, u):
 # 3. `for i, token in enumerate(drafted):`, `if u[i] * q[i, token] >= p[i, token]:`, … `return torch.cat([drafted[:i], torch.tensor([…])])`; at the end `return torch.cat([drafted, torch.tensor([pick(p[-1], u[-1])])])`.
 
 # %% [markdown] worth="draft.verify"
-# The rule is also the best possible: no other way to keep drafted tokens with this output law keeps more of them.
+# For a single token the rule is also the best possible, since no other rule with this output law keeps a drafted token more often.
 
 # %% [markdown]
 # ### See it: the law is exact
@@ -388,7 +388,7 @@ def acceptance(p, q):
 def tokens_per_call(rate, K):
     """Expected number of tokens, as a float, if each of K drafted tokens passes with chance rate."""
     ### BEGIN SOLUTION
-    return float(sum(rate**i for i in range(K + 1)))
+    return sum(rate**i for i in range(K + 1))
     ### END SOLUTION
 
 
@@ -401,7 +401,7 @@ def speedup(rate, K, cost):
 # %% [markdown] hints="draft.speed"
 # 1. How likely is it that token 3 comes out? What must have passed before?
 # 2. `torch.minimum(p, q)`, summed over the tokens. The sum $1 + \alpha + \dots + \alpha^K$ has $K + 1$ terms. A round costs $1 + K \cdot$ `cost`.
-# 3. `return torch.minimum(p, q).sum(-1)`, `return float(sum(rate**i for i in range(…)))`, `return tokens_per_call(rate, K) / (…)`.
+# 3. `return torch.minimum(p, q).sum(-1)`, `return sum(rate**i for i in range(…))`, `return tokens_per_call(rate, K) / (…)`.
 
 # %% [markdown] worth="draft.speed"
 # For a large model one drafted token of a small one costs a few percent of a call. In a batch of many users, however, calls wait for arithmetic (unit 13), five tokens cost five times as much as one, and drafts don't pay.

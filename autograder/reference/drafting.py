@@ -31,7 +31,7 @@ def acceptance(p: Tensor, q: Tensor) -> Tensor:
 
 def tokens_per_call(rate: float, K: int) -> float:
     """Expected tokens for one call of the large model when each of K drafted tokens passes with chance ``rate``."""
-    return float(sum(rate**i for i in range(K + 1)))
+    return sum(rate**i for i in range(K + 1))
 
 
 def speedup(rate: float, K: int, cost: float) -> float:

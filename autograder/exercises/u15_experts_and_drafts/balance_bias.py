@@ -8,14 +8,14 @@ from autograder.reference.routing import balanced_bias
 
 
 def by_loop(bias, chosen, rate=0.001):
-    """One expert after the other, with whole numbers."""
-    E, total = len(bias), chosen.numel()
+    """One expert after the other."""
+    mean = chosen.numel() / len(bias)
     moved = bias.clone()
-    for i in range(E):
-        load = int((chosen == i).sum()) * E
-        if load < total:
+    for i in range(len(bias)):
+        load = (chosen == i).sum()
+        if load < mean:
             moved[i] = bias[i] + rate
-        elif load > total:
+        elif load > mean:
             moved[i] = bias[i] - rate
     return moved
 
@@ -107,5 +107,12 @@ EXERCISE = Exercise(
     unasked="""
 the bias is moved by hand, so nothing is trained through it
     gradient of balanced_bias
+""",
+    equivalent="""
+moved by hand, from counts, or made of whole numbers: nothing is trained through it
+    eec21f93ed solution, result: return bias + rate * (load.mean() - load).sign(): result detach
+    05b3707904 alternative by_loop, result: return moved: result detach
+the order of the loop changes nothing, since each turn is on its own or makes the same step
+    2531058642 alternative by_loop, reversed: range(len(bias)) reversed
 """,
 )

@@ -109,4 +109,13 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+both have one entry per turn, so there is nothing to refuse
+    9f39c8547b alternative by_layers, keyword: zip(probabilities, chosen, strict=True) without strict=True
+    48645ca05e alternative by_layers, flag: True → False in strict=True
+the order of the loop changes nothing, since each turn is on its own or makes the same step
+    ce959857b5 alternative by_layers, reversed: range(E) reversed
+equal in value: it divides evenly, has one axis, has converged, or is converted anyway
+    c7efe9d62b alternative by_bincount, constant: 0 → -1 in chosen[0]
+""",
 )

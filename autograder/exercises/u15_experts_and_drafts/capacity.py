@@ -87,4 +87,9 @@ EXERCISE = Exercise(
         Case("no place", "a capacity of 0 drops all", lambda g: call(_choices(g, 4, 3, 2), 3, 0), weight=0),
     ],
     mutants=MISTAKES,
+    equivalent="""
+equal in value: it divides evenly, has one axis, has converged, or is converted anyway
+    154edbd354 solution, argument: F.one_hot(queue, n_experts) without its last argument
+    fd93e1241b alternative by_queue, call: int(chosen[token, place]) → its argument
+""",
 )

@@ -39,15 +39,16 @@ def _by_hand(g: Source) -> Program:
 
 
 def _zeros(g: Source) -> Program:
-    w = 1 + g.uniform(2, 8)
-    w[0, :4] = 0
+    w = 1 + g.uniform(3, 8)
+    w[:2, :4], w[2, 4:] = 0, 0
     return call(w, 4, 4)
 
 
 MISTAKES = changes(
     (grouped_weights.quantize_groups, grouped_weights.restore_groups, grouped_weights.bits_per_weight),
     """
-whole_rows: w.unflatten(-1, (-1, group)) → w[:, None] ; scale = parts.abs().amax(-1) → scale = parts.abs().amax(-1).expand(-1, w.shape[1] // group)
+whole_rows: w.unflatten(-1, (-1, group)) → w[:, None]
+; parts.abs().amax(-1) → parts.abs().amax(-1).expand(-1, w.shape[1] // group)
 ; safe[..., None]).round().flatten(1) → safe[:, :1, None]).round().flatten(1)
     A whole row shares one scale. Cut each row into groups of `group` neighbors first.
 strided: parts = w.unflatten(-1, (-1, group)) → parts = w.unflatten(-1, (group, -1)).mT
@@ -138,7 +139,7 @@ EXERCISE = Exercise(
             ),
             weight=2,
         ),
-        Case("zeros", "a group of zeros has scale 0 and codes 0", _zeros, weight=0.5),
+        Case("zeros", "three groups of zeros have scale 0 and codes 0", _zeros, weight=0.5),
         Case("small", "weights of a hundred-millionth", lambda g: call(1e-8 * (1 + g.uniform(2, 6)), 3, 4), weight=0.5),
         Case(
             "does not fit",
@@ -162,5 +163,31 @@ EXERCISE = Exercise(
 codes are whole numbers, so nothing is trained through them
     gradient of quantize_groups
     gradient of restore_groups
+""",
+    equivalent="""
+moved by hand, from counts, or made of whole numbers: nothing is trained through it
+    de8d57f94a solution, result: return ((parts / safe[..., None]).round().flatten(1).to(torch.int8), …: result detach
+    ea9035402f solution, result: return (parts * scale[..., None]).flatten(1): result detach
+0/0 is NaN, and NaN as int8 is 0 on this machine; elsewhere it is undefined, which no input can show here
+    81ad70ec2f solution, constant: 1.0 → 2.0 in torch.where(scale == 0, 1.0, scale)
+    b2dc98fe1b solution, constant: 1.0 → 0.0 in torch.where(scale == 0, 1.0, scale)
+    3949635b5d solution, constant: 0 → 1 in scale == 0
+    8bf507b5dd solution, constant: 0 → -1 in scale == 0
+    1cf1256a71 alternative (quantize_by_groups, restore_by_repeat, bits_together), if: if scale > 0 always
+    c31637c231 alternative (quantize_by_groups, restore_by_repeat, bits_together), compare: scale > 0 → scale >= 0
+?
+    49d01c6208 alternative (quantize_by_groups, restore_by_repeat, bits_together), result: return (codes, scales): res…
+    29de2546a1 alternative (quantize_by_groups, restore_by_repeat, bits_together), argument: torch.round(part / scale)…
+    f132356cb0 alternative (quantize_by_groups, restore_by_repeat, bits_together), call: torch.round(part / scale).to(…
+    a7ceeca889 alternative (quantize_by_groups, restore_by_repeat, bits_together), arithmetic: codes.shape[1] // scale…
+the order of the loop changes nothing, since each turn is on its own or makes the same step
+    f0027b5150 alternative (quantize_by_groups, restore_by_repeat, bits_together), reversed: range(m) reversed
+    c5a236ee6d alternative (quantize_by_groups, restore_by_repeat, bits_together), reversed: range(n // group) reversed
+equal in value: it divides evenly, has one axis, has converged, or is converted anyway
+    a2f9fce3ad alternative (quantize_by_groups, restore_by_repeat, bits_together), arithmetic: n // group rounded up
+    52c6a5d7fe alternative (quantize_by_groups, restore_by_repeat, bits_together), arithmetic: n // group rounded up
+    e1ef36993e alternative (quantize_by_groups, restore_by_repeat, bits_together), result: return codes.to(scale.dtype…
+    5d695b4a07 alternative (quantize_by_groups, restore_by_repeat, bits_together), argument: codes.to(scale.dtype) wit…
+    6f3739df1e alternative (quantize_by_groups, restore_by_repeat, bits_together), call: codes.to(scale.dtype) → codes
 """,
 )

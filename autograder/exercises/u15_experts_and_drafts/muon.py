@@ -36,6 +36,12 @@ def _again(g: Source) -> Program:
     return call(*three, 0.1, fn="muon_step").call(*three, 0.1, fn="muon_step")
 
 
+def _tiny(g: Source) -> Program:
+    """Zeros, a norm just above the smallest divisor, and one below a large one."""
+    program = call(torch.zeros(2, 3)).call(torch.diag(torch.tensor([1.2e-7, 0.5e-7])))
+    return program.call(0.1 * g.uniform(2, 3), eps=g.number(1.0, 2.0), rounds=2)
+
+
 def _counted(g: Source) -> Program:
     """Right ways take about 70,000 operations, products of the longer side 20 times as many."""
     tall = call(g.randn(96, 4))
@@ -116,19 +122,23 @@ EXERCISE = Exercise(
         ),
         Case("wide", "three rows and five columns", lambda g: call(g.randn(3, 5)), weight=2),
         Case("tall", "six rows and two columns, in float64", lambda g: call(g.randn(6, 2, dtype=torch.float64))),
-        Case("rounds", "three rounds", lambda g: call(g.randn(4, 4, scale=3.0, dtype=torch.float64), rounds=3)),
+        Case(
+            "rounds",
+            "three rounds on a small gradient",
+            lambda g: call(g.randn(4, 4, scale=0.01, dtype=torch.float64), rounds=3),
+        ),
         Case(
             "zeros",
-            "a gradient of zeros gives zeros; a large eps divides a small one",
-            lambda g: call(torch.zeros(2, 3)).call(0.1 * g.uniform(2, 3), eps=g.number(1.0, 2.0), rounds=2),
+            "a gradient of zeros gives zeros, one just above the smallest divisor is turned, and a large eps damps a small one",
+            _tiny,
             weight=0.5,
         ),
         Case("cost", "96 rows and 4 columns: the work is that of the shorter side", _counted),
         Case("step", "a step of a wide matrix", lambda g: call(*_three(g, 3, 5), 0.1, fn="muon_step"), weight=2),
         Case(
             "tall step",
-            "a step of eight rows and two columns, in float64, with another β",
-            lambda g: call(*_three(g, 8, 2, dtype=torch.float64), 0.05, beta=g.number(0.5, 0.9), fn="muon_step"),
+            "a step of seven rows and two columns, in float64, with another β",
+            lambda g: call(*_three(g, 7, 2, dtype=torch.float64), 0.05, beta=g.number(0.5, 0.9), fn="muon_step"),
         ),
         Case("twice", "the same tensors twice: nothing is changed in place", _again),
     ],
@@ -137,5 +147,22 @@ EXERCISE = Exercise(
 an optimizer's step is not trained through
     gradient of orthogonalize
     gradient of muon_step
+""",
+    equivalent="""
+moved by hand, from counts, or made of whole numbers: nothing is trained through it
+    9f45af7fee solution, result: return x.T if g.shape[0] > g.shape[1] else x: result detach
+    a69a54182d solution, result: return (weight - rate * math.sqrt(max(1, m / n)) * orthogonalize(ahea…: result detach
+the order of the loop changes nothing, since each turn is on its own or makes the same step
+    599c42d960 solution, reversed: range(rounds) reversed
+    fb1c40cf7f alternative (by_singular_values, step_by_lerp), reversed: range(rounds) reversed
+a matrix with one row more than columns gives the same, transposed or not
+    b3381d5e05 solution, window: g.shape[1] + 1 in g.shape[0] > g.shape[1]
+    99317ab0dd solution, window: g.shape[1] + 1 in g.shape[0] > g.shape[1]
+    dfa62d47f8 alternative (by_singular_values, step_by_lerp), window: g.shape[1] + 1 in g.shape[0] <= g.shape[1]
+    74827e7899 alternative (by_singular_values, step_by_lerp), window: g.shape[1] + 1 in g.shape[0] <= g.shape[1]
+equal in value: it divides evenly, has one axis, has converged, or is converted anyway
+    b4e3e3de25 solution, in_place: .clamp → .clamp_ in x.norm().clamp(min=eps)
+    95ec52d00b solution, swapped: c * s @ s → s @ (c * s)
+    dca8218ef1 alternative (by_singular_values, step_by_lerp), call: float(x.square().sum().sqrt()) → its argument
 """,
 )

@@ -122,4 +122,18 @@ EXERCISE = Exercise(
         Case("gradients", "the router learns through its weights, in float64", _trained),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the last axis is the default
+    1c6a014c70 solution, keyword: logits.softmax(-1).topk(k, dim=-1) without dim=-1
+    55927be45d solution, keyword: (scores + bias).topk(k, dim=-1) without dim=-1
+    9f6efb70df alternative (softmax_by_hand, biased_by_rows), keyword: logits.argsort(dim=-1, descending=True, stable=…
+    78a94a0a9a alternative (softmax_by_hand, biased_by_rows), keyword: logits.argsort(dim=-1, descending=True, stable=…
+what is subtracted from all logits of a row cancels in their shares
+    cce2ef953d alternative (softmax_by_hand, biased_by_rows), arithmetic: logits - logits.amax(-1, keepdim=True) → log…
+    4d6d1c5ca7 alternative (softmax_by_hand, biased_by_rows), operand: logits - logits.amax(-1, keepdim=True) → logits
+    02cf8806b6 alternative (softmax_by_hand, biased_by_rows), argument: logits.amax(-1, keepdim=True) without its last…
+    65943e105f alternative (softmax_by_hand, biased_by_rows), name: amax → amin in logits.amax(-1, keepdim=True)
+no two scores are equal
+    4308f18413 alternative (softmax_by_hand, biased_by_rows), flag: True → False in stable=True
+""",
 )

@@ -17,7 +17,7 @@ def in_logarithms(logits, rounds=20):
 
 def by_factors(logits, rounds=20):
     """Keeps factors for rows and columns beside one matrix."""
-    start = (logits - logits.amax(-1, keepdim=True)).exp()
+    start = logits.softmax(-1)
     columns = torch.ones_like(start[..., :1, :])
     for _ in range(rounds):
         rows = 1 / (start * columns).sum(-1, keepdim=True)
@@ -148,4 +148,16 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the order of the loop changes nothing, since each turn is on its own or makes the same step
+    455e089b15 solution, reversed: range(rounds - 1) reversed
+    df33435804 alternative in_logarithms, reversed: range(rounds) reversed
+    b1b24e88c8 alternative by_factors, reversed: range(rounds) reversed
+a factor common to all rows cancels when the columns are divided
+    6934b04882 solution, name: sum → mean in x.sum(-1, keepdim=True)
+    7778e57539 alternative by_factors, constant: 1 → 2 in 1 / (start * columns).sum(-1, keepdim=True)
+    f83fdb9bad alternative by_factors, name: sum → mean in (start * columns).sum(-1, keepdim=True)
+equal in value: it divides evenly, has one axis, has converged, or is converted anyway
+    5b162cb65a alternative by_factors, slice: without 1 in start[..., :1, :]
+""",
 )

@@ -14,7 +14,7 @@ def acceptance_by_chances(p, q):
 
 def tokens_in_closed_form(rate, K):
     """The geometric sum."""
-    return float(K + 1) if rate == 1 else (1 - rate ** (K + 1)) / (1 - rate)
+    return (K + 1) * rate if rate == 1 else (1 - rate ** (K + 1)) / (1 - rate)
 
 
 def speedup_in_closed_form(rate, K, cost):
@@ -41,12 +41,12 @@ no_bonus: range(K + 1) → range(1, K + 1)
     The token that always comes out is missing: the sum begins with 1.
 one_fewer: range(K + 1) → range(K)
     The last term is missing. With K drafted tokens and the bonus up to K + 1 come out.
-simple: float(sum(rate**i for i in range(K + 1))) → 1 + rate * K
+simple: sum(rate**i for i in range(K + 1)) → 1 + rate * K
     The tokens are counted as if each could pass when one before it was refused. Token i comes out only if all before
     it pass: rate to the power i.
-all_or_nothing: float(sum(rate**i for i in range(K + 1))) → 1 + K * rate**K
+all_or_nothing: sum(rate**i for i in range(K + 1)) → 1 + K * rate**K
     Only the case that all pass is counted. Add the chances that one passes, two pass, and so on.
-closed_form_fails: float(sum(rate**i for i in range(K + 1))) → (1 - rate ** (K + 1)) / (1 - rate)
+closed_form_fails: sum(rate**i for i in range(K + 1)) → (1 - rate ** (K + 1)) / (1 - rate)
     At a rate of 1 the formula divides by 0. There all tokens pass: K + 1.
 cost_once: (1 + K * cost) → (1 + cost)
     Drafting is paid once a round. It is paid for each of K drafted tokens.
@@ -111,4 +111,11 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the order of the loop changes nothing, since each turn is on its own or makes the same step
+    ec5f7eb5bf solution, reversed: range(K + 1) reversed
+in that branch the rate is 1
+    1da4fb09d4 alternative 1, arithmetic: (K + 1) * rate → (K + 1) / rate
+    fa85c0b28f alternative 1, operand: (K + 1) * rate → K + 1
+""",
 )

@@ -143,4 +143,20 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+equal in value: it divides evenly, has one axis, has converged, or is converted anyway
+    bd7344ee23 solution, default: rounds=20 → 21
+    43652fcad6 solution, default: rounds=20 → 40
+    ef0b1dd5dd solution, argument: zip(made, scale, bias.split([n, n, n * n])): arguments 1 and 2 swapped
+    cce495bf55 alternative (weights_by_parts, step_by_streams), default: rounds=20 → 21
+    f79d4bef60 alternative (weights_by_parts, step_by_streams), default: rounds=20 → 40
+    143a4fadf7 alternative (weights_by_parts, step_by_streams), constant: 20 → 19 in streams, weight, bias, scale, rou…
+    82d7bbe0bf alternative (weights_by_parts, step_by_streams), keyword: zip(((0, n), (n, 2 * n), (2 * n, 2 * n + n * …
+    f640d600cf alternative (weights_by_parts, step_by_streams), constant: 2 → 3 in 2 * n
+    1bb6d7e747 alternative (weights_by_parts, step_by_streams), constant: 2 → 4 in 2 * n
+both have one entry per turn, so there is nothing to refuse
+    0b423dc9ff alternative (weights_by_parts, step_by_streams), flag: True → False in strict=True
+the order of the loop changes nothing, since each turn is on its own or makes the same step
+    3fe42cc1e4 alternative (weights_by_parts, step_by_streams), reversed: range(n) reversed
+""",
 )

@@ -122,7 +122,8 @@ one_random: u[i] * → u[0] *
 reused_random: pick(rest / rest.sum(), u[-1]) → pick(rest / rest.sum(), u[i])
     The number that refused a token also draws the new one, so the two are not independent. The added token uses the
     last number, u[K].
-goes_on: return torch.cat([drafted[:i], torch.tensor([pick(rest / rest.sum(), u[-1])])]) → drafted = torch.cat([drafted[:i], torch.tensor([pick(rest / rest.sum(), u[-1])]), drafted[i + 1 :]])
+goes_on: return torch.cat([drafted[:i], → drafted = torch.cat([drafted[:i],
+; torch.tensor([pick(rest / rest.sum(), u[-1])])]) → torch.tensor([pick(rest / rest.sum(), u[-1])]), drafted[i + 1 :]])
     After a refusal the tokens behind it are kept. They continue a text that no longer exists: return what came before,
     and the new token.
 refused_kept: drafted[:i], → drafted[: i + 1],
@@ -166,4 +167,23 @@ EXERCISE = Exercise(
         Case("no draft", "nothing was drafted: the model's own token", lambda g: _drawn(g, 0)),
     ],
     mutants=MISTAKES,
+    equivalent="""
+a random number never lies as near to a border as float32 rounds
+    15ff621db7 solution, precision: verify: computes in float32
+    c0571be84a alternative in_a_loop, precision: in_a_loop: computes in float32
+    be07c67061 alternative at_once, precision: at_once: computes in float32
+a random number never lies exactly on a border
+    125ab8b637 solution, compare: u[i] * q[i, token] >= p[i, token] → u[i] * q[i, token] > p[i, token]
+    b080582283 alternative in_a_loop, compare: u[i] * q[i, token] >= p[i, token] → u[i] * q[i, token] > p[i, token]
+    80cf4c6aa6 alternative at_once, compare: u[:K] < p[places, drafted] / q[places, drafted] → u[:K] <= p[places, draf…
+    31c2e2df58 alternative at_once, compare: u[K] < total → u[K] <= total
+equal in value: it divides evenly, has one axis, has converged, or is converted anyway
+    b0a9346ea1 alternative at_once, call: int(passes.long().cumprod(0).sum()) → its argument
+    7811c2a0f6 alternative at_once, constant: 0 → -1 in passes.long().cumprod(0)
+    cc0ea116db alternative at_once, slice: without 1 in p[:1]
+    46eb927fe2 alternative at_once, call: passes.long() → passes
+    63cb3bc197 alternative at_once, constant: 1 → 2 in :1
+?
+    26867e13fa alternative at_once, call: (rest / rest.sum()).tolist() → rest / rest.sum()
+""",
 )

@@ -47,7 +47,10 @@ def train(
     strength: float = STRENGTH,
     device: str = "cpu",
 ) -> Balanced:
-    """Trains router and experts (AdamW, rate 0.01), with a loss for balance (times ``strength``), a bias that is moved, or neither."""
+    """Trains router and experts (AdamW, rate 0.01).
+
+    For balance there is a loss, which counts ``strength`` times, a bias that is moved, or neither.
+    """
     torch.manual_seed(seed)
     router = nn.Linear(WIDTH, E, bias=False).to(device)
     experts = nn.Parameter((torch.randn(E, WIDTH, WIDTH) / WIDTH**0.5).to(device))

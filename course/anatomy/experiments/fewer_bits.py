@@ -25,7 +25,7 @@ def bits_per_byte(change: Callable[[Tensor], Tensor] | None = None) -> float:
     """What a held-out text costs when ``change`` has been applied to every matrix of the blocks."""
     changed = copy.deepcopy(model())
     if change:
-        for name, module in changed.get_submodule("blocks").named_modules(prefix="blocks"):
+        for module in changed.get_submodule("blocks").modules():
             if isinstance(module, nn.Linear):
                 module.weight.copy_(change(module.weight))
     tokenizer = shipped.tokenizer()
