@@ -73,9 +73,10 @@ wasteful: .flatten(1).to(torch.int8) → .flatten(1)
     The codes are floats, so nothing is saved. Convert them to torch.int8.
 scale_of_one: to(torch.int8), scale → to(torch.int8), safe
     A group of zeros comes with scale 1. Divide by 1 there, but return the scale as it is: 0.
-floor_of_scale: / (2 ** (bits - 1) - 1) → / (2 ** (bits - 1) - 1) + 1e-8 ; flatten(1).to → flatten(1).to
+floor_of_scale: / (2 ** (bits - 1) - 1) → / (2 ** (bits - 1) - 1) + 1e-8
     A small number is added to every scale. Only a scale of 0 needs another divisor, and it stays 0.
-fits_not: raise ValueError(f"groups of {group} do not fit rows of {w.shape[1]}") → w = w[:, : w.shape[1] // group * group]
+fits_not: raise ValueError( → w = w[:, : w.shape[1] // group * group]
+; f"groups of {group} do not fit rows of {w.shape[1]}") →
     Weights behind the last whole group are dropped. Raise a ValueError if groups don't fit.
 divided_back: parts * scale[..., None] → parts / scale[..., None]
     restore_groups divides by the scale. The codes are w / scale, so the way back multiplies.
@@ -175,7 +176,7 @@ moved by hand, from counts, or made of whole numbers: nothing is trained through
     8bf507b5dd solution, constant: 0 → -1 in scale == 0
     1cf1256a71 alternative (quantize_by_groups, restore_by_repeat, bits_together), if: if scale > 0 always
     c31637c231 alternative (quantize_by_groups, restore_by_repeat, bits_together), compare: scale > 0 → scale >= 0
-?
+equal in value: codes go into a tensor of int8, the sizes divide evenly, and whole numbers have no gradient
     49d01c6208 alternative (quantize_by_groups, restore_by_repeat, bits_together), result: return (codes, scales): res…
     29de2546a1 alternative (quantize_by_groups, restore_by_repeat, bits_together), argument: torch.round(part / scale)…
     f132356cb0 alternative (quantize_by_groups, restore_by_repeat, bits_together), call: torch.round(part / scale).to(…

@@ -129,7 +129,7 @@ EXERCISE = Exercise(
         ),
         Case(
             "zeros",
-            "a gradient of zeros gives zeros, one just above the smallest divisor is turned, and a large eps damps a small one",
+            "zeros stay zeros, a norm just above the smallest divisor divides, and a large eps damps a small gradient",
             _tiny,
             weight=0.5,
         ),

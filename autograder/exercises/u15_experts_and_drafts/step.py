@@ -66,7 +66,7 @@ read_lost: (read[..., None] * streams).sum(-2) → streams.sum(-2)
     The streams are added to make the layer's input. Multiply each by its entry of read first.
 read_averaged: (read[..., None] * streams).sum(-2) → (read[..., None] * streams).mean(-2)
     The layer's input is a mean of the streams. Add them, each times its entry of read.
-layer_reads_mixed: y = layer((read[..., None] * streams).sum(-2)) → y = layer((read[..., None] * (mix.mT @ streams)).sum(-2))
+layer_reads_mixed: y = layer((read[..., None] * streams) → y = layer((read[..., None] * (mix.mT @ streams))
     The layer reads streams that are mixed already. It reads those that came in.
 exchanged_weights: (read[..., None] * streams) → (write[..., None] * streams) ; + write[..., None] → + read[..., None]
     read and write are exchanged in the step.
@@ -89,7 +89,7 @@ not_normed: flat * torch.rsqrt(flat.pow(2).mean(-1, keepdim=True) + eps) → fla
     The streams are not divided by their root mean square before the matrix.
 each_normed: streams.flatten(2) → (streams * torch.rsqrt(streams.pow(2).mean(-1, keepdim=True) + eps)).flatten(2)
     Each stream is divided by its own root mean square. All n · d numbers of a token have one in common.
-eps_outside: torch.rsqrt(flat.pow(2).mean(-1, keepdim=True) + eps) → 1 / (flat.pow(2).mean(-1, keepdim=True).sqrt() + eps)
+eps_outside: torch.rsqrt(flat → 1 / (flat ; keepdim=True) + eps) → keepdim=True).sqrt() + eps)
     eps is added to the root. It stands inside: √(mean square + eps).
 norm_summed: flat.pow(2).mean(-1, keepdim=True) → flat.pow(2).sum(-1, keepdim=True)
     The streams are divided by their length. Take the mean of the squares, not the sum.
@@ -101,7 +101,8 @@ scale_lost: part * s + b → part + b
     The three scales are not used. Multiply each part by its own before the bias.
 bias_lost: part * s + b → part * s
     The bias is not added.
-order: split([n, n, n * n], -1) → split([n, n, n * n], -1)[::-1] ; bias.split([n, n, n * n]) → bias.split([n, n, n * n])[::-1]
+order: split([n, n, n * n], -1) → split([n, n, n * n], -1)[::-1]
+; bias.split([n, n, n * n]) → bias.split([n, n, n * n])[::-1]
 ; read, write, mix = (part * s + b for part, b, s in parts) → mix, write, read = (part * s + b for part, b, s in parts)
     Each part meets the wrong scale. The order is read, write, mix, for the scales too.
 """,

@@ -25,12 +25,9 @@ def at_once(drafted, q, p, u):
     n = int(passes.long().cumprod(0).sum())
     padded = torch.cat([q, torch.zeros_like(p[:1])])
     rest = torch.relu(p[n] - padded[n])
-    total = 0.0
-    for token, share in enumerate((rest / rest.sum()).tolist()):
-        total += share
-        if u[K] < total:
-            break
-    return torch.cat([drafted[:n], drafted.new_tensor([token])])
+    below = (rest / rest.sum()).cumsum(0)
+    token = torch.searchsorted(below, u[K:], right=True).clamp(max=len(below) - 1)
+    return torch.cat([drafted[:n], token])
 
 
 def _laws(g: Source, K: int, V: int = 6, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
@@ -171,19 +168,23 @@ EXERCISE = Exercise(
 a random number never lies as near to a border as float32 rounds
     15ff621db7 solution, precision: verify: computes in float32
     c0571be84a alternative in_a_loop, precision: in_a_loop: computes in float32
-    be07c67061 alternative at_once, precision: at_once: computes in float32
 a random number never lies exactly on a border
     125ab8b637 solution, compare: u[i] * q[i, token] >= p[i, token] → u[i] * q[i, token] > p[i, token]
     b080582283 alternative in_a_loop, compare: u[i] * q[i, token] >= p[i, token] → u[i] * q[i, token] > p[i, token]
-    80cf4c6aa6 alternative at_once, compare: u[:K] < p[places, drafted] / q[places, drafted] → u[:K] <= p[places, draf…
-    31c2e2df58 alternative at_once, compare: u[K] < total → u[K] <= total
-equal in value: it divides evenly, has one axis, has converged, or is converted anyway
-    b0a9346ea1 alternative at_once, call: int(passes.long().cumprod(0).sum()) → its argument
-    7811c2a0f6 alternative at_once, constant: 0 → -1 in passes.long().cumprod(0)
-    cc0ea116db alternative at_once, slice: without 1 in p[:1]
-    46eb927fe2 alternative at_once, call: passes.long() → passes
-    63cb3bc197 alternative at_once, constant: 1 → 2 in :1
-?
-    26867e13fa alternative at_once, call: (rest / rest.sum()).tolist() → rest / rest.sum()
+a random number never lies so near to a border, nor exactly on one, and shares sum to 1 within rounding
+    ad0acc4d30 alternative at_once, precision: at_once: computes in float32
+    0a754048e3 alternative at_once, compare: u[:K] < p[places, drafted] / q[places, drafted] → u[:K] <= p[places, draf…
+    22c5fcbdb1 alternative at_once, call: torch.searchsorted(below, u[K:], right=True).clamp(max=len(below) - 1) → tor…
+    f0c7fe8741 alternative at_once, keyword: torch.searchsorted(below, u[K:], right=True) without right=True
+    6b55c231d7 alternative at_once, arithmetic: len(below) - 1 → len(below) + 1
+    c0ac8d605b alternative at_once, operand: len(below) - 1 → len(below)
+    edc00b4a78 alternative at_once, flag: True → False in right=True
+one axis has the same name from both ends, and rows of zeros behind those needed are never read
+    f1aea7ae9a alternative at_once, call: int(passes.long().cumprod(0).sum()) → its argument
+    21366f6227 alternative at_once, constant: 0 → -1 in (rest / rest.sum()).cumsum(0)
+    73d00df125 alternative at_once, constant: 0 → -1 in passes.long().cumprod(0)
+    fc6ec7609a alternative at_once, slice: without 1 in p[:1]
+    c99f3fb88a alternative at_once, call: passes.long() → passes
+    faa64decda alternative at_once, constant: 1 → 2 in :1
 """,
 )
