@@ -3,12 +3,12 @@
 #
 # **You will be able to**
 #
-# - route tokens to experts, and keep all experts at work;
-# - let a cheap model draft several tokens, and prove that the text has the law of the large model;
+# - route tokens to experts, and keep all of them at work;
+# - let a cheap model draft tokens without changing the law of the text;
 # - widen the residual stream without letting it explode;
 # - write the optimizer Muon, and store weights in 4 bits.
 #
-# **Prerequisites:** units 01, 03 and 12; gradients of a matrix; for the extensions unit 02. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 03, 12 and 13; for the extensions unit 02. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -25,6 +25,7 @@ import torch
 from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.experiments import balancing, drafting, fewer_bits, muon, recorded, where
 from anatomy.plots import described, use_style
+from anatomy.widgets import SamplingExplorer
 from torch import nn
 from torch.nn import functional as F
 
@@ -41,12 +42,12 @@ predict("draft.p1", "Four guesses, each passing with a chance of about 1/2. One 
         ["about 1 token", "about 2 tokens", "about 4 tokens"])
 
 # %% [markdown]
-# Keep your guess until section 5, where the trained model of this course answers. All five parts of this unit are younger than the Transformer itself, and each of them stands in a model of 2024 to 2026.
+# Keep your guess until section 5, where the trained model of this course answers. All parts of this unit are younger than the Transformer itself, and each of them stands in a model of 2024 to 2026.
 
 # %% [markdown]
 # ## 1. Who works for a token?
 #
-# A *mixture of experts* replaces a feed-forward layer by $E$ of them, the *experts*. A small linear layer, the *router*, gives each token one number per expert, and only the $k$ experts with the largest numbers work for this token. So a model can store many parameters and use few. (How many it stores and how many it uses is counted in unit 13.)
+# A *mixture of experts* replaces a feed-forward layer by $E$ of them, the *experts*. A small linear layer, the *router*, gives each token one number per expert, and only the $k$ experts with the largest numbers work for this token. So a model can store many parameters and use few of them, which unit 13 counts.
 #
 # The chosen experts' outputs are added with *weights*, and routers differ in how they make them.
 
@@ -64,12 +65,13 @@ for k in (2, 1):
           f"after it {logits.topk(k).values.softmax(-1).tolist()}")
 
 # %% [markdown]
-# DeepSeek-V3 uses another router. Each expert gets a *score* between 0 and 1 by a sigmoid. A *bias* per expert, which is no output of the router, is added to choose the experts. But it takes no part in the weights: those are the scores alone, divided by their sum and multiplied by a constant `scale`.
-#
+# DeepSeek-V3 uses another router, in which each expert gets a *score* between 0 and 1 by a sigmoid. A *bias* per expert, which is no output of the router, is added to choose the experts. However, it takes no part in the weights, which are the scores alone, divided by their sum and multiplied by a constant `scale`.
+
+# %% [markdown]
 # For example, let the scores be 0.8, 0.6 and 0.4 and the biases 0, 0 and 0.5. Then experts 2 (0.9) and 0 (0.8) work. Their weights are 0.4 / 1.2 = 1/3 and 0.8 / 1.2 = 2/3.
 
 # %% [markdown] statement="experts.route"
-# Write both routers. Each returns the weights and the numbers of the chosen experts, in the order of the choice, the most wanted expert first. `logits` may have any leading shape, such as $(B, T, E)$.
+# Write both routers, so that each returns the weights and the numbers of the chosen experts, in the order of the choice, the most wanted expert first. `logits` may have any leading shape, such as $(B, T, E)$.
 
 # %% exercise="experts.route"
 def route(logits, k):
@@ -115,7 +117,7 @@ print(f"{x.shape[0]} tokens; experts {chosen.tolist()}; output {tuple(y.shape)}"
 # %% [markdown]
 # ## 2. Keep all of them busy
 #
-# Nothing above prevents the router from sending all tokens to the same few experts. An expert that gets more tokens learns more, becomes better, and so gets even more of them. What happens in training? In the next cells eight experts learn a task that has eight parts, so an even share is 12.5 % each.
+# Nothing above prevents the router from sending all tokens to the same few experts. An expert that gets more tokens learns more, becomes better, and so gets even more of them. To see what happens in training, in the next cells eight experts learn a task that has eight parts, so an even share is 12.5 % each.
 
 # %%
 predict("draft.p2", "Nobody keeps the balance. After 400 steps, the busiest of eight experts gets…",
@@ -138,7 +140,7 @@ reveal("draft.p2",
 #
 # $$\text{loss} = E \sum_{i=1}^{E} f_i\, P_i$$
 #
-# With even shares it is 1. Shares are counts and have no gradient, but the $P_i$ have one, which pushes the probability of busy experts down.
+# With even shares it is 1. Since shares are counts, they have no gradient, but the $P_i$ have one, which pushes the probability of busy experts down.
 
 # %% [markdown]
 # ### Worked example
@@ -148,10 +150,10 @@ reveal("draft.p2",
 # If each token chooses $k = 2$ experts, there are eight choices, not four. Shares that are divided by the number of tokens alone would sum to 2, and the loss would grow with $k$.
 
 # %% [markdown]
-# A model has $L$ such layers. Suppose that in one layer all tokens choose expert 0, and in the next layer all choose expert 1. Each layer is as uneven as it can be. But if you join the layers before counting, both experts have a share of a half, and nothing seems wrong. So the loss is computed for each layer, and then averaged.
+# A model has $L$ such layers, of which each has a load of its own. Suppose that in one layer all tokens choose expert 0, and in the next layer all choose expert 1. Each layer is as uneven as it can be. But if you join the layers before counting, both experts have a share of a half, and nothing seems wrong. So the loss is computed for each layer, and then averaged over the layers.
 
 # %% [markdown] statement="experts.balance_loss"
-# Write the loss for $L$ layers at once: `probabilities` come from the softmax over all experts, and `chosen` from the router. The result is a scalar.
+# Write the loss for $L$ layers at once: `probabilities` come from the softmax over all experts, and `chosen` from the router. Return a scalar tensor that still has its gradient.
 
 # %% exercise="experts.balance_loss"
 def balance_loss(probabilities, chosen):
@@ -200,7 +202,7 @@ def balanced_bias(bias, chosen, rate=0.001):
 # %% [markdown]
 # ### See it
 #
-# Here is the same training with **your** loss, and with **your** bias. Each run takes a few seconds.
+# Here is the same training with **your** loss and with **your** bias, each of which takes a few seconds.
 
 # %%
 runs = {"nothing": free, "loss": balancing.train(loss=balance_loss), "bias": balancing.train(bias=balanced_bias)}
@@ -245,7 +247,7 @@ for way in ("nothing", "weak loss", "loss", "bias"):
 #
 # Experts often lie on different GPUs, and each of them has memory for a fixed number of tokens, its *capacity*. Choices beyond it are dropped: that expert does not work for that token, and the residual stream passes on.
 #
-# Who gets a place? First come all first choices in the order of the tokens, then all second choices, and so on. So nobody's second choice takes a place from somebody's first.
+# Places are given to all first choices in the order of the tokens, then to all second choices, and so on, so that nobody's second choice takes a place from somebody's first.
 
 # %% [markdown]
 # ### Worked example
@@ -285,14 +287,14 @@ for factor in (1.0, 1.25, 2.0):
 #
 # A decoder that writes waits for its weights to be fetched from memory, once per token (unit 08). Reading five tokens in one call takes hardly longer than reading one. So let a cheap model, the *draft*, write $K$ tokens, and let the large model read all of them in one call. It then says at each place which law it would have drawn from.
 #
-# Which drafted tokens may stay? If all of them stayed, the text would be the draft's. The text should have *exactly* the law of the large model.
+# Which drafted tokens may stay? If all of them stayed, the text would be the draft's, but it should have *exactly* the law of the large model.
 
 # %% [markdown]
 # ### Worked example
 #
 # At one place there are two tokens, A and B. The draft draws them with $q = (0.8, 0.2)$, the model would with $p = (0.5, 0.5)$. The draft draws A too often, so an A is kept with the chance $p / q = 0.5 / 0.8 = 0.625$. A drafted B is always kept, since $q < p$.
 #
-# So A comes out with $0.8 \cdot 0.625 = 0.5$, which is right, and B with 0.2, of which 0.3 is missing. It also happens with the chance 0.3 that an A is refused. In that case B is drawn instead.
+# So A comes out with $0.8 \cdot 0.625 = 0.5$, which is right, and B with only 0.2, so 0.3 is missing. Since an A is refused with just this chance, $0.8 \cdot 0.375 = 0.3$, B is drawn in that case.
 
 # %% [markdown]
 # In general, a drafted token $x$ is kept with the chance $\min(1,\, p(x) / q(x))$. At the first refused token a new one is drawn from what the draft has too little of, the *residual law*
@@ -372,7 +374,7 @@ for name, worse in (("good", [0.45, 0.35, 0.2]), ("bad", [0.05, 0.05, 0.9]), ("h
 # Suppose that each of $K$ drafted tokens passes with the same chance $\alpha$. At least one token comes out. A second comes out if the first passes, which has the chance $\alpha$, and a third with $\alpha^2$. For $\alpha = 0.5$ and $K = 2$ that makes $1 + 0.5 + 0.25 = 1.75$ tokens per call.
 
 # %% [markdown]
-# Drafting takes time, too. If one drafted token costs a tenth of a call of the large model, a round with $K = 2$ costs $1 + 2 \cdot 0.1 = 1.2$ calls. It gives 1.75 tokens, so it is $1.75 / 1.2 = 1.46$ times faster than writing one token per call.
+# Since drafting takes time, too, the tokens per call are not yet the speed. If one drafted token costs a tenth of a call of the large model, a round with $K = 2$ costs $1 + 2 \cdot 0.1 = 1.2$ calls. It gives 1.75 tokens, so it is $1.75 / 1.2 = 1.46$ times faster than writing one token per call.
 
 # %% [markdown] statement="draft.speed"
 # Write the three numbers: the acceptance of laws with any leading shape, the expected tokens per call, and the speedup when a drafted token costs `cost` calls.
@@ -409,7 +411,7 @@ def speedup(rate, K, cost):
 # %% [markdown]
 # ### See it: a table drafts for a Transformer
 #
-# Now the puzzle. Unit 12's model writes like Jane Austen, and the draft is a table of which token follows which in her novels. First predict from the laws on a page that nobody trained on, then let **your** `verify` write.
+# Now comes the puzzle, in which unit 12's model writes like Jane Austen. The draft is a table of which token follows which in her novels. First predict from the laws on a page that nobody trained on, then let **your** `verify` write.
 
 # %%
 p, q = drafting.laws()
@@ -427,6 +429,12 @@ reveal("draft.p1",
        lambda: f"{measured:.2f} tokens per call",
        "The first guess saves a call in half of the cases, the second in a quarter, and so on: 1 + 1/2 + 1/4 + 1/8 + 1/16 is a little less than 2.",
        answer=lambda: min(("about 1 token", "about 2 tokens", "about 4 tokens"), key=lambda a: abs(int(a.split()[1]) - measured)))
+
+# %% [markdown]
+# Where is drafting easy? Look at the model's law after three beginnings. Where one token has nearly all of the probability, a draft that guesses it will pass, whereas a flat law makes every guess doubtful. (The picture cuts with the course's own function from unit 12.)
+
+# %%
+SamplingExplorer()
 
 # %% [markdown]
 # How many tokens should be drafted? The curves show the speedup for three costs of the draft, at this acceptance and at 0.8.
@@ -448,7 +456,7 @@ with described("Speedup against the number of drafted tokens at acceptance {rate
 #
 # The residual stream carries everything from layer to layer in one vector per token (unit 03). *Hyper-connections* carry $n$ vectors, the *streams*, where $n$ is 4 for example. Before each layer the streams are read into one input, and its output is written back to all of them. Between layers, an $n \times n$ matrix *mixes* the streams, and training decides how.
 #
-# What happens to a signal after many mixings?
+# What happens to a signal after many such mixings?
 
 # %%
 predict("draft.p3", "The mixing matrices are the identity plus noise of 0.3. After 96 of them a signal has grown at most…",
@@ -481,7 +489,7 @@ reveal("draft.p3",
 # Suppose that the exponentials are the rows (1, 3) and (1, 1). Divided by the sums of the rows they are (0.25, 0.75) and (0.5, 0.5). The columns then sum to 0.75 and 1.25. Divided by these, the rows are (0.33, 0.6) and (0.67, 0.4). The columns are right, and the rows sum to 0.93 and 1.07, so another round is needed.
 
 # %% [markdown] statement="streams.sinkhorn"
-# Write the iteration. A round divides first by the sums of the rows (the last axis), then by those of the columns. `logits` as large as 1,000 must not give infinity or NaN, so make the first division of the rows a softmax.
+# Write the iteration, in which a round divides first by the sums of the rows (the last axis), then by those of the columns. `logits` as large as 1,000 must not give infinity or NaN, so make the first division of the rows a softmax.
 
 # %% exercise="streams.sinkhorn"
 def doubly_stochastic(logits, rounds=20):
@@ -534,7 +542,10 @@ for strength in (0, 3, 6, 9):
 # %% [markdown]
 # ## 7. Extension: one step on the wide road
 #
-# In DeepSeek-V4 all three kinds of weights are computed from the streams themselves, for each token. Let $x$ be the $n$ streams of a token in a row, $n d$ numbers, divided by their root mean square (unit 02, without a gain). One matrix makes $2n + n^2$ numbers from it, which are split into three parts. Each part is multiplied by a number of its own, and a bias is added. Then
+# In DeepSeek-V4 all three kinds of weights are computed from the streams themselves, for each token. Let $x$ be the $n$ streams of a token in a row, $n d$ numbers, divided by their root mean square (unit 02, without a gain). One matrix makes $2n + n^2$ numbers from it, which are split into three parts.
+
+# %% [markdown]
+# Each part is multiplied by a number of its own, and a bias is added, so that
 #
 # - `read` is the sigmoid of the first $n$,
 # - `write` is twice the sigmoid of the next $n$,
@@ -579,7 +590,7 @@ def wide_step(streams, layer, read, write, mix):
 # With zeros for `weight`, a large diagonal in the bias of `mix`, and `write` at 1, the streams start as copies of an ordinary residual stream, so a trained model could be widened without changing what it computes.
 
 # %% [markdown]
-# How much do the streams cost? A token's state is $n$ times as large, but the layers are as wide as before, and the weights per sublayer are few. For $n = 4$ and $d = 4{,}096$:
+# What do the streams cost? A token's state is $n$ times as large, but the layers are as wide as before, and the weights per sublayer are few. For $n = 4$ and $d = 4{,}096$:
 
 # %%
 n, d = 4, 4096
@@ -685,7 +696,8 @@ with described("Held-out loss of every recorded run against the rate, for AdamW 
 # ## 9. Fewer bits for weights
 #
 # A step of decoding fetches every weight once. Weights of 4 bits instead of 16 are fetched in a quarter of the time, and a model of 8 billion parameters takes 4 GB instead of 16. The weights are stored as small integers, the *codes*, times a number that several of them share, the *scale*.
-#
+
+# %% [markdown]
 # How many weights should share a scale? An *outlier*, one weight that is far larger than the others, makes the scale large, and then small weights all get the code 0. So each row is cut into *groups* of neighbors with a scale each.
 
 # %% [markdown]
@@ -823,12 +835,6 @@ quiz("A router takes its top 1 and then a softmax over what it chose. What goes 
       "the wrong expert is chosen": (False, "A softmax keeps the order.")})
 
 # %%
-quiz("The bias of an expert rises. What changes for a token that chooses this expert before and after?",
-     {"its weights stay the same, if the others are the same": (True, "The bias chooses and does not weigh."),
-      "the expert gets a larger weight": (False, "Weights are made from the scores without the bias."),
-      "its gradient grows": (False, "The bias is moved by hand, from counts.")})
-
-# %%
 quiz("In layer 1 all tokens choose expert 0, in layer 2 all choose expert 1. A balance loss over both layers joined says…",
      {"all is even": (True, "The imbalances cancel, so the loss must be computed per layer."),
       "as uneven as possible": (False, "Joined, both experts have the same share.")})
@@ -870,4 +876,4 @@ progress("15-experts-and-drafts")
 # | Muon | [Jordan et al. 2024](https://kellerjordan.github.io/posts/muon/), Kimi K2 |
 # | weights in 4 bits | [GPTQ](https://arxiv.org/abs/2210.17323), [gpt-oss](https://arxiv.org/abs/2508.10925) |
 #
-# What is still open is how all these parts behave together in one large model, which no small run can show. This was the last unit, and `progress()` says what is still open for you.
+# What is still open is how all these parts behave together in a large model, which no small run can show. This was the last unit, and `progress()` says what is still open for you. `anatomy certificate`, in a terminal, puts what you built on one page to print.
