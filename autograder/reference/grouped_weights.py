@@ -1,6 +1,6 @@
 """Weights in a few bits, with one scale for each group of neighbors in a row.
 
-Sources: Frantar et al. 2022 (GPTQ), arXiv:2210.17323, and Dettmers and Zettlemoyer 2022, arXiv:2212.09720, for groups;
+Sources: Frantar et al. 2022 (GPTQ), arXiv:2210.17323, for groups;
 Dettmers et al. 2022, arXiv:2208.07339, for outliers.
 """
 
