@@ -23,7 +23,7 @@ import math
 import matplotlib.pyplot as plt
 import torch
 from anatomy import case, check, predict, progress, quiz, reveal
-from anatomy.experiments import balancing, drafting, fewer_bits, muon, recorded, where
+from anatomy.experiments import balancing, drafting, fewer_bits, muon, recorded, show_large, where
 from anatomy.plots import described, use_style
 from anatomy.widgets import SamplingExplorer
 from torch import nn
@@ -229,6 +229,7 @@ record = recorded("balancing")
 for way in ("nothing", "weak loss", "loss", "bias"):
     rows = [row for row in record["rows"] if row["way"] == way]
     print(f"{way:10} loss of the task", " ".join(f"{row['loss']:.3f}" for row in rows))
+show_large("balancing")
 
 # %% [markdown] evidence="recorded: balancing, control: balancing"
 # **Verdict: here balance improves what is learned.** Experts that get no tokens learn nothing, and their parameters are lost. The table has means over {{balancing.seeds}} seeds; the weak loss is the same loss with a fifth of the strength.
@@ -681,6 +682,7 @@ with described("Held-out loss of every recorded run against the rate, for AdamW 
         rows = [row for row in record["rows"] if row["optimizer"] == name]
         plt.semilogx([r["rate"] for r in rows], [r["loss"] for r in rows], "ox"[i], label=name)
     plt.xlabel("rate"), plt.ylabel("nats per character"), plt.legend(), plt.title("recorded: " + where(record), fontsize=9)
+show_large("muon")
 
 # %% [markdown] evidence="recorded: muon, control: learning rate"
 # **Verdict: in this small model it is right.** Three seeds chose the rate of each optimizer, and {{muon.seeds:word}} fresh seeds compare them at that rate, after {{muon.steps}} steps.

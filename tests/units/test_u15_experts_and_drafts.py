@@ -1,4 +1,4 @@
-"""Unit 15: its numbers by hand, its claims by recordings and by answers other than those that the texts were made with."""
+"""Unit 15: its numbers by hand, its claims by recordings, and by answers to other inputs than those of the text."""
 
 import math
 from pathlib import Path

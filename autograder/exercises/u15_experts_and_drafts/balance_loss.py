@@ -1,5 +1,7 @@
 """The loss that is smallest when all experts get equally many tokens."""
 
+from typing import Any
+
 import torch
 
 from autograder.judge.changes import changes
@@ -23,9 +25,7 @@ def by_bincount(probabilities, chosen):
     return torch.einsum("le,lne->", f / chosen[0].numel(), probabilities) * E / probabilities.shape[1] / layers
 
 
-def _choices(
-    g: Source, layers: int, N: int, E: int, k: int, **kwargs: torch.dtype
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _choices(g: Source, layers: int, N: int, E: int, k: int, **kwargs: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Uneven probabilities, and choices that agree with them more often than not."""
     logits = g.randn(layers, N, E, **kwargs) + 2 * g.randn(layers, 1, E, **kwargs)
     return logits.softmax(-1), (logits + g.randn(layers, N, E, **kwargs)).topk(k, dim=-1).indices

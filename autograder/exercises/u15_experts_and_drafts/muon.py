@@ -1,5 +1,7 @@
 """Muon: an orthogonalized step with momentum."""
 
+from typing import Any
+
 import torch
 
 from autograder.judge.changes import changes
@@ -26,7 +28,7 @@ def step_by_lerp(weight, gradient, momentum, rate, beta=0.95):
     return weight - update * (rate * factor), momentum
 
 
-def _three(g: Source, m: int, n: int, **kwargs: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _three(g: Source, m: int, n: int, **kwargs: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return g.randn(m, n, **kwargs), g.randn(m, n, **kwargs), g.randn(m, n, **kwargs)
 
 

@@ -98,7 +98,8 @@ EXERCISE = Exercise(
             lambda g: (
                 call(0.6, 0, fn="tokens_per_call")
                 .call(0.0, 4, fn="tokens_per_call")
-                .call(1.0, g.integer(3, 9), fn="tokens_per_call")
+                .call(1.0, g.integer(3, 60), fn="tokens_per_call")
+                .call(1.0, g.integer(3, 60), fn="tokens_per_call")
             ),
             weight=0.5,
         ),

@@ -1,5 +1,7 @@
 """Weights of the wide road, and one step on it."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -29,13 +31,13 @@ def step_by_streams(streams, layer, read, write, mix):
     return torch.stack(new, dim=2)
 
 
-def _road(g: Source, B: int, T: int, n: int, d: int, **kwargs: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _road(g: Source, B: int, T: int, n: int, d: int, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     k = 2 * n + n * n
     draw = lambda *shape: g.randn(*shape, **kwargs)
     return draw(B, T, n, d) * 2, draw(k, n * d) / (n * d) ** 0.5, draw(k), g.uniform(3, low=0.3, high=1.5, **kwargs)
 
 
-def _step(g: Source, layer: str, B: int, T: int, n: int, d: int, grad: bool = False, **kwargs: torch.dtype) -> Program:
+def _step(g: Source, layer: str, B: int, T: int, n: int, d: int, grad: bool = False, **kwargs: Any) -> Program:
     streams = g.randn(B, T, n, d, **kwargs)
     read, write = (g.uniform(B, T, n, **kwargs) for _ in range(2))
     mix = wide_residual.doubly_stochastic(g.randn(B, T, n, n, **kwargs))

@@ -34,23 +34,21 @@ def _laws(g: Source, K: int, V: int = 6, dtype: torch.dtype = torch.float32) -> 
     return g.randn(K, V, scale=1.2, dtype=dtype).softmax(-1), g.randn(K + 1, V, scale=1.2, dtype=dtype).softmax(-1)
 
 
-def _drawn(g: Source, K: int, refused: int | None = None, dtype: torch.dtype = torch.float32) -> Program:
-    """A round whose first refused token stands at a given place; K: none is refused.
+def _drawn(g: Source, K: int, refused: int, dtype: torch.dtype = torch.float32) -> Program:
+    """Six rounds whose first refused token stands at a given place; K: none is refused."""
 
-    The refused token is likely in both laws, and the number that draws the added one is not small.
-    """
-    while True:
-        q, p = _laws(g, K, dtype=dtype)
-        drafted = torch.multinomial(q, 1, generator=g.generator)[:, 0]
-        u = g.uniform(K + 1, dtype=dtype)
-        ratio = (
-            p.gather(1, drafted[:, None])[:K, 0]
-            if K == 0
-            else p[torch.arange(K), drafted] / q[torch.arange(K), drafted]
-        )
-        n = int((u[:K] < ratio).long().cumprod(0).sum())
-        if refused is None or n == refused:
-            return call(drafted, q, p, u)
+    def add(program: Program) -> None:
+        places = torch.arange(K)
+        while True:
+            q, p = _laws(g, K, dtype=dtype)
+            drafted = torch.multinomial(q, 1, generator=g.generator)[:, 0] if K else places
+            u = g.uniform(K + 1, dtype=dtype)
+            passes = u[:K] < p[places, drafted] / q[places, drafted]
+            if int(passes.long().cumprod(0).sum()) == refused:
+                program.call(drafted, q, p, u)
+                return
+
+    return several(6, add)
 
 
 def _many(g: Source, times: int, K: int) -> Program:
@@ -76,12 +74,16 @@ def _sure(g: Source) -> Program:
 
 
 def _never(g: Source) -> Program:
-    """The draft is sure of a token that the model never writes."""
-    q = torch.zeros(2, 5)
-    q[:, 1] = 1.0
-    p = g.uniform(3, 5, low=0.1)
-    p[:, 1] = 0.0
-    return call(torch.tensor([1, 1]), q, p / p.sum(-1, keepdim=True), g.uniform(3))
+    """Six times, the draft is sure of a token that the model never writes."""
+
+    def add(program: Program) -> None:
+        q = torch.zeros(2, 5)
+        q[:, 1] = 1.0
+        p = g.uniform(3, 5, low=0.1)
+        p[:, 1] = 0.0
+        program.call(torch.tensor([1, 1]), q, p / p.sum(-1, keepdim=True), g.uniform(3))
+
+    return several(6, add)
 
 
 MISTAKES = changes(
@@ -150,18 +152,23 @@ EXERCISE = Exercise(
     alternatives=[in_a_loop, at_once],
     cases=[
         Case("by hand", "p = (0.5, 0.5), q = (0.8, 0.2): A is refused at u = 0.7 and kept at u = 0.6", _by_hand),
-        Case("all pass", "four tokens pass, and the bonus is drawn", lambda g: _drawn(g, 4, 4), weight=2),
-        Case("first refused", "the first of four tokens is refused", lambda g: _drawn(g, 4, 0)),
+        Case(
+            "all pass",
+            "six rounds in which four tokens pass, and the bonus is drawn",
+            lambda g: _drawn(g, 4, 4),
+            weight=2,
+        ),
+        Case("first refused", "six rounds in which the first of four tokens is refused", lambda g: _drawn(g, 4, 0)),
         Case(
             "third refused",
-            "two tokens pass and the third is refused, in float64",
+            "six rounds in which two tokens pass and the third is refused, in float64",
             lambda g: _drawn(g, 4, 2, torch.float64),
         ),
         Case("rounds", "twelve rounds of three tokens", lambda g: _many(g, 12, 3), weight=3),
         Case("single", "six rounds of a single token", lambda g: _many(g, 6, 1)),
         Case("equal laws", "draft and model agree: all is kept", _sure),
-        Case("never", "the draft is sure of what the model never writes: one token, and not that one", _never),
-        Case("no draft", "nothing was drafted: the model's own token", lambda g: _drawn(g, 0)),
+        Case("never", "six drafts that are sure of what the model never writes: one token, and not that one", _never),
+        Case("no draft", "nothing was drafted, six times: the model's own token", lambda g: _drawn(g, 0, 0)),
     ],
     mutants=MISTAKES,
     equivalent="""

@@ -86,9 +86,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
     s = setting or SIZES[options.setting]
     todo = [(way, seed) for way in WAYS for seed in range(s.seeds)]
     kept = Rows("balancing", options, dataclasses.asdict(s), len(todo))
-    rows = [
-        kept.row(f"{way}, seed {seed}", lambda w=way, n=seed: measure(w, n, s, options.device)) for way, seed in todo
-    ]
+    rows = [kept.row(f"{way}, seed {seed}", lambda: measure(way, seed, s, options.device)) for way, seed in todo]
     save("balancing", {"rows": rows, "setting": dataclasses.asdict(s)}, options, range(s.seeds))
     kept.finish()
 

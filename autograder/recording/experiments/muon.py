@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
         for seed in range(s.seeds)
     ]
     kept = Rows("muon", options, dataclasses.asdict(s), len(todo))
-    rows = [kept.row("{}, rate {}, seed {}".format(*run), lambda r=run: measure(*r, s, options.device)) for run in todo]
+    rows = [kept.row("{}, rate {}, seed {}".format(*run), lambda: measure(*run, s, options.device)) for run in todo]
     save("muon", {"rows": rows, "setting": dataclasses.asdict(s)}, options, range(s.seeds))
     kept.finish()
 
