@@ -67,6 +67,8 @@ TINY = {
     "sparse_attention": lambda m: m.Setting(
         heads=2, head_dim=8, window=8, lengths=(16, 32), longest_dense=16, rounds=1, repeats=1
     ),
+    "balancing": lambda m: m.Setting(steps=2, seeds=1),
+    "muon": lambda m: m.Setting(adamw=(1e-2,), muon=(5e-2,), steps=2, seeds=2, choosing=1),
     "lora": lambda m: m.Setting(ranks=(1, 0), rates=(1e-2,), full_rates=(1e-3,), steps=2, before=2, seeds=1, longer=3),
     "serving": lambda m: m.Setting(
         d_model=128, layers=1, users=(1, 2), contexts=(1, 4), most=8, square=16, repeats=1, dtype="float32"

@@ -8,11 +8,15 @@ import importlib
 MODULES = {
     "deberta_v1": "models.deberta.modeling_deberta",
     "deberta_v2": "models.deberta_v2.modeling_deberta_v2",
+    "deepseek_v3": "models.deepseek_v3.modeling_deepseek_v3",
+    "deepseek_v4": "models.deepseek_v4.modeling_deepseek_v4",
     "gemma2": "models.gemma2.modeling_gemma2",
+    "gpt_oss": "models.gpt_oss.modeling_gpt_oss",
     "gptj": "models.gptj.modeling_gptj",
     "llama": "models.llama.modeling_llama",
     "neox": "models.gpt_neox.modeling_gpt_neox",
     "olmo2": "models.olmo2.modeling_olmo2",
+    "qwen3_next": "models.qwen3_next.modeling_qwen3_next",
 }
 # Other names that the tests use, besides configurations.
 DEFINED_IN = {
