@@ -1046,4 +1046,4 @@ progress("14-cheaper-attention")
 # | sinks | [StreamingLLM](https://arxiv.org/abs/2309.17453), [gpt-oss](https://arxiv.org/abs/2508.10925) |
 # | gates | [Qiu et al. 2025](https://arxiv.org/abs/2505.06708), Qwen3-Next |
 #
-# This was the last unit, and attention need not be what it was in unit 01. `progress()` says what is still open, and `anatomy certificate`, in a terminal, puts what you built on one page to print.
+# Attention need not be what it was in unit 01. However, most of a model's weights stand in its FFNs, and most of the time of a single user goes into reading weights, once for each token. Next, **15-experts-and-drafts** asks how a token can do with fewer of them, and how one pass can write more than one token.
