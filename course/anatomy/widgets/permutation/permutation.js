@@ -158,6 +158,7 @@ function mapPanel(ui, T, D) {
 
   const [, , , last] = grids;
   const nothing = label(canvas, last.x + across / 2, last.y + (T * HIGH) / 2 + 4, "", "middle", "ta-strong");
+  nothing.style.pointerEvents = "none"; // it lies on the cells that are pointed at
 
   return {
     paint({ before, moved, after, difference, order: rows }, colors) {
