@@ -16,7 +16,7 @@ NAME = """(e) => {
   return (group || e.labels?.[0])?.textContent.trim() || '';
 }"""
 LABELS = f"""() => [...document.querySelectorAll('.ta :is(input, select)')]
-  .filter((e) => !e.disabled && e.getClientRects().length).map({NAME})"""
+  .filter((e) => !e.disabled && e.checkVisibility({{ visibilityProperty: true }})).map({NAME})"""
 CLASHES = """(selector) => {
   const texts = [...document.querySelectorAll(selector)].filter((t) => t.textContent);
   const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
