@@ -116,7 +116,7 @@ function mapPanel(ui, T, D) {
 
   const grids = titles.map((title, g) => {
     const [x, y] = [starts[g][0], starts[g][1] + TOP];
-    label(canvas, x + across / 2, y - 10, plain[g], "middle", "ta-strong");
+    label(canvas, x + across / 2, y - 10, plain[g], "middle", "ta-strong").style.fontSize = wide ? "" : "11px";
     const rows = svg("g");
     canvas.append(rows, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
     const parts = written.map((word) => {
