@@ -64,8 +64,10 @@ def open_here(page, path):
 
 
 def move(page, widget):
-    """Focuses each control of a widget and presses a key; returns (names of those without effect, control count)."""
+    """Unfolds a widget, focuses each control and presses a key; returns (those without effect, how many there are)."""
     still = []
+    for fold in widget.locator("button[aria-expanded=false]:visible").element_handles():
+        fold.click()
     controls = widget.locator("input[type=range]:visible, select:visible").element_handles()
     for control in controls:
         if not control.is_enabled():  # another choice enables it: β is only for swish

@@ -18,8 +18,8 @@ LEARNERS = """system program judge progress figures notebook models language exp
     parts""".split()
 GRADING = "base source intake judging book pages workers nbgrader".split()
 TOP = ("__init__", "__main__", "cost", "elsewhere", "moved", "plots", "toys")  # imported by notebooks and systems
-ORDER = """anatomy sandbox judge reference exercises settings notebooks messages mutation recording grading classes
-    languages build authoring course_table site course_uses""".split()
+ORDER = """anatomy chromium sandbox judge reference exercises settings notebooks messages mutation recording grading
+    classes languages build authoring course_table site course_uses""".split()
 RELEASED = sorted((ROOT / "course").glob("*/*.ipynb"))
 SOURCES = sorted((ROOT / "solutions").glob("*/*.ipynb"))
 

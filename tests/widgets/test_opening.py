@@ -31,7 +31,7 @@ def test_it_moves_and_comes_back(draw, name):
         distinct = len({str(state) for state in widget.opening})
         moves = sum(a != b for a, b in zip(pictures, pictures[1:], strict=False))
         assert moves >= max(1, distinct - 1)  # one of its states may be the scene's own
-        assert rest(page) == 0
+        assert rest(page) == []
     assert picture(page) == calm
     assert all(trait(page, k) == v for k, v in widget.story[0].state.items())
 
@@ -47,7 +47,7 @@ def test_a_touch_ends_it(draw, name, touch):
         page.evaluate(
             "(kind) => document.querySelector('.ta-title').dispatchEvent(new Event(kind, {bubbles: true}))", touch
         )
-        assert rest(page) == 0
+        assert rest(page) == []
     assert picture(page) == calm
     assert page.locator("[aria-live=polite]").count() == 1
 
@@ -61,7 +61,7 @@ def test_a_widget_in_another_state_stands_still(stage, name):
     calm = picture(stage(widget))
     with frozen(stage(widget, **FREE)) as page:
         frame(page, MS)
-        assert rest(page) == 0
+        assert rest(page) == []
     assert picture(page) == calm
 
 

@@ -41,7 +41,7 @@ def opened(pages, path, scheme, size):
     with pages.page(SIZES[size], color_scheme=scheme, offline=True) as page:
         page.on("request", note)
         page.goto(path.as_uri())
-        page.wait_for_selector(".ta .ta-svg")
+        page.wait_for_selector(".ta .ta-svg:visible")
         settle(page)
         yield page
         page.remove_listener("request", note)

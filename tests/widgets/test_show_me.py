@@ -115,7 +115,7 @@ def test_each_state_changes_the_picture_and_the_last_one_stays(replied, name, i)
             assert page.locator(".ta-reply").is_visible(), "it belongs to what is shown"
             before = now
             frame(page, MS - TRAVELED)
-        assert rest(page) == 0
+        assert rest(page) == []
         assert page.evaluate(PICTURE) == before
     text = page.locator(".ta").text_content()
     assert "undefined" not in text and traits(page, step) == merged(step, step.show)
@@ -174,7 +174,7 @@ def test_a_touch_ends_it_where_it_is(replied, touch):
             "(kind) => document.querySelector('.ta-title').dispatchEvent(new Event(kind, {bubbles: true}))", touch
         )
         frame(page, MS)
-        assert rest(page) == 0
+        assert rest(page) == []
     assert traits(page, step) == merged(step, step.show[:2]) != merged(step, step.show)
     assert page.locator("[aria-live=polite]").count() == 1 and "shows it" not in said(page)
 
@@ -186,7 +186,7 @@ def test_what_comes_from_python_ends_it(replied):
         press(page)
         page.evaluate("() => model.set('layer', 0)")
         frame(page, MS)
-        assert rest(page) == 0
+        assert rest(page) == []
     assert traits(page, step) == {**merged(step, step.show[:1]), "layer": 0}
     assert not page.locator(".ta-reply").is_visible(), "the picture is another one"
 

@@ -147,11 +147,12 @@ def formula(page):
 
 
 @browser_test
-def test_a_layer_that_is_pointed_at_says_its_norm_in_both_wirings(stage, right):
+@pytest.mark.parametrize("where, layer", [("Layers", 4), ("Flow", 10)])
+def test_a_layer_that_is_pointed_at_says_its_norm_in_both_wirings(stage, right, where, layer):
     page = stage(CASE.usual)
-    point(page, "Layers", 4, 12)
-    one, two = right.curve(0)[4], right.curve(1)[4]
-    assert f"over the weights W of layer 5 = {one:.3g} (Post-LN), {two:.3g} (Pre-LN)." in formula(page)
+    point(page, where, layer, 12)
+    one, two = right.curve(0)[layer], right.curve(1)[layer]
+    assert f"over the weights W of layer {layer + 1} = {one:.3g} (Post-LN), {two:.3g} (Pre-LN)." in formula(page)
     dots = page.locator("circle:not(.ta-sum)").evaluate_all("(all) => all.map((c) => c.style.visibility)")
     assert dots == ["visible"] * 4
     page.mouse.move(1, 1)
@@ -334,11 +335,3 @@ def test_all_wirings_take_the_place_of_the_curves_when_asked_or_when_the_story_i
     assert shown() == [False, True, True, True]
     set_state(page, {"step": 4})
     assert shown() == [False, True, True, True]
-
-
-@browser_test
-def test_a_bar_that_is_pointed_at_says_its_layers_norm(stage, right):
-    page = stage(CASE.usual)
-    point(page, "Flow", 10, 12)
-    one, two = right.curve(0)[10], right.curve(1)[10]
-    assert f"layer 11 = {one:.3g} (Post-LN), {two:.3g} (Pre-LN)." in formula(page)

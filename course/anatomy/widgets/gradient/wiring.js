@@ -35,7 +35,7 @@ function wiringPicture(parent, i) {
     canvas.replaceChildren();
     drawWay(canvas, WAYS[fn], color);
     const said = label(canvas, 2, LOW - 2, "", "start", "ta-small");
-    said.append(svg("tspan", { class: "ta-strong", style: `fill: ${color}` }, name), ` ${tr(WAYS[fn].sits)}`);
+    said.append(svg("tspan", { class: "ta-strong", style: "fill: var(--ta-ink)" }, name), ` ${tr(WAYS[fn].sits)}`);
   };
 }
 

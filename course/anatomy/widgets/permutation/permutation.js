@@ -116,7 +116,7 @@ function mapPanel(ui, T, D) {
 
   const grids = titles.map((title, g) => {
     const [x, y] = [starts[g][0], starts[g][1] + TOP];
-    label(canvas, x + across / 2, y - 10, plain[g], "middle", "ta-strong");
+    label(canvas, x + across / 2, y - 10, plain[g], "middle", "ta-strong").style.fontSize = wide ? "" : "11px";
     const rows = svg("g");
     canvas.append(rows, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
     const parts = written.map((word) => {
@@ -158,6 +158,7 @@ function mapPanel(ui, T, D) {
 
   const [, , , last] = grids;
   const nothing = label(canvas, last.x + across / 2, last.y + (T * HIGH) / 2 + 4, "", "middle", "ta-strong");
+  nothing.style.pointerEvents = "none"; // it lies on the cells that are pointed at
 
   return {
     paint({ before, moved, after, difference, order: rows }, colors) {
