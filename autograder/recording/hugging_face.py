@@ -15,6 +15,7 @@ from anatomy.program.torch_settings import one_thread
 from anatomy.system import files
 from safetensors.torch import save
 
+Tensors = dict[str, torch.Tensor]
 TEXT = 2_000  # characters of the held-out text to encode; the page is the first tokens of these
 PAGE = 128  # tokens
 
@@ -27,35 +28,40 @@ def page() -> torch.Tensor:
 
 @one_thread
 @torch.no_grad()
-def recorded() -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], dict[str, Any]]:
-    """Tensors of the tiny models, tensors of the checkpoint, and the manifest."""
-    tiny, families = dict[str, torch.Tensor](), dict[str, Any]()
-    for family, settings in library.TINY.items():
-        theirs = library.tiny(family)
-        kept = _first_names(theirs.state)
-        for name in sorted(set(kept.values())):
-            codes = library.coded(theirs.state[name])
-            assert torch.equal(library.drawn_weights(codes), theirs.state[name]), f"{family}: {name} is no drawn weight"
-            tiny[f"{family}.weights.{name}"] = codes
-        tiny |= _answers(family, theirs)
-        families[family] = {
-            "settings": settings,
-            "facts": json.loads(json.dumps(theirs.facts, default=str)),
-            "parameters": theirs.parameters,
-            "weights": kept,
-        }
+def recorded() -> tuple[dict[str, Tensors], dict[str, Any]]:
+    """Tensors by the names of their files, and the manifest."""
+    entries, found = dict[str, Any](), dict[str, Tensors]()
+    for family in library.ALL_TINY:
+        tensors, entries[family] = _tiny(family)
+        found.setdefault(library.file_of(family), {}).update(tensors)
     ids, folder = page(), shipped.folder()
     theirs = library.of_checkpoint(folder, ids)
     manifest = {
         "made": {"transformers": library.transformers().__version__, "torch": torch.__version__, "device": "cpu"},
-        "tiny": families,
+        "tiny": entries,
         "checkpoint": {
             "ids": ids.tolist(),
             "weights": library.digest_of(folder),
             "parameters": theirs.parameters,
         },
     }
-    return tiny, _answers("checkpoint", theirs, library.EVERY), manifest
+    return found | {library.FILES[1]: _answers("checkpoint", theirs, library.EVERY)}, manifest
+
+
+def _tiny(family: str) -> tuple[Tensors, dict[str, Any]]:
+    """A tiny model's tensors, and what the manifest says about it."""
+    theirs, tensors = library.tiny(family), Tensors()
+    kept = _first_names(theirs.state)
+    for name in sorted(set(kept.values())):
+        codes = library.coded(theirs.state[name])
+        assert torch.equal(library.drawn_weights(codes), theirs.state[name]), f"{family}: {name} is no drawn weight"
+        tensors[f"{family}.weights.{name}"] = codes
+    return tensors | _answers(family, theirs), {
+        "settings": library.ALL_TINY[family],
+        "facts": json.loads(json.dumps(theirs.facts, default=str)),
+        "parameters": theirs.parameters,
+        "weights": kept,
+    }
 
 
 def _first_names(state: dict[str, torch.Tensor]) -> dict[str, str]:
@@ -77,15 +83,16 @@ def _answers(name: str, theirs: library.Theirs, every: int = 1) -> dict[str, tor
 
 
 def main() -> int:
-    """Writes the three files; returns 1 if the library isn't installed."""
+    """Writes the files; returns 1 if the library isn't installed."""
     if library.transformers() is None:
         print("transformers isn't installed: make test sets up the staff environment.", file=sys.stderr)
         return 1
-    tiny, checkpoint, manifest = recorded()
+    tensors, manifest = recorded()
     folder = library.folder()
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-    for name, content in zip(library.FILES, (save(tiny), save(checkpoint), text.encode()), strict=True):
+    contents = {name: save(kept) for name, kept in tensors.items()}
+    for name, content in (contents | {library.FILES[2]: text.encode()}).items():
         files.replace(folder / name, content)
         print(f"{name}: {len(content):,} bytes")
     return 0

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..program.torch_settings import one_thread
-from .families import FAMILIES, configuration
+from .families import KNOWN, configuration, name_of
 from .library import SEED, STEPS, TINY, Answers, NoTransformers, Theirs, left_padded, of_checkpoint, right_padded, texts
 from .library import tiny as their_tiny
 from .pretrained import Build, Cut, Rename, renamed
@@ -41,8 +41,8 @@ def compare(family: str, build: Build, rename: Rename, cut: Cut | None = None, s
     """Compares the learner's model and Hugging Face's with the same weights, on two texts, one of them padded.
 
     Args:
-        family: a key of ``TINY``. build: configuration → the learner's model. rename, cut: as for load_pretrained;
-        cut is needed for gpt2.
+        family: a key of ``TINY``, or of the library's ``NEWER_TINY``. build: configuration → the learner's model.
+        rename, cut: as for load_pretrained; cut is needed for gpt2.
 
     Raises: NoTransformers; RuntimeError if a name or a shape does not fit (strict load).
     """
@@ -50,7 +50,7 @@ def compare(family: str, build: Build, rename: Rename, cut: Cut | None = None, s
     mine = build(configuration(theirs.facts))
     mine.load_state_dict(renamed(theirs.state, theirs.facts, rename, cut), strict=True)
     mine.eval()
-    return _comparison(FAMILIES[family].title, OURS.get(family, _decoder)(mine, texts(seed)), mine, theirs)
+    return _comparison(KNOWN[family].title, OURS.get(family, _decoder)(mine, texts(seed)), mine, theirs)
 
 
 def _comparison(title: str, ours: Answers, mine: nn.Module, theirs: Theirs) -> Comparison:
@@ -148,7 +148,7 @@ def compare_checkpoint(mine: Any, folder: Path, ids: Tensor) -> Table:
         theirs = of_checkpoint(folder, ids)
     except NoTransformers as error:
         return Table([(folder.name, str(error))])
-    title = FAMILIES[theirs.facts["model_type"]].title
+    title = KNOWN[name_of(theirs.facts)].title
     return Table([_comparison(title, _decoder(mine, ids), mine, theirs)])
 
 
@@ -165,5 +165,5 @@ def compare_all(
             return Table([*rows, ("all", str(error))])
         except Exception as error:  # the learner's model can fail in any way
             says = str(error).strip().split("\n")[0] or "no message"
-            rows.append((FAMILIES[family].title, f"{type(error).__name__}: {says}"))
+            rows.append((KNOWN[family].title, f"{type(error).__name__}: {says}"))
     return Table(rows)

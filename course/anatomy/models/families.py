@@ -5,110 +5,42 @@ preparation that the weights need first (splitting fused matrices, dropping copi
 here: the learner builds the model and renames.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from . import names
 from .config import Config, config
 from .names import Rules, State
-
-Theirs = Mapping[str, Any]  # a config.json
-
-
-class UnknownFamily(ValueError):
-    """The course has no parts for this model_type, or for one of its options."""
-
-
-@dataclass(frozen=True)
-class Family:
-    """One kind of checkpoint.
-
-    title: name to display. configuration: config.json → the course's. rules: (pattern, replacement); the first pattern
-    that matches a whole name gives its new name. cut: splits fused matrices and drops copies; does not change its
-    argument.
-    """
-
-    title: str
-    configuration: Callable[[Theirs], Config]
-    rules: Rules
-    cut: Callable[[State], State] = dict
-
-
-def _base(theirs: Theirs) -> float:
-    """RoPE's base. Raises UnknownFamily if its frequencies are scaled too."""
-    rope = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
-    kind = rope.get("rope_type", rope.get("type", "default"))
-    if kind not in ("default", None):
-        raise UnknownFamily(f"its rotary frequencies are scaled ({kind}); unit 06 shows how, the parts here don't")
-    return float(rope.get("rope_theta") or theirs.get("rope_theta") or 10000.0)
-
-
-def _decoder(theirs: Theirs, **changes: Any) -> Config:
-    """Configuration that LLaMA and its relatives share."""
-    H = theirs["num_attention_heads"]
-    sizes = {
-        "vocab": theirs["vocab_size"],
-        "d_model": theirs["hidden_size"],
-        "n_layers": theirs["num_hidden_layers"],
-        "n_heads": H,
-        "n_kv_heads": theirs.get("num_key_value_heads") or H,
-        "head_dim": theirs.get("head_dim") or theirs["hidden_size"] // H,
-        "d_ff": theirs["intermediate_size"],
-        "eps": theirs["rms_norm_eps"],
-        "base": _base(theirs),
-        "max_positions": theirs["max_position_embeddings"],
-        "attention_bias": bool(theirs.get("attention_bias")),
-        "tied": bool(theirs.get("tie_word_embeddings")),
-        "activation": _activation(theirs.get("hidden_act", "silu")),
-    }
-    return config(**sizes | changes)
-
-
-_ACTIVATIONS = {
-    "silu": "silu",
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-}
-
-
-def _activation(name: str) -> str:
-    if name not in _ACTIVATIONS:
-        raise UnknownFamily(f"the course has no activation {name!r}")
-    return _ACTIVATIONS[name]
+from .newer import NEWER
+from .released import Family, Theirs, UnknownFamily, activation_of, decoder_like
 
 
 def _llama(theirs: Theirs) -> Config:
     bias = bool(theirs.get("attention_bias"))
-    return _decoder(theirs, out_bias=bias)
+    return decoder_like(theirs, out_bias=bias)
 
 
 def _mistral(theirs: Theirs) -> Config:
-    return _decoder(theirs, window=theirs.get("sliding_window"))
+    return decoder_like(theirs, window=theirs.get("sliding_window"))
 
 
 def _qwen2(theirs: Theirs) -> Config:
     if theirs.get("use_sliding_window"):
         raise UnknownFamily("this Qwen mixes windows in some layers; the parts here have every n-th")
-    return _decoder(theirs, attention_bias=True)
+    return decoder_like(theirs, attention_bias=True)
 
 
 def _qwen3(theirs: Theirs) -> Config:
-    return _decoder(theirs, qk_norm="head")
+    return decoder_like(theirs, qk_norm="head")
 
 
 def _olmo2(theirs: Theirs) -> Config:
-    return _decoder(theirs, placement="inside", qk_norm="whole")
+    return decoder_like(theirs, placement="inside", qk_norm="whole")
 
 
 def _gemma2(theirs: Theirs) -> Config:
-    return _decoder(
+    return decoder_like(
         theirs,
         norm="gemma",
         placement="both",
-        activation=_activation(theirs.get("hidden_activation") or theirs["hidden_act"]),
+        activation=activation_of(theirs.get("hidden_activation") or theirs["hidden_act"]),
         window=theirs["sliding_window"],
         window_every=2,
         query_scale=theirs["query_pre_attn_scalar"],
@@ -123,12 +55,12 @@ def _glm(theirs: Theirs) -> Config:
     rope = theirs.get("rope_parameters") or {}
     share = rope.get("partial_rotary_factor") or theirs.get("partial_rotary_factor", 0.5)
     head_dim = theirs.get("head_dim") or theirs["hidden_size"] // theirs["num_attention_heads"]
-    return _decoder(theirs, position="rope_pairs", rotary_dim=int(head_dim * share))
+    return decoder_like(theirs, position="rope_pairs", rotary_dim=int(head_dim * share))
 
 
 def _mixtral(theirs: Theirs) -> Config:
     experts, active = theirs["num_local_experts"], theirs["num_experts_per_tok"]
-    return _decoder(theirs, n_experts=experts, n_active=active, window=theirs.get("sliding_window"))
+    return decoder_like(theirs, n_experts=experts, n_active=active, window=theirs.get("sliding_window"))
 
 
 def _deepseek(theirs: Theirs) -> Config:
@@ -136,7 +68,7 @@ def _deepseek(theirs: Theirs) -> Config:
         raise UnknownFamily("DeepSeek's layers with experts choose them in a way of their own; the dense ones fit")
     if not theirs.get("q_lora_rank"):
         raise UnknownFamily("this DeepSeek projects queries without a latent; the part here has one")
-    return _decoder(
+    return decoder_like(
         theirs,
         attention="latent",
         position="rope_pairs",
@@ -159,7 +91,7 @@ def _gpt2(theirs: Theirs) -> Config:
         eps=theirs["layer_norm_epsilon"],
         position="learned",
         max_positions=theirs["n_positions"],
-        activation=_activation(theirs["activation_function"]),
+        activation=activation_of(theirs["activation_function"]),
         gated=False,
         attention_bias=True,
         out_bias=True,
@@ -184,7 +116,7 @@ def _bert(theirs: Theirs) -> Config:
         max_positions=theirs["max_position_embeddings"],
         n_segments=theirs["type_vocab_size"],
         d_embedding=theirs.get("embedding_size"),
-        activation=_activation(theirs["hidden_act"]),
+        activation=activation_of(theirs["hidden_act"]),
         gated=False,
         attention_bias=True,
         out_bias=True,
@@ -208,7 +140,7 @@ def _t5(theirs: Theirs) -> Config:
         norm="rms",
         eps=theirs["layer_norm_epsilon"],
         position="t5",
-        activation=_activation(name),
+        activation=activation_of(name),
         gated=gated,
         query_scale=1,
         tied=theirs.get("tie_word_embeddings", True),
@@ -240,17 +172,28 @@ with ``attn.q_proj``, ``attn.k_proj``, ``attn.v_proj``.
 """
 
 
-def family(theirs: Theirs) -> Family:
-    """The family of a config.json. Raises: UnknownFamily; the message lists the known ones."""
+KNOWN: dict[str, Family] = FAMILIES | NEWER
+"""The families of unit 11 and the newer ones."""
+
+
+def name_of(theirs: Theirs) -> str:
+    """The name in ``KNOWN`` of a config.json's family. Raises: UnknownFamily; the message lists the known ones."""
     kind = theirs.get("model_type")
-    if kind not in FAMILIES:
-        raise UnknownFamily(f"the course has no names for model_type {kind!r}; it has {', '.join(FAMILIES)}")
-    return FAMILIES[kind]
+    if kind not in KNOWN:
+        raise UnknownFamily(f"the course has no names for model_type {kind!r}; it has {', '.join(KNOWN)}")
+    return kind
+
+
+def family(theirs: Theirs) -> Family:
+    """The family of a config.json. Raises: UnknownFamily."""
+    return KNOWN[name_of(theirs)]
 
 
 def configuration(theirs: Theirs) -> Config:
-    """The course's configuration of a config.json. Raises: UnknownFamily."""
-    return family(theirs).configuration(theirs)
+    """The course's configuration of a config.json; a newer family's has its name too. Raises: UnknownFamily."""
+    name = name_of(theirs)
+    c = KNOWN[name].configuration(theirs)
+    return c | {"family": name} if name in NEWER else c
 
 
 def weights(state: State, theirs: Theirs) -> tuple[State, Rules]:

@@ -29,7 +29,7 @@ VOCAB, LENGTH, STEPS = 61, 11, 9
 SEED = 0  # seed of the recorded weights
 GRID = 32  # weights are drawn in steps of 1/32, so that each fits into a byte
 EVERY = 7  # one in seven rows of a checkpoint's outputs is recorded: they are 20 times as wide as tiny models'
-FILES = ("tiny.safetensors", "checkpoint.safetensors", "manifest.json")
+FILES = ("tiny.safetensors", "checkpoint.safetensors", "manifest.json")  # and one of each newer family
 _COMMON = {"vocab_size": VOCAB, "num_hidden_layers": 3, "max_position_embeddings": 64, "pad_token_id": 0}
 # Special tokens of the real vocabularies are outside the tiny ones.
 _NO_WORDS = {"bos_token_id": None, "eos_token_id": None}
@@ -83,6 +83,29 @@ TINY: dict[str, dict[str, Any]] = {
         "decoder_start_token_id": 0,
     },
 }
+_EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 14}
+# The families of ``newer``. A setting model_type says what the library calls a family that has another name here.
+NEWER_TINY: dict[str, dict[str, Any]] = {
+    "gpt_oss": _LLAMA
+    | {
+        "head_dim": 10,
+        "sliding_window": 4,
+        "num_local_experts": 5,
+        "num_experts_per_tok": 2,
+        "swiglu_limit": 2.0,
+        "max_position_embeddings": 2048,
+        "rope_parameters": {
+            "rope_type": "yarn",
+            "rope_theta": 10000.0,
+            "factor": 8.0,
+            "original_max_position_embeddings": 256,
+            "beta_fast": 32.0,
+            "beta_slow": 1.0,
+            "truncate": False,
+        },
+    },
+}
+ALL_TINY = TINY | NEWER_TINY
 _CLASSES = {"bert": "BertForPreTraining", "albert": "AlbertModel", "t5": "T5ForConditionalGeneration"}
 _CLASSES |= {"gpt2": "GPT2LMHeadModel"}
 
@@ -121,13 +144,13 @@ def tiny(family: str, seed: int = SEED) -> Theirs:
 
     Raises: NoTransformers; KeyError for a family that the course does not compare; MissingRecording.
     """
-    settings = TINY[family]
+    settings = ALL_TINY[family]
     if library := transformers():
         model = their_model(family, seed)
         return _live(library, model, ANSWERS.get(family, _decoder)(model, texts(seed)))
     if seed != SEED:
         raise NoTransformers(_not_recorded(_("Only the weights of seed {seed} were recorded.").format(seed=SEED)))
-    known, tensors = manifest()["tiny"][family], _tensors(FILES[0])
+    known, tensors = manifest()["tiny"][family], _tensors(file_of(family))
     assert known["settings"] == settings, "recorded for other sizes"
     codes = {name: drawn_weights(tensors[f"{family}.weights.{kept}"]) for name, kept in known["weights"].items()}
     return Theirs(known["facts"], codes, known["parameters"], _recorded(tensors, family), _source())
@@ -175,15 +198,17 @@ def their_model(family: str, seed: int = SEED, **changes: Any) -> Any:
     library = transformers()
     if library is None:
         raise NoTransformers(_not_recorded(""))
-    settings = _NO_WORDS | TINY[family] | changes
-    if family == "mixtral":
+    settings = _NO_WORDS | ALL_TINY[family] | changes
+    if family == "mixtral" or family in NEWER_TINY:
         settings = settings | {"experts_implementation": "eager"}
-    made = library.AutoConfig.for_model(family, **settings, attn_implementation="eager")
+    kind = settings.pop("model_type", family)
+    made = library.AutoConfig.for_model(kind, **settings, attn_implementation="eager")
     name = _CLASSES.get(family) or library.AutoModelForCausalLM._model_mapping[type(made)].__name__
     model = getattr(library, name)(made)
     generator = torch.Generator().manual_seed(seed)
+    learned = [b for name, b in model.named_buffers() if name.endswith("e_score_correction_bias")]  # moved by hand
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in [*model.parameters(), *learned]:
             noise = torch.randn(parameter.shape, generator=generator) * GRID
             parameter.copy_(drawn_weights(noise.round().clamp(-127, 127)))
     return model.eval()
@@ -209,6 +234,11 @@ def manifest() -> dict[str, Any]:
 def digest_of(folder: Path) -> str:
     """SHA-256 of a checkpoint's weights file."""
     return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+
+
+def file_of(family: str) -> str:
+    """Name of the file with a tiny model's recording."""
+    return f"{family}.safetensors" if family in NEWER_TINY else FILES[0]
 
 
 def folder() -> Path:

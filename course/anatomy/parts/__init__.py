@@ -4,6 +4,7 @@
 of an exercise. ``bring("norm.rms_norm", "cache.grouped")`` puts your code into the cell that calls it: each notebook is
 graded by itself, so it has to contain the code. All three read the notebooks as they were saved, count answers that
 pass their check right now, and leave your progress unchanged. ``written()`` counts the lines of all that you passed.
+``compare_newer()`` builds whole models of 2024 to 2026 from your parts.
 """
 
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 from ..system.translation import _
 from .bringing import bring
 from .judged import NotYet, Stopped, look
+from .newer_models import build_newer, compare_newer, needed_by
 from .table import ASSEMBLY, Table
 from .written import Written, written
 
-__all__ = ["ASSEMBLY", "NotYet", "Stopped", "Written", "bring", "mine", "show", "written"]
+__all__ = ["ASSEMBLY", "NotYet", "Stopped", "Written", "bring", "build_newer", "compare_newer", "mine", "needed_by"]
+__all__ += ["show", "written"]
 
 
 def mine(exercise_id: str, otherwise: Any = None) -> Any:

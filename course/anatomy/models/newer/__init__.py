@@ -1,0 +1,24 @@
+"""Families of 2024 to 2026, one a file: the wiring is given, and what computes something is a learner's own part.
+
+Every file says which exercises its parts come from. ``build(c, own)`` makes a model of a configuration and of parts;
+``anatomy.parts.whole`` fetches a learner's own. Other modules here hold what several families share.
+"""
+
+from torch import nn
+
+from ..config import Config
+from . import gpt_oss
+from .family import Newer, Own
+
+__all__ = ["NEWER", "Newer", "Own", "build"]
+
+NEWER: dict[str, Newer] = {"gpt_oss": gpt_oss.FAMILY}
+"""Name → family. The name is the checkpoint's model_type, or says more where several families share one."""
+
+
+def build(c: Config, own: Own) -> nn.Module:
+    """The model of a configuration whose ``family`` is a name in ``NEWER``.
+
+    own: an object with the family's ``parts`` as attributes.
+    """
+    return NEWER[c["family"]].build(c, own)

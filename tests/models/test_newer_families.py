@@ -1,0 +1,235 @@
+"""The newer families, wired from the course's answers and from the reference's parts, equal Hugging Face's models.
+
+``pytest tests/models/test_newer_families.py -rP`` prints the differences.
+"""
+
+import functools
+import math
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+from anatomy.models import library
+from anatomy.models.compare import Table, compare
+from anatomy.models.families import KNOWN, UnknownFamily, configuration, name_of
+from anatomy.models.library import NEWER_TINY, their_model
+from anatomy.models.newer import NEWER, build
+from anatomy.models.pretrained import load_pretrained, renamed
+
+from autograder import exercises
+from autograder.reference.assembly.loading import rename
+from tests.models.learner import solved
+
+CLOSE = 1e-5  # of the largest logit, in float32
+UNITS = {
+    "placement": "03-norm-placement",
+    "norm": "02-normalization",
+    "ffn": "04-ffn-and-gating",
+    "rope": "06-rope",
+    "cache": "08-kv-cache-and-gqa",
+    "assembly": "11-assembly",
+    "index": "14-cheaper-attention",
+    "state": "14-cheaper-attention",
+    "gate": "14-cheaper-attention",
+    "latent": "14-cheaper-attention",
+    "experts": "15-experts-and-drafts",
+}
+
+
+def solution(name, exercise):
+    """One function or class of the course's own answers."""
+    return getattr(solved(UNITS[exercise.split(".")[0]]), name)
+
+
+def reference(name, exercise):
+    """The same of the reference."""
+    spec = exercises.get(exercise)
+    return spec.functions(spec.reference)[name]
+
+
+@functools.cache
+def own(family, source=solution):
+    return {name: source(name, exercise) for name, exercise in NEWER[family].parts.items()}
+
+
+def builder(family, source=solution, **wrong):
+    """configuration → model, of these parts; wrong: name of a part → what takes its place."""
+    assert set(wrong) <= set(own(family, source))
+    return lambda c: build(c, SimpleNamespace(**own(family, source) | wrong))
+
+
+@functools.cache
+def loaded(family, source=solution):
+    """The library's tiny model, and ours with its weights."""
+    theirs = their_model(family)
+    facts = theirs.config.to_dict()
+    ours = builder(family, source)(configuration(facts)).eval()
+    ours.load_state_dict(renamed(theirs.state_dict(), facts, rename), strict=True)
+    return theirs, ours
+
+
+def ids(length, seed=5):
+    return torch.randint(1, library.VOCAB, (2, length), generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("source", [solution, reference])
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("family", NEWER)
+def test_a_whole_model_equals_hugging_faces(family, seed, source):
+    """Plain and left-padded logits, nine tokens with a cache, and the number of parameters; a strict load."""
+    found = compare(family, builder(family, source), rename, None, seed)
+    print(Table([found]), found.difference / found.scale)
+    assert found.scale > 0.5 and found.difference <= CLOSE * found.scale
+    assert found.same_tokens is True and found.parameters[0] == found.parameters[1]
+
+
+def test_every_newer_family_is_compared():
+    assert set(NEWER) == set(NEWER_TINY) and not set(NEWER) & set(library.TINY)
+    assert all(solution(n, e) and reference(n, e) for f in NEWER.values() for n, e in f.parts.items())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("length", [1, 7, 23])
+@pytest.mark.parametrize("family", NEWER)
+def test_other_lengths_equal_hugging_faces(family, length):
+    theirs, ours = loaded(family)
+    expected = theirs(ids(length)).logits
+    torch.testing.assert_close(ours(ids(length))[0], expected, rtol=0, atol=CLOSE * float(expected.abs().max()))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", NEWER)
+def test_pieces_with_a_past_equal_the_whole(family):
+    """With padding on the left as well: its row begins in the second piece."""
+    _, ours = loaded(family)
+    for real in (None, torch.arange(12) >= torch.tensor([[0], [4]])):
+        whole, past, out, seen = ours(ids(12), real)[0], None, [], 0
+        for piece in ids(12).split([3, 5, 1, 3], dim=1):
+            seen += piece.shape[1]
+            logits, past = ours(piece, None if real is None else real[:, :seen], past)
+            out.append(logits)
+        rows = slice(None) if real is None else real
+        torch.testing.assert_close(torch.cat(out, 1)[rows], whole[rows], rtol=0, atol=CLOSE * float(whole.abs().max()))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", NEWER)
+def test_the_future_changes_nothing_before_it(family):
+    _, ours = loaded(family)
+    changed = ids(12).clone()
+    changed[:, 8:] = ids(12, seed=6)[:, 8:]
+    before, after = ours(ids(12))[0], ours(changed)[0]
+    gap = (before - after).abs().amax((0, 2)) / before.abs().max()
+    assert float(gap[:8].max()) <= CLOSE and float(gap[8]) > 1e-3
+
+
+@pytest.mark.parametrize("family", NEWER)
+def test_names_must_be_all_and_no_more(family):
+    theirs, ours = loaded(family)
+    facts, state = theirs.config.to_dict(), theirs.state_dict()
+    with pytest.raises(ValueError, match="no rule for extra"):
+        renamed(state | {"extra": torch.zeros(1)}, facts, rename)
+    for name in state:
+        kept = renamed({n: t for n, t in state.items() if n != name}, facts, rename)
+        with pytest.raises(RuntimeError, match="Missing key"):
+            builder(family)(configuration(facts)).load_state_dict(kept, strict=True)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", NEWER)
+def test_a_saved_checkpoint_loads(tmp_path, family):
+    """The library may write other names and pieces than its model holds."""
+    theirs, _ = loaded(family)
+    theirs.save_pretrained(tmp_path)
+    ours = load_pretrained(tmp_path, builder(family), rename)
+    expected = theirs(ids(9)).logits
+    torch.testing.assert_close(ours(ids(9))[0], expected, rtol=0, atol=CLOSE * float(expected.abs().max()))
+
+
+# -- a wrong part is felt in the whole ---------------------------------------------------------------------------------
+
+
+def plain_attention(q, k, v, sink, mask):
+    """The sink is left out of the denominator."""
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def divided_sink(q, k, v, sink, mask):
+    """The sink is divided by √D, like a score."""
+    return solution("sink_attention", "gate.sink")(q, k, v, sink / math.sqrt(q.shape[-1]), mask)
+
+
+def reversed_weights(logits, k):
+    """The weights come in another order than the experts."""
+    weights, chosen = logits.softmax(-1).topk(k, dim=-1)
+    return weights.flip(-1), chosen
+
+
+WRONG = {
+    "gpt_oss": {
+        "no sink": {"sink_attention": plain_attention},
+        "sink divided": {"sink_attention": divided_sink},
+        "weights in another order": {"route": reversed_weights},
+        "no temperature": {"yarn_temperature": lambda s: 1.0},
+        "queries share other heads": {"repeat_kv": lambda x, n: x.repeat(1, n, 1, 1)},
+    },
+}
+
+
+def test_each_family_has_wrong_parts():
+    assert set(WRONG) == set(NEWER)
+
+
+@pytest.mark.parametrize("family, name", [(f, n) for f, parts in WRONG.items() for n in parts])
+def test_a_wrong_part_is_felt_in_the_whole(family, name):
+    """The weights load, and the logits are far from the library's: a thousand times as far as with the right part."""
+    found = compare(family, builder(family, **WRONG[family][name]), rename)
+    print(f"{family}, {name}: {found.difference / found.scale:.0e}")
+    assert not found.equal and found.difference > 1000 * CLOSE * found.scale
+
+
+WRONG_VALUES = {
+    "gpt_oss": {"window": 5, "window_every": 1, "yarn": (4.0, 256, 32.0, 1.0), "expert_limit": 7.0, "eps": 1e-2},
+}
+
+
+@pytest.mark.parametrize("family, key", [(f, k) for f, values in WRONG_VALUES.items() for k in values])
+def test_a_wrong_value_is_felt_in_the_whole(family, key):
+    right = configuration(their_model(family).config.to_dict())
+    assert right[key] != WRONG_VALUES[family][key]
+    found = compare(family, lambda c: builder(family)(c | {key: WRONG_VALUES[family][key]}), rename)
+    assert not found.equal and found.difference > 100 * CLOSE * found.scale
+
+
+# -- without the library -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    assert library.transformers() is None
+
+
+@pytest.mark.parametrize("family", NEWER)
+def test_a_learner_without_the_library_meets_its_recording(family, no_library):
+    found = compare(family, builder(family), rename)
+    assert found.equal and found.scale > 0.5 and found.same_tokens is True and "recorded" in found.source
+    wrong = compare(family, builder(family, **next(iter(WRONG[family].values()))), rename)
+    assert not wrong.equal
+
+
+REFUSED = {
+    "gpt_oss": [
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}, "stretches"),
+        ({"layer_types": ["full_attention"] * 3}, "every second layer"),
+    ],
+}
+
+
+@pytest.mark.parametrize("family, changes, said", [(f, c, s) for f, cases in REFUSED.items() for c, s in cases])
+def test_an_option_that_no_part_has_is_named(family, changes, said):
+    facts = their_model(family).config.to_dict()
+    assert name_of(facts) == family and configuration(facts)["family"] == family and KNOWN[family].title
+    with pytest.raises(UnknownFamily, match=said):
+        configuration(facts | changes)
