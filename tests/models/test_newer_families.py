@@ -6,6 +6,7 @@
 import functools
 import math
 import sys
+import types
 from types import SimpleNamespace
 
 import pytest
@@ -166,7 +167,50 @@ def reversed_weights(logits, k):
     return weights.flip(-1), chosen
 
 
+def scaling_bias(logits, bias, k, scale):
+    """The bias that chooses is part of the weights."""
+    weights, chosen = (logits.sigmoid() + bias).topk(k, dim=-1)
+    return scale * weights / weights.sum(-1, keepdim=True), chosen
+
+
+def choosing_without_bias(logits, bias, k, scale):
+    """The bias closes groups, and does nothing else."""
+    weights, chosen = logits.sigmoid().where(bias > -math.inf, 0).topk(k, dim=-1)
+    return scale * weights / weights.sum(-1, keepdim=True), chosen
+
+
+def without_groups(logits, bias, k, scale):
+    """Experts of closed groups work, too."""
+    bias = bias.where(bias > -math.inf, bias.amax(0))
+    return solution("route_biased", "experts.route")(logits, bias, k, scale)
+
+
+def unscaled(logits, bias, k, scale):
+    """The weights sum to 1."""
+    return solution("route_biased", "experts.route")(logits, bias, k)
+
+
+def latent_with(**changed):
+    """The learner's latent attention, with other functions of its notebook."""
+    right = solution("LatentAttention", "latent.shipped")
+    f = right.forward
+    return type("Wrong", (right,), {"forward": types.FunctionType(f.__code__, f.__globals__ | changed, "forward")})
+
+
+def half_pairs(x, positions, base=10_000.0):
+    """Pairs (i, i + D/2) in place of neighbors."""
+    return solution("apply_rope_half", "rope.apply_rope_half")(x, positions, base)
+
+
 WRONG = {
+    "deepseek_v3_experts": {
+        "the bias scales too": {"route_biased": scaling_bias},
+        "the bias does not choose": {"route_biased": choosing_without_bias},
+        "groups stay open": {"route_biased": without_groups},
+        "weights sum to 1": {"route_biased": unscaled},
+        "nothing is rotated": {"LatentAttention": latent_with(rotate_pairs=lambda x, positions: x)},
+        "other pairs are rotated": {"LatentAttention": latent_with(rotate_pairs=half_pairs)},
+    },
     "gpt_oss": {
         "no sink": {"sink_attention": plain_attention},
         "sink divided": {"sink_attention": divided_sink},
@@ -190,6 +234,7 @@ def test_a_wrong_part_is_felt_in_the_whole(family, name):
 
 
 WRONG_VALUES = {
+    "deepseek_v3_experts": {"n_open": 3, "expert_scale": 1.0, "n_active": 2, "eps": 1e-2},
     "gpt_oss": {"window": 5, "window_every": 1, "yarn": (4.0, 256, 32.0, 1.0), "expert_limit": 7.0, "eps": 1e-2},
 }
 
@@ -220,6 +265,11 @@ def test_a_learner_without_the_library_meets_its_recording(family, no_library):
 
 
 REFUSED = {
+    "deepseek_v3_experts": [
+        ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0}}, "scaled"),
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}, "base 10,000"),
+        ({"q_lora_rank": None}, "latent for queries"),
+    ],
     "gpt_oss": [
         ({"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}, "stretches"),
         ({"layer_types": ["full_attention"] * 3}, "every second layer"),

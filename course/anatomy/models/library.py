@@ -83,7 +83,14 @@ TINY: dict[str, dict[str, Any]] = {
         "decoder_start_token_id": 0,
     },
 }
-_EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 14}
+_DEEPSEEK = TINY["deepseek_v3"] | {
+    "first_k_dense_replace": 1,
+    "n_routed_experts": 9,
+    "n_shared_experts": 2,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 14,
+    "routed_scaling_factor": 1.7,
+}
 # The families of ``newer``. A setting model_type says what the library calls a family that has another name here.
 NEWER_TINY: dict[str, dict[str, Any]] = {
     "gpt_oss": _LLAMA
@@ -104,6 +111,7 @@ NEWER_TINY: dict[str, dict[str, Any]] = {
             "truncate": False,
         },
     },
+    "deepseek_v3_experts": _DEEPSEEK | {"model_type": "deepseek_v3", "n_group": 3, "topk_group": 2},
 }
 ALL_TINY = TINY | NEWER_TINY
 _CLASSES = {"bert": "BertForPreTraining", "albert": "AlbertModel", "t5": "T5ForConditionalGeneration"}

@@ -11,18 +11,18 @@ from torch import Tensor
 State = dict[str, Tensor]
 Rules = Sequence[tuple[str, str]]
 
-_LAYER = r"model\.layers\.(\d+)"
+LAYER = r"model\.layers\.(\d+)"
 DECODER: Rules = [
     (r"model\.embed_tokens\.(.*)", r"embeddings.tokens.\1"),
-    (rf"{_LAYER}\.self_attn\.(.*)", r"blocks.\1.attention.\2"),
-    (rf"{_LAYER}\.mlp\.(.*)", r"blocks.\1.ffn.\2"),
+    (rf"{LAYER}\.self_attn\.(.*)", r"blocks.\1.attention.\2"),
+    (rf"{LAYER}\.mlp\.(.*)", r"blocks.\1.ffn.\2"),
     (r"model\.norm\.(.*)", r"final_norm.\1"),
     (r"lm_head\.(.*)", r"head.\1"),
 ]
 
 
 def _norms(**names: str) -> list[tuple[str, str]]:
-    return [(rf"{_LAYER}\.{theirs}\.(.*)", rf"blocks.\1.{ours}.\2") for theirs, ours in names.items()]
+    return [(rf"{LAYER}\.{theirs}\.(.*)", rf"blocks.\1.{ours}.\2") for theirs, ours in names.items()]
 
 
 PRE = _norms(input_layernorm="attention_norm", post_attention_layernorm="ffn_norm")
@@ -70,12 +70,12 @@ def cut_mixtral(state: State) -> State:
 
 
 EXPERTS = [
-    (rf"{_LAYER}\.block_sparse_moe\.experts\.(\d+)\.{theirs}\.(.*)", rf"blocks.\1.ffn.experts.\2.{ours}.\3")
+    (rf"{LAYER}\.block_sparse_moe\.experts\.(\d+)\.{theirs}\.(.*)", rf"blocks.\1.ffn.experts.\2.{ours}.\3")
     for theirs, ours in {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}.items()
-] + [(rf"{_LAYER}\.(?:block_sparse_moe|mlp)\.gate\.(.*)", r"blocks.\1.ffn.router.\2")]
+] + [(rf"{LAYER}\.(?:block_sparse_moe|mlp)\.gate\.(.*)", r"blocks.\1.ffn.router.\2")]
 
 LATENT = [
-    (rf"{_LAYER}\.self_attn\.{theirs}\.(.*)", rf"blocks.\1.attention.{ours}.\2")
+    (rf"{LAYER}\.self_attn\.{theirs}\.(.*)", rf"blocks.\1.attention.{ours}.\2")
     for theirs, ours in {
         "q_a_proj": "q_down",
         "q_a_layernorm": "q_norm",
