@@ -21,6 +21,7 @@ from anatomy.models.pretrained import load_pretrained, renamed
 from autograder import exercises
 from autograder.reference.assembly.loading import rename
 from tests.models.learner import solved
+from tests.reference.hf_float64 import float64
 
 CLOSE = 1e-5  # of the largest logit, in float32
 UNITS = {
@@ -90,6 +91,22 @@ def test_every_newer_family_is_compared():
     assert all(solution(n, e) and reference(n, e) for f in NEWER.values() for n, e in f.parts.items())
 
 
+@pytest.mark.parametrize("family", NEWER)
+def test_in_double_precision_a_whole_model_equals_hugging_faces(family):
+    """What is left in float32 is rounding: here only the frequencies of rotations may be of float32."""
+    theirs = their_model(family)
+    facts, state = theirs.config.to_dict(), theirs.state_dict()
+    ours = builder(family, reference)(configuration(facts)).double().eval()
+    ours.load_state_dict(renamed(state, facts, rename), strict=True)
+    with float64():
+        theirs = their_model(family).double()
+        theirs.load_state_dict(state)
+        expected, found = theirs(ids(23)).logits, ours(ids(23))[0]
+    gap = float((found - expected).abs().max() / expected.abs().max())
+    print(f"{family}: {gap:.0e}")
+    assert found.dtype == torch.float64 and gap <= 1e-7
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("length", [1, 7, 23])
 @pytest.mark.parametrize("family", NEWER)
@@ -112,6 +129,18 @@ def test_pieces_with_a_past_equal_the_whole(family):
             out.append(logits)
         rows = slice(None) if real is None else real
         torch.testing.assert_close(torch.cat(out, 1)[rows], whole[rows], rtol=0, atol=CLOSE * float(whole.abs().max()))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", [f for f in NEWER if "delta_rule" in NEWER[f].parts])
+def test_a_lost_state_is_felt_in_the_second_piece(family):
+    _, ours = loaded(family)
+    facts = their_model(family).config.to_dict()
+    wrong = builder(family, delta_rule=forgetful)(configuration(facts)).eval()
+    wrong.load_state_dict(ours.state_dict())
+    whole, (first, past) = ours(ids(12))[0], wrong(ids(12)[:, :7])
+    torch.testing.assert_close(first, whole[:, :7], rtol=0, atol=CLOSE * float(whole.abs().max()))
+    assert (wrong(ids(12)[:, 7:], None, past)[0] - whole[:, 7:]).abs().max() > 1000 * CLOSE * whole.abs().max()
 
 
 @torch.no_grad()
@@ -202,7 +231,54 @@ def half_pairs(x, positions, base=10_000.0):
     return solution("apply_rope_half", "rope.apply_rope_half")(x, positions, base)
 
 
+def wrong_delta(q, k, v, decay, rate, state=None, late=False, adds=False, long=False):
+    """late: decays after the write; adds: writes v and not v − Sᵀk; long: keys keep their lengths."""
+    k = k if long else torch.nn.functional.normalize(k, dim=-1)
+    state, out = v.new_zeros(*k.shape[:2], k.shape[-1], v.shape[-1]) if state is None else state, []
+    for t in range(q.shape[2]):
+        key, value, kept = k[:, :, t, :, None], v[:, :, t, None, :], decay[:, :, t, None, None]
+        state = state if late else kept * state
+        state = state + rate[:, :, t, None, None] * key @ (value if adds else value - key.mT @ state)
+        state = kept * state if late else state
+        out.append(q[:, :, t, None, :] @ state)
+    return torch.cat(out, dim=2), state
+
+
+def forgetful(q, k, v, decay, rate, state=None):
+    """The border between two calls is lost."""
+    return solution("delta_rule", "state.delta")(q, k, v, decay, rate)
+
+
+def ungated(attended, x, w_gate):
+    """The heads are joined, and there is no gate."""
+    return attended.transpose(1, 2).flatten(2)
+
+
+def silu_gate(attended, x, w_gate):
+    """SiLU in place of a sigmoid."""
+    return ungated(attended, x, w_gate) * torch.nn.functional.silu(x @ w_gate.T)
+
+
+def layer_norm(x, weight, eps=1e-6):
+    """The mean is subtracted."""
+    return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, None, eps)
+
+
+STATES = {
+    "decay after the write": {"delta_rule": functools.partial(wrong_delta, late=True)},
+    "values are added": {"delta_rule": functools.partial(wrong_delta, adds=True)},
+    "keys keep their lengths": {"delta_rule": functools.partial(wrong_delta, long=True)},
+    "key heads in another order": {"repeat_kv": lambda x, n: x.repeat(1, n, 1, 1)},
+}
 WRONG = {
+    "qwen3_next": STATES
+    | {
+        "no gate": {"gated_output": ungated},
+        "SiLU gates": {"gated_output": silu_gate},
+        "weights in another order": {"route": reversed_weights},
+        "the mean is subtracted": {"rms_norm": layer_norm},
+        "nothing is rotated": {"apply_rope_half": lambda x, positions, base: x},
+    },
     "deepseek_v3_experts": {
         "the bias scales too": {"route_biased": scaling_bias},
         "the bias does not choose": {"route_biased": choosing_without_bias},
@@ -234,6 +310,7 @@ def test_a_wrong_part_is_felt_in_the_whole(family, name):
 
 
 WRONG_VALUES = {
+    "qwen3_next": {"rotary_dim": 8, "state_rate": 2.0, "base": 500.0, "eps": 1e-2, "n_active": 1},
     "deepseek_v3_experts": {"n_open": 3, "expert_scale": 1.0, "n_active": 2, "eps": 1e-2},
     "gpt_oss": {"window": 5, "window_every": 1, "yarn": (4.0, 256, 32.0, 1.0), "expert_limit": 7.0, "eps": 1e-2},
 }
@@ -265,6 +342,7 @@ def test_a_learner_without_the_library_meets_its_recording(family, no_library):
 
 
 REFUSED = {
+    "qwen3_next": [({"mlp_only_layers": [1]}, "all layers have experts"), ({"hidden_act": "gelu"}, "SiLU")],
     "deepseek_v3_experts": [
         ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0}}, "scaled"),
         ({"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}, "base 10,000"),

@@ -91,6 +91,14 @@ _DEEPSEEK = TINY["deepseek_v3"] | {
     "moe_intermediate_size": 14,
     "routed_scaling_factor": 1.7,
 }
+_STATES = {
+    "layer_types": ["linear_attention", "full_attention", "linear_attention"],
+    "linear_num_value_heads": 4,
+    "linear_num_key_heads": 2,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 6,
+    "linear_conv_kernel_dim": 3,
+}
 # The families of ``newer``. A setting model_type says what the library calls a family that has another name here.
 NEWER_TINY: dict[str, dict[str, Any]] = {
     "gpt_oss": _LLAMA
@@ -111,9 +119,21 @@ NEWER_TINY: dict[str, dict[str, Any]] = {
             "truncate": False,
         },
     },
+    "qwen3_next": _LLAMA
+    | _STATES
+    | {
+        "head_dim": 16,
+        "num_experts": 5,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 14,
+        "shared_expert_intermediate_size": 12,
+        "rms_norm_eps": 1e-3,
+    },
     "deepseek_v3_experts": _DEEPSEEK | {"model_type": "deepseek_v3", "n_group": 3, "topk_group": 2},
 }
 ALL_TINY = TINY | NEWER_TINY
+# How far weights are spread, where 1 would let rounding grow from layer to layer: gates and norms of small results.
+SPREAD = {"qwen3_next": 0.3}
 _CLASSES = {"bert": "BertForPreTraining", "albert": "AlbertModel", "t5": "T5ForConditionalGeneration"}
 _CLASSES |= {"gpt2": "GPT2LMHeadModel"}
 
@@ -206,6 +226,7 @@ def their_model(family: str, seed: int = SEED, **changes: Any) -> Any:
     library = transformers()
     if library is None:
         raise NoTransformers(_not_recorded(""))
+    library.logging.set_verbosity_error()  # it warns that fast kernels for graphics cards are missing
     settings = _NO_WORDS | ALL_TINY[family] | changes
     if family == "mixtral" or family in NEWER_TINY:
         settings = settings | {"experts_implementation": "eager"}
@@ -217,7 +238,7 @@ def their_model(family: str, seed: int = SEED, **changes: Any) -> Any:
     learned = [b for name, b in model.named_buffers() if name.endswith("e_score_correction_bias")]  # moved by hand
     with torch.no_grad():
         for parameter in [*model.parameters(), *learned]:
-            noise = torch.randn(parameter.shape, generator=generator) * GRID
+            noise = torch.randn(parameter.shape, generator=generator) * GRID * SPREAD.get(family, 1)
             parameter.copy_(drawn_weights(noise.round().clamp(-127, 127)))
     return model.eval()
 
