@@ -132,6 +132,20 @@ def test_pieces_with_a_past_equal_the_whole(family):
 
 
 @torch.no_grad()
+def test_olmo_hybrid_may_rotate_and_may_have_smaller_rates():
+    """The released models don't, but their code can."""
+    rope = {"rope_type": "default", "rope_theta": 500.0}
+    theirs = their_model("olmo_hybrid", rope_parameters=rope, linear_allow_neg_eigval=False)
+    facts = theirs.config.to_dict()
+    c = configuration(facts)
+    assert c["position"] == "rope" and c["base"] == 500.0 and c["state_rate"] == 1.0
+    ours = builder("olmo_hybrid")(c).eval()
+    ours.load_state_dict(renamed(theirs.state_dict(), facts, rename), strict=True)
+    expected = theirs(ids(11)).logits
+    torch.testing.assert_close(ours(ids(11))[0], expected, rtol=0, atol=CLOSE * float(expected.abs().max()))
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("family", [f for f in NEWER if "delta_rule" in NEWER[f].parts])
 def test_a_lost_state_is_felt_in_the_second_piece(family):
     _, ours = loaded(family)
@@ -271,6 +285,7 @@ STATES = {
     "key heads in another order": {"repeat_kv": lambda x, n: x.repeat(1, n, 1, 1)},
 }
 WRONG = {
+    "olmo_hybrid": STATES,
     "qwen3_next": STATES
     | {
         "no gate": {"gated_output": ungated},
@@ -310,6 +325,7 @@ def test_a_wrong_part_is_felt_in_the_whole(family, name):
 
 
 WRONG_VALUES = {
+    "olmo_hybrid": {"state_rate": 1.0, "position": "rope", "state_eps": 1e-2, "eps": 1e-2},
     "qwen3_next": {"rotary_dim": 8, "state_rate": 2.0, "base": 500.0, "eps": 1e-2, "n_active": 1},
     "deepseek_v3_experts": {"n_open": 3, "expert_scale": 1.0, "n_active": 2, "eps": 1e-2},
     "gpt_oss": {"window": 5, "window_every": 1, "yarn": (4.0, 256, 32.0, 1.0), "expert_limit": 7.0, "eps": 1e-2},
@@ -342,6 +358,7 @@ def test_a_learner_without_the_library_meets_its_recording(family, no_library):
 
 
 REFUSED = {
+    "olmo_hybrid": [({"attention_bias": True}, "no biases")],
     "qwen3_next": [({"mlp_only_layers": [1]}, "all layers have experts"), ({"hidden_act": "gelu"}, "SiLU")],
     "deepseek_v3_experts": [
         ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0}}, "scaled"),

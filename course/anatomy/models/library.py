@@ -129,11 +129,12 @@ NEWER_TINY: dict[str, dict[str, Any]] = {
         "shared_expert_intermediate_size": 12,
         "rms_norm_eps": 1e-3,
     },
+    "olmo_hybrid": _LLAMA | _STATES | {"rope_parameters": {"rope_type": "default", "rope_theta": None}},
     "deepseek_v3_experts": _DEEPSEEK | {"model_type": "deepseek_v3", "n_group": 3, "topk_group": 2},
 }
 ALL_TINY = TINY | NEWER_TINY
 # How far weights are spread, where 1 would let rounding grow from layer to layer: gates and norms of small results.
-SPREAD = {"qwen3_next": 0.3}
+SPREAD = {"qwen3_next": 0.3, "olmo_hybrid": 0.3}
 _CLASSES = {"bert": "BertForPreTraining", "albert": "AlbertModel", "t5": "T5ForConditionalGeneration"}
 _CLASSES |= {"gpt2": "GPT2LMHeadModel"}
 

@@ -21,13 +21,13 @@ DECODER: Rules = [
 ]
 
 
-def _norms(**names: str) -> list[tuple[str, str]]:
+def norms(**names: str) -> list[tuple[str, str]]:
     return [(rf"{LAYER}\.{theirs}\.(.*)", rf"blocks.\1.{ours}.\2") for theirs, ours in names.items()]
 
 
-PRE = _norms(input_layernorm="attention_norm", post_attention_layernorm="ffn_norm")
-INSIDE = _norms(post_attention_layernorm="attention_norm", post_feedforward_layernorm="ffn_norm")
-BOTH = _norms(
+PRE = norms(input_layernorm="attention_norm", post_attention_layernorm="ffn_norm")
+INSIDE = norms(post_attention_layernorm="attention_norm", post_feedforward_layernorm="ffn_norm")
+BOTH = norms(
     input_layernorm="attention_norm_in",
     post_attention_layernorm="attention_norm_out",
     pre_feedforward_layernorm="ffn_norm_in",

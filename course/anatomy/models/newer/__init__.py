@@ -7,7 +7,7 @@ Every file says which exercises its parts come from. ``build(c, own)`` makes a m
 from torch import nn
 
 from ..config import Config
-from . import deepseek_v3, gpt_oss, qwen3_next
+from . import deepseek_v3, gpt_oss, olmo_hybrid, qwen3_next
 from .family import Newer, Own
 
 __all__ = ["NEWER", "Newer", "Own", "build"]
@@ -16,6 +16,7 @@ NEWER: dict[str, Newer] = {
     "gpt_oss": gpt_oss.FAMILY,
     "deepseek_v3_experts": deepseek_v3.FAMILY,
     "qwen3_next": qwen3_next.FAMILY,
+    "olmo_hybrid": olmo_hybrid.FAMILY,
 }
 """Name → family. The name is the checkpoint's model_type, or says more where several families share one."""
 
