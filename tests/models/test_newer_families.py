@@ -278,13 +278,45 @@ def layer_norm(x, weight, eps=1e-6):
     return torch.nn.functional.layer_norm(x, x.shape[-1:], weight, None, eps)
 
 
+def nothing_hidden(scores, n):
+    """All keys are chosen."""
+    T, S = scores.shape[-2:]
+    return torch.ones(scores.shape, dtype=torch.bool).tril(S - T)
+
+
+def best_of_all(scores, n):
+    """Keys of the future compete, and are hidden only then."""
+    T, S = scores.shape[-2:]
+    chosen = torch.zeros(scores.shape, dtype=torch.bool).scatter(-1, scores.topk(min(n, S), dim=-1).indices, True)
+    return chosen & nothing_hidden(scores, n) | torch.eye(S, dtype=torch.bool)[S - T :]
+
+
+def without_relu(q, k, w):
+    """Negative products count as well."""
+    return torch.einsum("btjd,bsd,btj->bts", q, k, w)
+
+
 STATES = {
     "decay after the write": {"delta_rule": functools.partial(wrong_delta, late=True)},
     "values are added": {"delta_rule": functools.partial(wrong_delta, adds=True)},
     "keys keep their lengths": {"delta_rule": functools.partial(wrong_delta, long=True)},
     "key heads in another order": {"repeat_kv": lambda x, n: x.repeat(1, n, 1, 1)},
 }
+ROUTED = {
+    "the bias scales too": {"route_biased": scaling_bias},
+    "the bias does not choose": {"route_biased": choosing_without_bias},
+    "groups stay open": {"route_biased": without_groups},
+    "weights sum to 1": {"route_biased": unscaled},
+}
 WRONG = {
+    "deepseek_v32": ROUTED
+    | {
+        "the indexer rotates neighbors": {"apply_rope_half": solution("apply_rope", "rope.apply_rope")},
+        "the indexer rotates nothing": {"apply_rope_half": lambda x, positions, base: x},
+        "all keys are chosen": {"best_visible": nothing_hidden},
+        "the future competes": {"best_visible": best_of_all},
+        "no ReLU": {"index_scores": without_relu},
+    },
     "olmo_hybrid": STATES,
     "qwen3_next": STATES
     | {
@@ -294,11 +326,8 @@ WRONG = {
         "the mean is subtracted": {"rms_norm": layer_norm},
         "nothing is rotated": {"apply_rope_half": lambda x, positions, base: x},
     },
-    "deepseek_v3_experts": {
-        "the bias scales too": {"route_biased": scaling_bias},
-        "the bias does not choose": {"route_biased": choosing_without_bias},
-        "groups stay open": {"route_biased": without_groups},
-        "weights sum to 1": {"route_biased": unscaled},
+    "deepseek_v3_experts": ROUTED
+    | {
         "nothing is rotated": {"LatentAttention": latent_with(rotate_pairs=lambda x, positions: x)},
         "other pairs are rotated": {"LatentAttention": latent_with(rotate_pairs=half_pairs)},
     },
@@ -325,6 +354,7 @@ def test_a_wrong_part_is_felt_in_the_whole(family, name):
 
 
 WRONG_VALUES = {
+    "deepseek_v32": {"index_keys": 5, "n_open": 3, "base": 500.0, "eps": 1e-2},
     "olmo_hybrid": {"state_rate": 1.0, "position": "rope", "state_eps": 1e-2, "eps": 1e-2},
     "qwen3_next": {"rotary_dim": 8, "state_rate": 2.0, "base": 500.0, "eps": 1e-2, "n_active": 1},
     "deepseek_v3_experts": {"n_open": 3, "expert_scale": 1.0, "n_active": 2, "eps": 1e-2},
@@ -358,6 +388,7 @@ def test_a_learner_without_the_library_meets_its_recording(family, no_library):
 
 
 REFUSED = {
+    "deepseek_v32": [({"mlp_layer_types": ["sparse"] * 3}, "first layers are dense")],
     "olmo_hybrid": [({"attention_bias": True}, "no biases")],
     "qwen3_next": [({"mlp_only_layers": [1]}, "all layers have experts"), ({"hidden_act": "gelu"}, "SiLU")],
     "deepseek_v3_experts": [

@@ -131,6 +131,10 @@ NEWER_TINY: dict[str, dict[str, Any]] = {
     },
     "olmo_hybrid": _LLAMA | _STATES | {"rope_parameters": {"rope_type": "default", "rope_theta": None}},
     "deepseek_v3_experts": _DEEPSEEK | {"model_type": "deepseek_v3", "n_group": 3, "topk_group": 2},
+    # With few index heads, many scores are exactly 0. The library's sorting then decides which of them is chosen, and
+    # that depends on later keys.
+    "deepseek_v32": _DEEPSEEK
+    | {"n_group": 3, "topk_group": 2, "index_topk": 4, "index_n_heads": 16, "index_head_dim": 8},
 }
 ALL_TINY = TINY | NEWER_TINY
 # How far weights are spread, where 1 would let rounding grow from layer to layer: gates and norms of small results.

@@ -7,7 +7,7 @@ Every file says which exercises its parts come from. ``build(c, own)`` makes a m
 from torch import nn
 
 from ..config import Config
-from . import deepseek_v3, gpt_oss, olmo_hybrid, qwen3_next
+from . import deepseek_v3, deepseek_v32, gpt_oss, olmo_hybrid, qwen3_next
 from .family import Newer, Own
 
 __all__ = ["NEWER", "Newer", "Own", "build"]
@@ -15,6 +15,7 @@ __all__ = ["NEWER", "Newer", "Own", "build"]
 NEWER: dict[str, Newer] = {
     "gpt_oss": gpt_oss.FAMILY,
     "deepseek_v3_experts": deepseek_v3.FAMILY,
+    "deepseek_v32": deepseek_v32.FAMILY,
     "qwen3_next": qwen3_next.FAMILY,
     "olmo_hybrid": olmo_hybrid.FAMILY,
 }
