@@ -828,6 +828,38 @@ for n_experts in (1, 4):
 # ### END MARK SCHEME
 
 # %% [markdown]
+# ## 11. Extension: whole models of today
+#
+# Which models use what you wrote in the last two units? Five of them can be put together from your answers, as unit 11 did with older ones. The course only connects the parts, while everything that computes something is **yours**.
+#
+# | model | what is new in it |
+# |---|---|
+# | gpt-oss | sinks, windows in every second layer, stretched rotations, experts |
+# | DeepSeek-V3 | latents as in unit 14, a router with a bias, groups of experts |
+# | DeepSeek-V3.2 | an indexer that chooses what attention reads |
+# | Qwen3-Next | states by the delta rule, gated attention, experts |
+# | OLMo hybrid | the same states with rates up to 2 |
+
+# %%
+from anatomy import parts
+parts.show(*parts.needed_by("gpt_oss"))
+
+# %% [markdown]
+# The next cell builds all five in a tiny size and loads random weights of Hugging Face's models by name, so that none may be missing or left over. Then both read the same two texts, one of them padded, and write nine tokens. If a part is still to do, the row of each model that needs it says where it is.
+
+# %%
+parts.compare_newer()
+
+# %% [markdown]
+# How large is a difference that comes from a mistake? For example, let every second layer of gpt-oss see five tokens instead of four, although the weights load as before.
+
+# %%
+parts.compare_newer("gpt_oss", window=5)
+
+# %% [markdown]
+# Differences of a few millionths are rounding, whereas a single wrong number in a configuration shows at once.
+
+# %% [markdown]
 # ## Recap
 
 # %%

@@ -74,6 +74,14 @@ def test_a_part_that_is_still_to_do_is_named_in_its_rows(folder):
     ]
 
 
+def test_one_wrong_number_on_purpose(folder):
+    write_folder(folder, COMPLETE[0])
+    (row,) = parts.compare_newer("gpt_oss", window=5).rows
+    assert not row.equal and row.difference > 1e-3 * row.scale
+    ((title, why),) = parts.compare_newer("gpt_oss", widow=5).rows
+    assert title == "gpt-oss" and "window" in why and why.endswith("no widow")
+
+
 def test_without_a_folder_every_row_says_what_is_missing(folder):
     rows = parts.compare_newer().rows
     assert len(rows) == len(NEWER) and all("there is no such notebook" in why for _, why in rows)

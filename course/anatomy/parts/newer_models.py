@@ -7,7 +7,7 @@ from torch import nn
 
 from ..models import newer
 from ..models.compare import Table, compare_all
-from ..models.config import Config
+from ..models.config import Config, WrongConfiguration
 from ..models.names import Rules, State
 from .judged import NotYet, look
 
@@ -31,12 +31,22 @@ def build_newer(c: Config) -> nn.Module:
     return family.build(c, SimpleNamespace(**{name: _own(name, i) for name, i in family.parts.items()}))
 
 
-def compare_newer(*families: str) -> Table:
+def compare_newer(*families: str, **changes: Any) -> Table:
     """Table with a row for each newer family: your model beside Hugging Face's, with the same random weights.
 
-    A family that needs an answer you haven't passed yet says so in its row. families: names in ``NEWER``; all without.
+    A family that needs an answer you haven't passed yet says so in its row.
+
+    Args:
+        families: names in ``NEWER``; all without.
+        changes: values of the configuration that your model gets wrong on purpose, e.g. ``window=5``.
     """
-    return compare_all(build_newer, _rename, families=families or newer.NEWER)
+
+    def build(c: Config) -> nn.Module:
+        if unknown := changes.keys() - c.keys():
+            raise WrongConfiguration(f"this family's configuration has {', '.join(c)}, and no {', '.join(unknown)}")
+        return build_newer(c | changes)
+
+    return compare_all(build, _rename, families=families or newer.NEWER)
 
 
 def _own(name: str, exercise_id: str) -> Any:
