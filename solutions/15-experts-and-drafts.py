@@ -8,7 +8,7 @@
 # - widen the residual stream without letting it explode;
 # - write the optimizer Muon, and store weights in 4 bits.
 #
-# **Prerequisites:** units 01, 03, 12 and 13; for the extensions unit 02. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 03, 12 and 13; for the extensions units 02, 11 and 14. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
