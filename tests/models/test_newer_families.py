@@ -23,6 +23,7 @@ from autograder.reference.assembly.loading import rename
 from tests.models.learner import solved
 from tests.reference.hf_float64 import float64
 
+UNIT = "15-experts-and-drafts"
 CLOSE = 1e-5  # of the largest logit, in float32
 UNITS = {
     "placement": "03-norm-placement",
@@ -114,6 +115,17 @@ def test_other_lengths_equal_hugging_faces(family, length):
     theirs, ours = loaded(family)
     expected = theirs(ids(length)).logits
     torch.testing.assert_close(ours(ids(length))[0], expected, rtol=0, atol=CLOSE * float(expected.abs().max()))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", NEWER)
+def test_padding_on_the_right_equals_hugging_faces(family):
+    theirs, ours = loaded(family)
+    real = torch.arange(9) < torch.tensor([[9], [5]])
+    positions = (real.long().cumsum(-1) - 1).clamp(min=0)
+    expected = theirs(ids(9), attention_mask=real.long(), position_ids=positions).logits[real]
+    got = ours(ids(9), real)[0][real]
+    torch.testing.assert_close(got, expected, rtol=0, atol=CLOSE * float(expected.abs().max()))
 
 
 @torch.no_grad()
@@ -351,6 +363,29 @@ def test_a_wrong_part_is_felt_in_the_whole(family, name):
     found = compare(family, builder(family, **WRONG[family][name]), rename)
     print(f"{family}, {name}: {found.difference / found.scale:.0e}")
     assert not found.equal and found.difference > 1000 * CLOSE * found.scale
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_gate_after_the_output_projection_is_felt(is_late):
+    """The gate has as many numbers as a token where heads and tokens are equally wide."""
+    theirs, gates = their_model("qwen3_next", head_dim=8), []
+
+    class Late(solution("Attention", "assembly.attention")):
+        def __init__(self, c):
+            super().__init__(c)
+            self.o_proj.register_forward_hook(lambda layer, given, out: out * gates.pop())
+
+    def later(attended, x, w_gate):
+        gates.append(torch.sigmoid(x @ w_gate.T))
+        return ungated(attended, x, w_gate)
+
+    facts = theirs.config.to_dict()
+    ours = builder("qwen3_next", **{"Attention": Late, "gated_output": later} if is_late else {})(configuration(facts))
+    ours.load_state_dict(renamed(theirs.state_dict(), facts, rename), strict=True)
+    expected = theirs(ids(9)).logits
+    gap = float((ours(ids(9))[0] - expected).abs().max() / expected.abs().max())
+    assert gap > 0.1 if is_late else gap <= CLOSE
 
 
 WRONG_VALUES = {
