@@ -27,7 +27,7 @@ CLOSE = 1e-5  # of the largest logit, in float32
 
 
 def reference(name, exercise):
-    """The same of the reference."""
+    """One function or class of the reference."""
     spec = exercises.get(exercise)
     return spec.functions(spec.reference)[name]
 
