@@ -173,6 +173,12 @@ def test_names_must_be_all_and_no_more(family):
             builder(family)(configuration(facts)).load_state_dict(kept, strict=True)
 
 
+def test_qwens_block_for_drafts_is_left_out():
+    theirs, ours = loaded("qwen3_next")
+    state = theirs.state_dict() | {"mtp.layers.0.mlp.gate.weight": torch.zeros(1)}
+    assert set(renamed(state, theirs.config.to_dict(), rename)) == set(ours.state_dict())
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("family", NEWER)
 def test_a_saved_checkpoint_loads(tmp_path, family):

@@ -155,9 +155,12 @@ def _build(c: Config, own: Own) -> nn.Module:
 
 
 def _cut(state: State) -> State:
-    """Splits the experts, and q_proj, in which each head's queries and gates lie together."""
+    """Splits the experts, and q_proj, in which each head's queries and gates lie together.
+
+    Drops the block that released files have for drafting tokens (``mtp``), which is no part of the decoder.
+    """
     parted: State = {}
-    for name, tensor in cut_experts(state).items():
+    for name, tensor in cut_experts({n: t for n, t in state.items() if not n.startswith("mtp.")}).items():
         stem, is_query, _ = name.rpartition("q_proj.weight")
         norm = state.get(f"{stem}q_norm.weight")
         if not is_query or norm is None:
