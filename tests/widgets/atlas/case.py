@@ -19,6 +19,7 @@ CASE = Case(
         ("combobox", "position", "position", "ArrowDown", FILTERED),
         ("combobox", "activation", "activation", "ArrowDown", FILTERED),
         ("combobox", "attention", "attention", "End", FILTERED),
+        ("combobox", "mixing", "mixing", "ArrowDown", FILTERED),
         ("slider", "from year", "since", "ArrowRight", FILTERED),
         ("slider", "to year", "until", "ArrowLeft", FILTERED),
         ("searchbox", "search", "text", "m", {"since": 2018}),
@@ -31,6 +32,7 @@ CASE = Case(
         {"view": 1, "first": INDEX["gemma-2-27b"], "second": INDEX["gpt-oss-120b"]},
         {"view": 1, "first": INDEX["albert-large"], "second": INDEX["deepseek-v3"]},
         {"view": 1, "first": INDEX["falcon-180b"], "second": INDEX["gpt-4"]},
+        {"view": 1, "first": INDEX["deepseek-v4-flash"], "second": INDEX["kimi-linear-48b-a3b"]},
         {"view": 2, "first": INDEX["gemma-2-9b"]},
     ),
 )

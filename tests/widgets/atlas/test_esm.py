@@ -11,7 +11,13 @@ from .learners import right_decoder
 
 pytestmark = pytest.mark.browser
 
-PAIRS = [("gpt-2", "llama-2-7b"), ("gpt-4", "palm-540b"), ("gemma-3-27b", "deepseek-v3"), ("t5-11b", "mt5-xxl")]
+PAIRS = [
+    ("gpt-2", "llama-2-7b"),
+    ("gpt-4", "palm-540b"),
+    ("gemma-3-27b", "deepseek-v3"),
+    ("t5-11b", "mt5-xxl"),
+    ("deepseek-v4-flash", "kimi-linear-48b-a3b"),
+]
 
 
 @pytest.mark.parametrize("a, b", PAIRS)
@@ -38,7 +44,7 @@ def test_page_and_python_filter_the_same(stage):
         settle(page)
         assert said(page).startswith(f"{len(widget.shown())} of {len(ROWS)} models")
         page.evaluate(
-            "(state) => Object.keys(state).forEach((k) => model.set(k, {text: '', since: 2017, until: 2025}[k] ?? 0))",
+            "(state) => Object.keys(state).forEach((k) => model.set(k, {text: '', since: 2017, until: 2026}[k] ?? 0))",
             state,
         )
 

@@ -54,7 +54,7 @@ function atlasWidget(ui) {
     const differs = [];
     spec.sentences.forEach(([what, sentence], k) => {
       const [x, y] = [a.words[k], b.words[k]];
-      if (x === y) return;
+      if (x === y || words.unspoken.some((none) => none === x || none === y)) return;
       differs.push(what.toLowerCase());
       const text = [x, y].includes(words.unknown) ? words.unsaid : sentence;
       said.push(put(text, { what, a: a.title, b: b.title, x, y }));

@@ -5,13 +5,14 @@ from typing import Any
 
 from ...atlas import Row, lacking, words
 from ...atlas.counting import tables
+from ...atlas.mixing import mixers
 from ...atlas.rows import changes
 from ...atlas.words import SENTENCES, UNKNOWN, families, size
 from ...models.config import DEFAULTS
 from .block import block
 
 _SIZE = re.compile(r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?)+$", re.I)  # at a title's end
-FILTERS = ("norm", "placement", "position", "activation", "attention")
+FILTERS = ("norm", "placement", "position", "activation", "attention", "mixing")
 
 
 def card(row: Row) -> dict[str, Any]:
@@ -48,7 +49,9 @@ def stem(row: Row) -> str:
 def summary(row: Row) -> str:
     """The row in one sentence."""
     said = words(row)
-    parts = [said[k] for k in ("norm", "placement", "position", "attention", "activation") if said[k] != UNKNOWN]
+    shown = ("norm", "placement", "position", "attention", "activation", "memory")
+    hybrid = ("mixing",) if len(set(mixers(row.values))) > 1 else ()
+    parts = [said[k] for k in (*shown[:3], *hybrid, *shown[3:]) if said[k] != UNKNOWN]
     return f"{row.title}, {row.organization}, {row.year}: {'; '.join(parts) or 'its design is not published'}."
 
 
