@@ -18,7 +18,8 @@ ASPECTS = (
     *("stability", "memory", "optimizer"),
 )
 # Never mentioned as something that two models share.
-NOT_SHARED = (UNKNOWN, NONE_RECORDED, NO_EXPERTS, mixing.PLAIN, mixing.NO_OPTIMIZER, mixing.NOT_COUNTED)
+USUAL = (mixing.PLAIN, mixing.EVERYWHERE.format(name=mixing.NAMES["full"]))
+NOT_SHARED = (UNKNOWN, NONE_RECORDED, NO_EXPERTS, *USUAL, mixing.NO_OPTIMIZER, mixing.NOT_COUNTED)
 UNSPOKEN = (mixing.NO_OPTIMIZER,)  # says nothing of a difference
 # aspect → (its name, a sentence for two models that differ in it)
 SENTENCES: dict[str, tuple[str, str]] = {
@@ -33,7 +34,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "activation": ("Activation", "The feed-forward layer of {a} has {x}, that of {b} has {y}."),
     "experts": ("Experts", "{a} has {x}, {b} has {y}."),
     "stability": ("Stability", "Measures for stability: {x} in {a}; {y} in {b}."),
-    "memory": (N_("Memory"), N_("At a context of a million tokens {a} would keep {x}; {b} {y}.")),
+    "memory": (N_("Memory"), N_("With a million tokens {a} would keep {x}; {b} {y}.")),
     "optimizer": (N_("Optimizer"), N_("{a} was trained with {x}, {b} with {y}.")),
     "sizes": ("Sizes", "{a} has {x}; {b} has {y}."),
 }
@@ -193,9 +194,6 @@ def _attention(v):
     text = _heads(v)[1]
     if text == UNKNOWN:
         return text
-    layers = mixing.mixers(v)
-    others = sum(name in (*mixing.RECURRENT, "none") for name in layers)
-    text += f", in {len(layers) - others} of {len(layers)} layers" if others else ""
     text += ", a gate on what they return" if v.get("gated_attention") else ""
     text += f", {v['index_top']:,} places chosen by an indexer" if v.get("index_top") else ""
     if v.get("attention") == "blocksparse":

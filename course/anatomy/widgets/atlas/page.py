@@ -5,13 +5,13 @@ from typing import Any
 
 from ...atlas import Row, lacking, words
 from ...atlas.counting import tables
-from ...atlas.mixing import mixers
+from ...atlas.mixing import RECURRENT, mixers
 from ...atlas.rows import changes
 from ...atlas.words import SENTENCES, UNKNOWN, families, size
 from ...models.config import DEFAULTS
 from .block import block
 
-_SIZE = re.compile(r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?)+$", re.I)  # at a title's end
+_SIZE = re.compile(r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?|[ -]Air)+$", re.I)  # at a title's end
 FILTERS = ("norm", "placement", "position", "activation", "attention", "mixing")
 
 
@@ -49,9 +49,11 @@ def stem(row: Row) -> str:
 def summary(row: Row) -> str:
     """The row in one sentence."""
     said = words(row)
+    layers = set(mixers(row.values))
+    if len(layers) > 1 and layers & {*RECURRENT, "csa"}:  # the pattern says more than the heads of some layers
+        said["attention"] = f"{said['mixing']}; {families(row)['attention']}"
     shown = ("norm", "placement", "position", "attention", "activation", "memory")
-    hybrid = ("mixing",) if len(set(mixers(row.values))) > 1 else ()
-    parts = [said[k] for k in (*shown[:3], *hybrid, *shown[3:]) if said[k] != UNKNOWN]
+    parts = [said[k] for k in shown if said[k] != UNKNOWN]
     return f"{row.title}, {row.organization}, {row.year}: {'; '.join(parts) or 'its design is not published'}."
 
 
