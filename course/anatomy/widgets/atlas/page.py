@@ -11,7 +11,9 @@ from ...atlas.words import SENTENCES, UNKNOWN, families, size
 from ...models.config import DEFAULTS
 from .block import block
 
-_SIZE = re.compile(r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?|[ -]Air)+$", re.I)  # at a title's end
+_SIZE = re.compile(
+    r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?|[ -]Air)+$", re.I
+)  # at a title's end
 FILTERS = ("norm", "placement", "position", "activation", "attention", "mixing")
 
 
