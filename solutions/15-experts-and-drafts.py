@@ -3,11 +3,11 @@
 #
 # **You will be able to**
 #
-# - route tokens to experts, and keep all of them at work;
+# - route tokens to experts, and keep all at work;
 # - let a cheap model draft tokens without changing the law of the text;
 # - widen the residual stream without letting it explode;
 # - write the optimizer Muon, and store weights in 4 bits;
-# - give positions to pictures, and say how models since RoPE changed it.
+# - give positions to pictures.
 #
 # **Prerequisites:** units 01, 03, 12 and 13; for the extensions units 02 and 06. **Time:** {{unit.time}}.
 

@@ -47,8 +47,7 @@ in_turn: axis = torch.arange(3).repeat_interleave(torch.tensor(sections)) → ax
     The planes are dealt out in turn: time, height, width, time, …. Here a section is a row of neighboring planes.
 frequencies_anew: axis = → theta = torch.cat([theta[:n] for n in sections]); axis =
     Each section starts with the fastest frequency again. Frequencies run on across the sections, as in one head.
-smaller_heads: axis =
-→ theta = torch.cat([base ** -(torch.arange(n, dtype=wide) / max(n, 1)) for n in sections]); axis =
+smaller_heads: (torch.arange(0, D, 2, dtype=wide) / D) → torch.cat([torch.arange(n) / max(n, 1) for n in sections])
     Each section has the frequencies of a head of its own. Compute those of the whole head, and only then choose
     positions.
 added: positions[axis] → positions.sum(0, keepdim=True).expand(D // 2, -1, -1)
@@ -79,7 +78,7 @@ low_precision: .unsqueeze(1) * theta → .unsqueeze(1).to(x.dtype) * theta.to(x.
 single_precision: torch.promote_types(x.dtype, torch.float32) → torch.float32
     A float64 input is computed in float32. Use torch.promote_types(x.dtype, torch.float32).
 too_few_accepted: sum(sections) != D // 2 → sum(sections) > D // 2
-; places = positions[axis] → places = torch.cat([positions[axis], 0 * positions[:1].expand(D // 2 - len(axis), -1, -1)])
+; positions[axis] → torch.cat([positions[axis], 0 * positions[:1].expand(D // 2 - len(axis), -1, -1)])
     Sections with fewer planes than the head were accepted. Raise a ValueError.
 too_many_accepted: sum(sections) != D // 2 → sum(sections) < D // 2 ; positions[axis] → positions[axis[: D // 2]]
     Sections with more planes than the head were accepted. Raise a ValueError.
