@@ -811,7 +811,7 @@ def turn_by_sections(x, positions, sections, base=10000.0):
     theta = base ** -(torch.arange(0, D, 2, dtype=wide) / D)
     axis = torch.arange(3).repeat_interleave(torch.tensor(sections))
     angles = positions[axis].permute(1, 2, 0).unsqueeze(1) * theta
-    x1, x2 = x.to(wide).chunk(2, dim=-1)
+    x1, x2 = x.chunk(2, dim=-1)
     cos, sin = angles.cos(), angles.sin()
     return torch.cat([x1 * cos - x2 * sin, x2 * cos + x1 * sin], dim=-1).to(x.dtype)
     ### END SOLUTION

@@ -18,7 +18,7 @@ def by_index(x, positions, sections, base=10000.0):
     places = positions[axis]
     angles = places.permute(1, 2, 0).unsqueeze(1) * theta
     cos, sin = angles.cos(), angles.sin()
-    x1, x2 = x.to(wide).chunk(2, -1)
+    x1, x2 = x.chunk(2, -1)
     first = x1 * cos - x2 * sin
     second = x2 * cos + x1 * sin
     return torch.cat([first, second], -1).to(x.dtype)
@@ -30,7 +30,7 @@ def by_pieces(x, positions, sections, base=10000.0):
     if 2 * sum(sections) != D:
         raise ValueError("sections")
     wide = torch.promote_types(x.dtype, torch.float32)
-    theta = (1 / base ** (torch.arange(0, D, 2, dtype=torch.float64) / D)).to(wide).split(list(sections))
+    theta = (1 / base ** (torch.arange(0, D, 2, dtype=wide) / D)).split(sections)
     parts = [place[:, None, :, None] * part for place, part in zip(positions, theta, strict=True)]
     angles = torch.cat(parts, -1).repeat(1, 1, 1, 2)
     return (x * angles.cos() + rotate_half(x) * angles.sin()).to(x.dtype)
@@ -153,4 +153,22 @@ EXERCISE = Exercise(
         ),
     ],
     mutants=MISTAKES,
+    equivalent="""
+the wider of two dtypes does not depend on their order
+    5af4d9441a solution, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 swapped
+    c7fbee2e82 alternative by_index, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 swapped
+    80d2715489 alternative by_pieces, argument: torch.promote_types(x.dtype, torch.float32): arguments 1 and 2 swapped
+half of an even number is whole
+    86d8e69784 solution, arithmetic: D // 2 → D / 2
+    3ba1139a91 solution, arithmetic: D // 2 rounded up
+    4039d7b7b9 alternative by_index, arithmetic: D // 2 → D / 2
+    fcba40d374 alternative by_index, arithmetic: D // 2 rounded up
+D is even, so the last step ends before D − 1, too
+    ec3b59bc17 solution, window: D - 1 in torch.arange(0, D, 2, dtype=wide)
+    ddedcc29b6 alternative by_index, window: D - 1 in torch.arange(0, D, 2, dtype=wide)
+    4135c55ff2 alternative by_pieces, window: D - 1 in torch.arange(0, D, 2, dtype=wide)
+there are three positions and three sections in all calls
+    a4ae4be818 alternative by_pieces, keyword: zip(positions, theta, strict=True) without strict=True
+    c49c4236e0 alternative by_pieces, flag: True → False in strict=True
+""",
 )
