@@ -13,7 +13,7 @@ from .mixing import NAMES
 
 NEEDED = ("norm", "placement", "position", "activation", "gated", "n_layers", "d_model", "n_heads", "d_ff", "vocab")
 # Keys of a row that only describe the model and are not part of a configuration.
-DESCRIBING = ("objective", "stability", "optimizer")
+DESCRIBING = ("objective", "stability", "optimizer", "scaling")
 # Features for which the course has no part: (key, value) or key → name.
 WITHOUT_PARTS: dict[Any, str] = {
     ("norm", "layer_no_bias"): "a LayerNorm without bias",

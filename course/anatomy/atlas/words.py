@@ -75,6 +75,8 @@ _POSITIONS: dict[Any, tuple[str, str]] = {
     "deberta": ("relative", "relative positions as in DeBERTa"),
     "alibi": ("ALiBi", "ALiBi"),
 }
+# How RoPE's frequencies are stretched for texts longer than those of the first training.
+SCALINGS = {"llama3": N_(", slow planes slowed down"), "yarn": N_(", stretched by YaRN")}
 _ACTIVATIONS: dict[Any, str] = {
     ("relu", False): "ReLU",
     ("gelu", False): "GELU",
@@ -174,7 +176,7 @@ def _position(v):
     turned, D = v.get("rotary_dim"), v.get("head_dim")
     if turned and D and turned != D:
         text += f" for {turned} of a head's {D} numbers"
-    return text + (f", base {v['base']:,.0f}" if v.get("base") else "")
+    return text + (f", base {v['base']:,.0f}" if v.get("base") else "") + SCALINGS.get(v.get("scaling"), "")
 
 
 def _heads(v):
