@@ -76,7 +76,7 @@ _POSITIONS: dict[Any, tuple[str, str]] = {
     "alibi": ("ALiBi", "ALiBi"),
 }
 # How RoPE's frequencies are stretched for texts longer than those of the first training.
-SCALINGS = {"llama3": N_(", slow planes slowed down"), "yarn": N_(", stretched by YaRN")}
+SCALINGS = {"llama3": N_(", slow planes slowed down"), "yarn": N_(" with YaRN")}
 _ACTIVATIONS: dict[Any, str] = {
     ("relu", False): "ReLU",
     ("gelu", False): "GELU",
