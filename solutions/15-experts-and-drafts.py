@@ -3,12 +3,13 @@
 #
 # **You will be able to**
 #
-# - route tokens to experts, and keep all of them at work;
+# - route tokens to experts, and keep all at work;
 # - let a cheap model draft tokens without changing the law of the text;
 # - widen the residual stream without letting it explode;
-# - write the optimizer Muon, and store weights in 4 bits.
+# - write the optimizer Muon, and store weights in 4 bits;
+# - give positions to pictures.
 #
-# **Prerequisites:** units 01, 03, 12 and 13; for the extensions units 02, 11 and 14. **Time:** {{unit.time}}.
+# **Prerequisites:** units 01, 03, 12 and 13; for the extensions units 02, 06, 11 and 14. **Time:** {{unit.time}}.
 
 # %% [markdown]
 # ## A puzzle before anything else
@@ -782,7 +783,123 @@ for group in (128, 32, 8):
     print(f"groups of {group:3}: {bits_per_weight(4, group):.2f} bits, error of the ordinary weights {error:.2f}")
 
 # %% [markdown]
-# ## 10. Your own experiment
+# ## 10. Extension: positions since RoPE
+#
+# RoPE turns a token by one number, its place in the text (unit 06). Which number should a piece of a picture have? It has a row and a column, and in a video a time as well. Qwen2-VL's *M-RoPE* gives each token three positions: time, height and width. The planes of a head are cut into three *sections*, and each plane turns by the position of its section. A word has its place three times, so for text nothing changes.
+
+# %% [markdown]
+# ### Worked example
+#
+# A head of $D = 8$ has four planes with the frequencies 1, 0.1, 0.01 and 0.001. Let the sections have 2, 1 and 1 planes. A piece of a picture at time 3, height 5 and width 7 turns its planes by $3 \cdot 1$, $3 \cdot 0.1$, $5 \cdot 0.01$ and $7 \cdot 0.001$. The frequencies run on from section to section.
+
+# %%
+theta = 10_000 ** (-torch.arange(0, 8, 2) / 8)
+section = [0, 0, 1, 2]
+print((torch.tensor([3, 5, 7])[section] * theta).tolist())
+
+# %% [markdown] statement="positions.sections"
+# Turn the planes of all heads. Plane $i$ is the numbers $i$ and $i + D/2$, as in unit 06's `apply_rope_half`. Compute angles in float32, for a float64 input in float64, and return `x`'s dtype. If the sections don't have $D/2$ planes together, raise a `ValueError`.
+
+# %% exercise="positions.sections"
+def turn_by_sections(x, positions, sections, base=10000.0):
+    """x (B, H, T, D), positions (3, B, T), sections three ints → (B, H, T, D) (arXiv:2409.12191)."""
+    ### BEGIN SOLUTION
+    D = x.shape[-1]
+    if sum(sections) != D // 2:
+        raise ValueError(f"sections {sections} don't have {D // 2} planes")
+    wide = torch.promote_types(x.dtype, torch.float32)
+    theta = base ** -(torch.arange(0, D, 2, dtype=wide) / D)
+    axis = torch.arange(3).repeat_interleave(torch.tensor(sections))
+    angles = positions[axis].permute(1, 2, 0).unsqueeze(1) * theta
+    x1, x2 = x.chunk(2, dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([x1 * cos - x2 * sin, x2 * cos + x1 * sin], dim=-1).to(x.dtype)
+    ### END SOLUTION
+
+# %% [markdown] hints="positions.sections"
+# 1. Compute the frequencies of the whole head first. Then find out for each plane which of the three positions it turns by.
+# 2. `axis`, a number 0, 1 or 2 for each plane, chooses rows: `positions[axis]` is $(D/2, B, T)$. Bring the planes to the end, add an axis for the heads, multiply by the frequencies, and turn halves as in unit 06.
+# 3. `axis = torch.arange(3).repeat_interleave(torch.tensor(sections))`, `angles = positions[axis].permute(1, 2, 0).unsqueeze(1) * theta`.
+
+# %% [markdown] worth="positions.sections"
+# Here all slow planes belong to the width. Qwen3-VL deals the planes out in turn instead, so that time, height and width all have fast and slow ones ([2511.21631](https://arxiv.org/abs/2511.21631)).
+
+# %% [markdown]
+# ### Worked example: Llama 3 slows its slow planes down
+#
+# Llama 3.1 was trained on 8,192 tokens first and then reads 131,072. How often does a plane turn round within the 8,192? A plane with four turns or more keeps its frequency. One with a single turn or less has not seen all its angles, so its frequency is divided by 8. In between, both are mixed in proportion to the turns, while YaRN (unit 06) mixes in proportion to the plane's number.
+
+# %%
+def llama3_frequencies(D, base=500_000.0, factor=8.0, low=1.0, high=4.0, trained=8_192):
+    """(D / 2,) frequencies of Llama 3.1 (arXiv:2407.21783)."""
+    theta = base ** (-torch.arange(0, D, 2) / D)
+    turns = trained * theta / (2 * math.pi)
+    keep = ((turns - low) / (high - low)).clamp(0, 1)
+    return theta * (keep + (1 - keep) / factor)
+
+share = llama3_frequencies(128) * 500_000.0 ** (torch.arange(0, 128, 2) / 128)
+for what, planes in (("kept", share > 0.999), ("mixed", (share < 0.999) & (share > 0.126)), ("an eighth", share < 0.126)):
+    print(f"{what}: {planes.sum()} of 64 planes")
+
+# %% [markdown]
+# ### Worked example: scores that do decay
+#
+# Unit 06 called the decay of RoPE's scores a tendency, since $q$ and $k$ set the phase of each plane. *xPos* makes it a law: plane $i$ of a query at $m$ is multiplied by $\zeta_i^m$, that of a key at $n$ by $\zeta_i^{-n}$, with $\zeta_i < 1$. So its part of the score shrinks by $\zeta_i^{m - n}$, whatever $q$ and $k$ are. Below, their phases prefer the distance 2,000.
+
+# %%
+i = torch.arange(32) / 32
+theta, zeta = 10_000 ** -i, ((i + 0.4) / 1.4) ** (1 / 512)
+for distance in (0, 500, 2_000, 8_000):
+    planes = ((distance - 2_000) * theta).cos()
+    print(f"distance {distance:5}: RoPE {planes.mean():5.2f}, xPos {(zeta**distance * planes).mean():5.2f}, "
+          f"at most {(zeta**distance).mean():.2f}")
+
+# %% [markdown]
+# ### Worked example: a table of turns
+#
+# Angles depend on position and plane, not on the layer or the text. So cosines and sines are computed once, as a table with a row for each position, and every layer looks them up. Such a table belongs in float32: rounding it to bfloat16 is a different mistake from rounding the angles, and a smaller one.
+
+# %%
+angles = torch.arange(131_072)[:, None] * llama3_frequencies(128)
+table = torch.stack([angles.cos(), angles.sin()])
+error = lambda rounded: (rounded.float() - table).abs().max()
+print(f"{table.numel() * 4 / 1e6:.0f} MB; rounding the table changes it by {error(table.bfloat16()):.3f}, "
+      f"rounding the angles by {error(torch.stack([angles.bfloat16().cos(), angles.bfloat16().sin()])):.1f}")
+
+# %% [markdown]
+# ## 11. Extension: whole models of today
+#
+# Which models use what you wrote in the last two units? Five of them can be put together from your answers, as unit 11 did with older ones. The course only connects the parts, while everything that computes something is **yours**.
+#
+# | model | what is new in it |
+# |---|---|
+# | gpt-oss | sinks, windows in every second layer, stretched rotations, experts |
+# | DeepSeek-V3 | latents as in unit 14, a router with a bias, groups of experts |
+# | DeepSeek-V3.2 | an indexer that chooses what attention reads |
+# | Qwen3-Next | states by the delta rule, gated attention, experts |
+# | OLMo hybrid | the same states with rates up to 2 |
+
+# %%
+from anatomy import parts
+parts.show(*parts.needed_by("gpt_oss"))
+
+# %% [markdown]
+# The next cell builds all five in a tiny size and loads random weights of Hugging Face's models by name, so that none may be missing or left over. Then both read the same two texts, one of them padded, and write nine tokens. If a part is still to do, the row of each model that needs it says where it is.
+
+# %%
+parts.compare_newer()
+
+# %% [markdown]
+# How large is a difference that comes from a mistake? For example, let every second layer of gpt-oss see five tokens instead of four, although the weights load as before.
+
+# %%
+parts.compare_newer("gpt_oss", window=5)
+
+# %% [markdown]
+# Differences of a few millionths are rounding, whereas a single wrong number in a configuration shows at once.
+
+# %% [markdown]
+# ## 12. Your own experiment
 #
 # How many experts should a small model have? The growing model below reads the novels character by character, with a mixture of experts built on **your** router. Every token uses one expert, so all rows cost the same per token, but they store different numbers of parameters.
 
@@ -828,38 +945,6 @@ for n_experts in (1, 4):
 # ### END MARK SCHEME
 
 # %% [markdown]
-# ## 11. Extension: whole models of today
-#
-# Which models use what you wrote in the last two units? Five of them can be put together from your answers, as unit 11 did with older ones. The course only connects the parts, while everything that computes something is **yours**.
-#
-# | model | what is new in it |
-# |---|---|
-# | gpt-oss | sinks, windows in every second layer, stretched rotations, experts |
-# | DeepSeek-V3 | latents as in unit 14, a router with a bias, groups of experts |
-# | DeepSeek-V3.2 | an indexer that chooses what attention reads |
-# | Qwen3-Next | states by the delta rule, gated attention, experts |
-# | OLMo hybrid | the same states with rates up to 2 |
-
-# %%
-from anatomy import parts
-parts.show(*parts.needed_by("gpt_oss"))
-
-# %% [markdown]
-# The next cell builds all five in a tiny size and loads random weights of Hugging Face's models by name, so that none may be missing or left over. Then both read the same two texts, one of them padded, and write nine tokens. If a part is still to do, the row of each model that needs it says where it is.
-
-# %%
-parts.compare_newer()
-
-# %% [markdown]
-# How large is a difference that comes from a mistake? For example, let every second layer of gpt-oss see five tokens instead of four, although the weights load as before.
-
-# %%
-parts.compare_newer("gpt_oss", window=5)
-
-# %% [markdown]
-# Differences of a few millionths are rounding, whereas a single wrong number in a configuration shows at once.
-
-# %% [markdown]
 # ## Recap
 
 # %%
@@ -896,6 +981,12 @@ quiz("4 bits and a 16-bit scale for 32 weights. A weight takes…",
      {"4 bits": (False, "The scale takes room, too."), "4.5 bits": (True, "4 + 16/32."), "20 bits": (False, "The scale is shared by 32.")})
 
 # %%
+quiz("A word stands between pictures. With three positions per token, it has…",
+     {"the same position three times": (True, "So for text, M-RoPE is RoPE."),
+      "a height and a width of 0": (False, "Then most of its planes would not turn, and words far apart would look near."),
+      "a time alone": (False, "Each plane turns by one of three positions, so all three must be there.")})
+
+# %%
 progress("15-experts-and-drafts")
 
 # %% [markdown]
@@ -908,6 +999,7 @@ progress("15-experts-and-drafts")
 # | draft and verify | [Leviathan et al. 2022](https://arxiv.org/abs/2211.17192), [Chen et al. 2023](https://arxiv.org/abs/2302.01318) |
 # | wide residual streams | [Zhu et al. 2024](https://arxiv.org/abs/2409.19606), [doubly stochastic](https://arxiv.org/abs/2512.24880), DeepSeek-V4 |
 # | Muon | [Jordan et al. 2024](https://kellerjordan.github.io/posts/muon/), Kimi K2 |
+# | positions of pictures, scaled planes, decay | [Qwen2-VL](https://arxiv.org/abs/2409.12191), [Llama 3.1](https://arxiv.org/abs/2407.21783), [xPos](https://arxiv.org/abs/2212.10554) |
 # | weights in 4 bits | [GPTQ](https://arxiv.org/abs/2210.17323), [gpt-oss](https://arxiv.org/abs/2508.10925) |
 #
 # What is still open is how all these parts behave together in a large model, which no small run can show. This was the last unit, and `progress()` says what is still open for you. `anatomy certificate`, in a terminal, puts what you built on one page to print.

@@ -31,13 +31,13 @@ SOURCE = re.compile(
 
 @EACH
 def test_every_value_has_a_source_and_a_known_key(row):
-    known = set(DEFAULTS) | set(rows.DESCRIBING) | {k for k in rows.WITHOUT_PARTS if isinstance(k, str)}
+    known = {*DEFAULTS, *rows.DESCRIBING, "mixers", "residual"} | {k for k in rows.WITHOUT_PARTS if isinstance(k, str)}
     assert set(row.values) == set(row.sources) and set(row.values) <= known
     for source in row.references:
         assert SOURCE.search(source), source
     assert row.published == 0 or row.published_source
     assert None not in row.values.values(), "what is not known is left out"
-    assert row.name == row.name.lower() and 2017 <= row.year <= 2025 and row.organization
+    assert row.name == row.name.lower() and 2017 <= row.year <= 2026 and row.organization
 
 
 def test_names_are_unique_and_rows_are_in_the_order_of_years():
@@ -65,7 +65,8 @@ def test_the_main_models_are_there():
     main = (
         "transformer gpt-2 bert t5 albert gpt-3 gpt-j gopher chinchilla palm opt bloom llama-1 llama-2 llama-3 llama-4 "
         "mistral mixtral falcon mpt qwen-2 qwen-3 gemma-1 gemma-2 gemma-3 deepseek-v2 deepseek-v3 olmo-7b olmo-2 "
-        "phi-3 phi-4 kimi gpt-oss modernbert chatglm2 glm-4 command-a smollm2"
+        "phi-3 phi-4 kimi-k2 gpt-oss modernbert chatglm2 glm-4-9b command-a smollm2 smollm3 olmo-3 qwen-3-next glm-4.5 "
+        "minimax-m2 kimi-linear deepseek-v3.2 nemotron-3 qwen-3.5 glm-5 mistral-small-4 olmo-hybrid deepseek-v4"
     )
     for start in main.split():
         assert any(name.startswith(start) for name in NAMES), start
@@ -258,6 +259,11 @@ def test_two_models_are_told_apart():
     assert atlas.difference("llama-2-7b", "llama-2-7b")[0].startswith("They share: a decoder;")
     unknown = atlas.difference("gpt-4", "palm-540b")
     assert "Norm: not published for GPT-4; LayerNorm without bias for PaLM 540B." in unknown
+    assert not any("trained with" in sentence for sentence in unknown), "only one of the two is recorded"
+    new = atlas.difference("llama-3-405b", "deepseek-v4-flash")
+    assert "Llama 3 405B was trained with AdamW, DeepSeek-V4-Flash with Muon." in new
+    kept = "would keep 516,096 bytes a token; DeepSeek-V4-Flash 6,886 bytes a token."
+    assert f"With a million tokens Llama 3 405B {kept}" in new
     assert not any("times as many" in sentence for sentence in unknown)
 
 

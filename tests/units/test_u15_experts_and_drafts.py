@@ -7,10 +7,14 @@ import pytest
 import torch
 from anatomy.experiments import balancing, drafting, fewer_bits, recorded
 from anatomy.experiments import muon as training
+from transformers import LlamaConfig, Qwen2VLTextConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
 
 from autograder.recording.experiments import balancing as balancing_script
 from autograder.recording.experiments import muon as muon_script
 from autograder.reference.muon import muon_step
+from autograder.reference.rope import apply_rope_half
 
 from .solved import solved
 
@@ -153,3 +157,82 @@ def test_the_written_answer_s_numbers():
     p, q, u = 0.5, 0.8, 0.625
     assert q * u == pytest.approx(p) and q * u + 0.3 * p == pytest.approx(0.65)
     assert math.isclose(1 - q * u - 0.2, 0.3)
+
+
+# ---- positions since RoPE --------------------------------------------------------------------------------------------
+def cell_with(start):
+    """What the text's cell with this line defines."""
+    cell = next(c for c in PROSE.split("\n# %%") if f"\n{start}" in c)
+    names = {"torch": torch, "math": math, "llama3_frequencies": None}
+    exec(cell.split("\n", 1)[1].split("\n\n")[0], names)
+    return names
+
+
+@pytest.mark.parametrize("factor, D", [(8.0, 128), (32.0, 64)])
+def test_llama_3_s_frequencies_are_the_library_s(factor, D):
+    """Of Llama 3.1 and of Llama 3.2 1B."""
+    c = LlamaConfig(
+        hidden_size=D * 4,
+        num_attention_heads=4,
+        max_position_embeddings=131_072,
+        rope_parameters={
+            "rope_type": "llama3",
+            "rope_theta": 500_000.0,
+            "factor": factor,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 8_192,
+        },
+    )
+    theirs, attention_factor = ROPE_INIT_FUNCTIONS["llama3"](c, device="cpu")
+    ours = cell_with("def llama3_frequencies")["llama3_frequencies"](D, factor=factor)
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=0)
+    assert attention_factor == 1.0 and ours.shape == (D // 2,)
+
+
+def test_three_positions_turn_as_in_the_library(answers):
+    """Qwen2-VL's code, in which sections choose among tables of the three positions."""
+    g = torch.Generator().manual_seed(0)
+    B, H, T, sections = 2, 3, 5, (2, 3, 3)
+    D = 2 * sum(sections)
+    q, k = (torch.randn(B, H, T, D, generator=g) for _ in range(2))
+    positions = torch.randint(0, 200, (3, B, T), generator=g)
+    rope = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": list(sections)}
+    c = Qwen2VLTextConfig(hidden_size=H * D, num_attention_heads=H, num_key_value_heads=H, rope_parameters=rope)
+    theirs = qwen2_vl.apply_rotary_pos_emb(q, k, *qwen2_vl.Qwen2VLRotaryEmbedding(c)(q, positions))
+    for x, expected in zip((q, k), theirs, strict=True):
+        torch.testing.assert_close(answers.turn_by_sections(x, positions, sections), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_word_s_three_positions_are_rope(answers):
+    x = torch.randn(2, 2, 6, 12, generator=torch.Generator().manual_seed(1))
+    places = torch.randint(0, 500, (2, 6), generator=torch.Generator().manual_seed(2))
+    turned = answers.turn_by_sections(x, places.expand(3, -1, -1), (1, 2, 3))
+    torch.testing.assert_close(turned, apply_rope_half(x, places), rtol=1e-4, atol=1e-5)
+
+
+def test_sections_by_hand(answers):
+    x = torch.tensor([1.0] * 4 + [0.0] * 4).reshape(1, 1, 1, 8)
+    turned = answers.turn_by_sections(x, torch.tensor([3, 5, 7]).reshape(3, 1, 1), (2, 1, 1)).flatten()
+    angles = torch.atan2(turned[4:], turned[:4])
+    assert angles.tolist() == pytest.approx([3.0, 0.3, 0.05, 0.007], rel=1e-4)
+    assert says("by $3 \\cdot 1$, $3 \\cdot 0.1$, $5 \\cdot 0.01$ and $7 \\cdot 0.001$")
+
+
+def test_only_xpos_decays_whatever_the_phases_are():
+    """As its cell says: RoPE's score is largest at the distance that its phases prefer, xPos's is bounded by less."""
+    i = torch.arange(32) / 32
+    theta, zeta = 10_000**-i, ((i + 0.4) / 1.4) ** (1 / 512)
+    distance = torch.arange(0, 9_000, 500)[:, None]
+    planes = ((distance - 2_000) * theta).cos()
+    rope, bound = planes.mean(1), (zeta**distance).mean(1)
+    assert rope.argmax() == 4 and rope[4] == 1 and (bound.diff() < 0).all() and bound[4] < 0.3
+    assert ((zeta**distance * planes).mean(1).abs() <= bound + 1e-6).all() and zeta.max() < 1
+
+
+def test_a_rounded_table_is_a_smaller_mistake_than_rounded_angles():
+    """Bits of bfloat16: a cosine near 1 is off by 2⁻⁹ at most, an angle near 130,000 by 256 radians."""
+    angles = torch.arange(0, 131_072, 37)[:, None] * 500_000.0 ** (-torch.arange(0, 128, 2) / 128)
+    table = torch.stack([angles.cos(), angles.sin()])
+    rounded = torch.stack([angles.bfloat16().float().cos(), angles.bfloat16().float().sin()])
+    assert (table.bfloat16().float() - table).abs().max() <= 2**-9 < 1.9 < (rounded - table).abs().max()

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from ..models.config import Config
+from . import mixing
 from .rows import Row, configuration, find
 
 # Parameters of a norm, as multiples of its width.
@@ -188,26 +189,21 @@ def _total(v):
         total += stacks * norm * d
     if v.get("position") == "t5":
         total += stacks * 32 * v["n_heads"]  # 32 buckets; one table for all layers of a stack
-    layers = 1 if v.get("shared_layers") else v["n_layers"]
-    dense = v.get("n_dense", 0)
-    total += layers * (_attention(v) + NORMS.get(v.get("placement"), 2) * norm * d)
-    total += dense * _ffn(v, v.get("d_dense", 0)) + (layers - dense) * _feed_forward(v)
+    kinds = mixing.mixers({"attention": "grouped", **v})[: 1 if v.get("shared_layers") else None]
+    layers, norms = len(kinds), NORMS.get(v.get("placement"), 2)
+    dense, fed = v.get("n_dense", 0), kinds.count("none") if v.get("split") else layers
+    total += sum(mixing.parameters(name, v) for name in kinds) + layers * (1 if v.get("split") else norms) * norm * d
+    total += dense * _ffn(v, v.get("d_dense", 0)) + (fed - dense) * _feed_forward(v)
     if kind == "encoder-decoder":  # decoder layers: the same, and cross-attention with its norm
-        total += layers * (2 * _attention(v) + _feed_forward(v) + 3 * NORMS.get(v.get("placement"), 2) // 2 * norm * d)
-    return total
+        total += layers * (2 * mixing.parameters("full", v) + _feed_forward(v) + 3 * norms // 2 * norm * d)
+    return total + (_hyper(v, layers) if v.get("residual") == "hyper" else 0)
 
 
-def _attention(v):
-    d, H, G, D = v["d_model"], v["n_heads"], v["n_kv_heads"], v["head_dim"]
-    if v.get("attention") == "latent":
-        q, kv, rope, value = v["q_rank"], v["kv_rank"], v["rope_dim"], v["v_dim"]
-        queries = d * q + q + q * H * (D + rope)  # down, norm, up
-        return queries + d * (kv + rope) + kv + kv * H * (D + value) + H * value * d
-    total = 2 * d * (H + G) * D + (H + 2 * G) * D * bool(v.get("attention_bias")) + d * bool(v.get("out_bias"))
-    total += {"head": 2 * D, "whole": (H + G) * D, "head_own": (H + G) * D}.get(v.get("qk_norm"), 0)
-    if v.get("position") == "transformer_xl":
-        total += d * H * D  # the projection of relative positions
-    return total + H * bool(v.get("sinks"))
+def _hyper(v, layers):
+    """Hyper-connections (arXiv:2512.24880): two for each layer, and one that sums the streams before the head."""
+    n, wide = v["n_streams"], v["n_streams"] * v["d_model"]
+    mixes = (2 + n) * n  # read, write, and from stream to stream
+    return 2 * layers * (mixes * wide + mixes + 3) + n * wide + n + 1
 
 
 def _ffn(v, hidden):
@@ -220,4 +216,5 @@ def _feed_forward(v):
     if not experts:
         return _ffn(v, v["d_ff"])
     router = (v["d_model"] + bool(v.get("router_bias"))) * experts
-    return (experts + v.get("n_shared", 0)) * _ffn(v, v["d_ff"]) + router
+    shared = v.get("n_shared", 0) * _ffn(v, v.get("d_shared", v["d_ff"])) + v["d_model"] * bool(v.get("shared_gate"))
+    return experts * _ffn(v, v["d_ff"]) + shared + router

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..models.config import CHOICES, DEFAULTS, Config, config
+from .mixing import NAMES
 
 NEEDED = ("norm", "placement", "position", "activation", "gated", "n_layers", "d_model", "n_heads", "d_ff", "vocab")
 # Keys of a row that only describe the model and are not part of a configuration.
-DESCRIBING = ("objective", "stability")
+DESCRIBING = ("objective", "stability", "optimizer", "scaling")
 # Features for which the course has no part: (key, value) or key → name.
 WITHOUT_PARTS: dict[Any, str] = {
     ("norm", "layer_no_bias"): "a LayerNorm without bias",
@@ -25,15 +26,25 @@ WITHOUT_PARTS: dict[Any, str] = {
     ("attention", "blocksparse"): "block-sparse attention",
     ("qk_norm", "head_own"): "a norm of q and k with gains of its own for each head",
     ("qk_norm", "head_no_gain"): "a norm of q and k without a gain",
+    ("attention", "compressed"): "attention to compressed blocks",
+    ("residual", "hyper"): "hyper-connections",
     "full_every": "a full layer after several windowed ones",
+    "gated_attention": "a gate on what attention returns",
+    "split": "layers that are a mixer or a feed-forward layer alone",
     "n_shared": "an expert that every token uses",
     "n_dense": "first layers without experts",
     "d_dense": "",  # covered by n_dense
     "sinks": "a learned place for attention that goes nowhere",
     "router_bias": "a bias in the router",
+    "scoring": "a router without softmax, whose choice a bias balances",
     "head_bias": "a bias in the head",
     "project_out": "a map from the stream back to the narrow embedding",
+    # Covered by n_shared, by the residual connections, and by the mixers:
+    **dict.fromkeys(("d_shared", "shared_gate", "n_streams", "chunk", "index_heads", "index_dim", "index_top"), ""),
+    **dict.fromkeys(("linear_heads", "linear_key_heads", "linear_key_dim", "linear_value_dim", "conv"), ""),
+    **dict.fromkeys(("ssm_heads", "ssm_head_dim", "ssm_state", "ssm_groups", "out_rank", "out_groups"), ""),
 }
+BUILT = ("full", "window", "latent", "none")  # mixers that ``anatomy.models.config`` has words for
 
 
 class UnknownModel(KeyError):
@@ -137,6 +148,9 @@ def lacking(row: Row) -> list[str]:
     found = [f"{', '.join(unknown)} not published"] if unknown else []
     for key, value in row.values.items():
         if key in DESCRIBING:
+            continue
+        if key == "mixers":
+            found += [f"no part for {NAMES[name]}" for name in dict.fromkeys(n for n, _ in value) if name not in BUILT]
             continue
         if key not in DEFAULTS or (key in CHOICES and value not in CHOICES[key]):
             part = WITHOUT_PARTS.get((key, value), WITHOUT_PARTS.get(key, f"{key} = {value!r}"))

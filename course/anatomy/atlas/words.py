@@ -6,24 +6,36 @@ A widget's page fills in the same sentences as ``difference``, so they are templ
 from collections.abc import Mapping
 from typing import Any
 
+from ..system.translation import N_
+from . import mixing
 from .counting import closed_form
 from .rows import Row, find
 
 UNKNOWN = "not published"
 NONE_RECORDED, NO_EXPERTS = "none recorded here", "no experts"
-ASPECTS = ("kind", "objective", "norm", "placement", "position", "attention", "activation", "experts", "stability")
-NOT_SHARED = (UNKNOWN, NONE_RECORDED, NO_EXPERTS)  # never mentioned as something that two models share
+ASPECTS = (
+    *("kind", "objective", "norm", "placement", "residual", "position", "mixing", "attention", "activation", "experts"),
+    *("stability", "memory", "optimizer"),
+)
+# Never mentioned as something that two models share.
+USUAL = (mixing.PLAIN, mixing.EVERYWHERE.format(name=mixing.NAMES["full"]))
+NOT_SHARED = (UNKNOWN, NONE_RECORDED, NO_EXPERTS, *USUAL, mixing.NO_OPTIMIZER, mixing.NOT_COUNTED)
+UNSPOKEN = (mixing.NO_OPTIMIZER,)  # says nothing of a difference
 # aspect → (its name, a sentence for two models that differ in it)
 SENTENCES: dict[str, tuple[str, str]] = {
     "kind": ("Kind", "{a} is {x}, {b} is {y}."),
     "objective": ("Objective", "{a} learns to predict the {x}, {b} the {y}."),
     "norm": ("Norm", "{a} normalizes with {x}, {b} with {y}."),
     "placement": ("Placement", "{a} normalizes {x}, {b} {y}."),
+    "residual": (N_("Residual"), N_("The residual connections of {a} are {x}, those of {b} are {y}.")),
     "position": ("Position", "{a} knows positions by {x}, {b} by {y}."),
+    "mixing": (N_("Mixing"), N_("{a} mixes tokens by {x}; {b} by {y}.")),
     "attention": ("Attention", "{a} attends with {x}, {b} with {y}."),
     "activation": ("Activation", "The feed-forward layer of {a} has {x}, that of {b} has {y}."),
     "experts": ("Experts", "{a} has {x}, {b} has {y}."),
     "stability": ("Stability", "Measures for stability: {x} in {a}; {y} in {b}."),
+    "memory": (N_("Memory"), N_("With a million tokens {a} would keep {x}; {b} {y}.")),
+    "optimizer": (N_("Optimizer"), N_("{a} was trained with {x}, {b} with {y}.")),
     "sizes": ("Sizes", "{a} has {x}; {b} has {y}."),
 }
 UNSAID = "{what}: {x} for {a}; {y} for {b}."  # used if one of the two is not published
@@ -63,6 +75,8 @@ _POSITIONS: dict[Any, tuple[str, str]] = {
     "deberta": ("relative", "relative positions as in DeBERTa"),
     "alibi": ("ALiBi", "ALiBi"),
 }
+# How RoPE's frequencies are stretched for texts longer than those of the first training.
+SCALINGS = {"llama3": N_(", slow planes slowed down"), "yarn": N_(" with YaRN")}
 _ACTIVATIONS: dict[Any, str] = {
     ("relu", False): "ReLU",
     ("gelu", False): "GELU",
@@ -85,17 +99,21 @@ def words(row: Row) -> dict[str, str]:
         "objective": v.get("objective", UNKNOWN),
         "norm": _NORMS.get(v.get("norm"), UNKNOWN),
         "placement": _PLACEMENTS.get(v.get("placement"), ("", UNKNOWN))[1],
+        "residual": mixing.residual(v) or UNKNOWN,
         "position": _position(v),
+        "mixing": mixing.said(v) or UNKNOWN,
         "attention": _attention(v),
         "activation": activation(v),
         "experts": _experts(v),
         "stability": " and ".join(stability(v)) or (UNKNOWN if "norm" not in v else NONE_RECORDED),
+        "memory": mixing.memory(v) or UNKNOWN,
+        "optimizer": v.get("optimizer", mixing.NO_OPTIMIZER),
         "sizes": _sizes(v),
     }
 
 
 def families(row: Row) -> dict[str, str]:
-    """Categories for filters: norm, placement, position, activation, attention → a short word."""
+    """Categories for filters: norm, placement, position, activation, attention, mixing → a short word."""
     v = row.values
     norm = _NORMS.get(v.get("norm"), UNKNOWN)
     return {
@@ -104,6 +122,7 @@ def families(row: Row) -> dict[str, str]:
         "position": _POSITIONS.get(v.get("position"), (UNKNOWN, ""))[0],
         "activation": activation(v),
         "attention": _heads(v)[0],
+        "mixing": mixing.family(v) or UNKNOWN,
     }
 
 
@@ -127,7 +146,7 @@ def difference(a: str, b: str) -> list[str]:
     x, y = words(one), words(two)
     said = []
     for aspect, (what, sentence) in SENTENCES.items():
-        if x[aspect] != y[aspect]:
+        if x[aspect] != y[aspect] and not {x[aspect], y[aspect]} & set(UNSPOKEN):
             template = UNSAID if UNKNOWN in (x[aspect], y[aspect]) else sentence
             said.append(template.format(what=what, a=one.title, b=two.title, x=x[aspect], y=y[aspect]))
     small, large = sorted((one, two), key=size)
@@ -157,7 +176,7 @@ def _position(v):
     turned, D = v.get("rotary_dim"), v.get("head_dim")
     if turned and D and turned != D:
         text += f" for {turned} of a head's {D} numbers"
-    return text + (f", base {v['base']:,.0f}" if v.get("base") else "")
+    return text + (f", base {v['base']:,.0f}" if v.get("base") else "") + SCALINGS.get(v.get("scaling"), "")
 
 
 def _heads(v):
@@ -177,6 +196,8 @@ def _attention(v):
     text = _heads(v)[1]
     if text == UNKNOWN:
         return text
+    text += ", a gate on what they return" if v.get("gated_attention") else ""
+    text += f", {v['index_top']:,} places chosen by an indexer" if v.get("index_top") else ""
     if v.get("attention") == "blocksparse":
         text += ", block-sparse in every second layer"
     if v.get("window"):

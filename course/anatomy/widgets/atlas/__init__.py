@@ -9,7 +9,7 @@ from torch import nn
 from ...atlas import closed_form, difference, lacking
 from ...atlas.counting import MISTAKES, REASONS, compare, parameters
 from ...atlas.rows import NoConfiguration, configuration
-from ...atlas.words import MORE, NOT_SHARED, SAME, SENTENCES, UNKNOWN, UNSAID
+from ...atlas.words import MORE, NOT_SHARED, SAME, SENTENCES, UNKNOWN, UNSAID, UNSPOKEN
 from ..tools.base import TableWidget
 from ..tools.calls import WrongOutput
 from ..tools.drawing import Figure
@@ -32,6 +32,7 @@ PHRASES: dict[str, Any] = {
     "more": MORE,
     "same": SAME,
     "notShared": list(NOT_SHARED),
+    "unspoken": list(UNSPOKEN),
     "nothing": "They differ in nothing that the atlas holds.",
     "found": "{n} of {all} models. {summary}",
     "after": " It starts from {list}.",
@@ -63,9 +64,9 @@ class ModelAtlas(TableWidget):
     Rows that are not decoders, and rows that the course has no parts for, are counted in closed form. The widget says
     so if the class cannot build a row; it must be able to build the plain one, LLaMA 2 7B.
 
-    Traits: view is an index of VIEWS; norm, placement, position, activation and attention are indices of CHOICES; since
-    and until are years; text is a search text; first and second are indices of rows. Raises the errors of TableWidget,
-    and WrongOutput if Decoder does not return a module.
+    Traits: view is an index of VIEWS; norm, placement, position, activation, attention and mixing are indices of
+    CHOICES; since and until are years; text is a search text; first and second are indices of rows. Raises the errors
+    of TableWidget, and WrongOutput if Decoder does not return a module.
     """
 
     recording, function_name = "atlas", "Decoder"
@@ -79,6 +80,7 @@ class ModelAtlas(TableWidget):
     position = t.Int(0, min=0, max=len(CHOICES["position"]) - 1).tag(sync=True)
     activation = t.Int(0, min=0, max=len(CHOICES["activation"]) - 1).tag(sync=True)
     attention = t.Int(0, min=0, max=len(CHOICES["attention"]) - 1).tag(sync=True)
+    mixing = t.Int(0, min=0, max=len(CHOICES["mixing"]) - 1).tag(sync=True)
     since = t.Enum(YEARS, YEARS[0]).tag(sync=True)
     until = t.Enum(YEARS, YEARS[-1]).tag(sync=True)
     text = t.Unicode("").tag(sync=True)

@@ -22,8 +22,9 @@ function atlasWidget(ui) {
   pick(ui, { trait: "second", name: "beside it", names });
   const two = [...ui.controls.children].at(-1);
   for (const box of [...filters, one, two]) box.classList.remove("ta-whole");
+  const filtering = [...spec.filters.map(([trait]) => trait), "since", "until", "text"];
   // One that is put back to “any” must not vanish under the hand.
-  for (const box of filters) box.addEventListener("input", filter.keep);
+  filters.forEach((box, i) => box.addEventListener("input", () => filter.keep(filtering[i])));
   ui.root.append(ui.readout);
   const place = ui.row("ta-panel");
 
@@ -36,14 +37,14 @@ function atlasWidget(ui) {
       return want === 0 || m.family[trait] === families[want];
     });
 
-  const inEffect = () => Boolean(ui.get("text").trim()) || spec.filters.some(([trait]) => ui.get(trait)) ||
-    ui.get("since") > spec.years[0] || ui.get("until") < spec.years.at(-1);
+  const idle = { since: spec.years[0], until: spec.years.at(-1) };
+  const inEffect = (trait) => (trait === "text" ? Boolean(ui.get(trait).trim()) : ui.get(trait) !== (idle[trait] ?? 0));
 
   const line = timeline(ui, models, () => models.map(passes));
   const beside = html("div", { class: "ta-row" });
   const [left, right] = [blockOf(ui, beside), blockOf(ui, beside)];
   const list = html("ul", {
-    class: "ta-text", style: "margin: 6px 0 0; padding-left: 13px; line-height: 1.35; columns: 340px 2; column-gap: 26px",
+    class: "ta-text", style: "margin: 2px 0 0; padding-left: 13px; line-height: 1.35; columns: 340px 2; column-gap: 26px",
   });
   const compared = html("div", {}, beside, list);
   const built = buildPanel(ui);
@@ -54,7 +55,7 @@ function atlasWidget(ui) {
     const differs = [];
     spec.sentences.forEach(([what, sentence], k) => {
       const [x, y] = [a.words[k], b.words[k]];
-      if (x === y) return;
+      if (x === y || words.unspoken.some((none) => none === x || none === y)) return;
       differs.push(what.toLowerCase());
       const text = [x, y].includes(words.unknown) ? words.unsaid : sentence;
       said.push(put(text, { what, a: a.title, b: b.title, x, y }));
@@ -118,9 +119,8 @@ function atlasWidget(ui) {
       const [view, i, k] = [ui.get("view"), ui.seen("first"), ui.seen("second")];
       const aspect = ui.seen("aspect");
       const [a, b] = [models[i], models[k]];
-      const filtering = inEffect();
-      filter.draw(view === 0, filtering);
-      filters.forEach((box) => { box.hidden = view !== 0 || !filter.open(filtering); });
+      filter.draw(view === 0);
+      filters.forEach((box, f) => { box.hidden = view !== 0 || !filter.shows(filtering[f], inEffect(filtering[f])); });
       one.hidden = view === 0;
       two.hidden = view !== 1;
       const panel = [line.node, compared, built.node][view];
@@ -159,27 +159,24 @@ function atlasWidget(ui) {
   };
 }
 
-/**
- * Shows and hides the filters, nine controls that a first look does not need. Those that a step sets are shown without
- * the button, which would take a row of its own.
- */
+/** Shows and hides the filters, ten controls that a first look does not need. Those in effect stay without the button. */
 function filterButton(ui) {
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  let [asked, kept] = [false, false];
+  let asked = false;
+  const kept = new Set();
   const node = button(bar, ui.spec.words.filter, () => {
-    if (node.getAttribute("aria-disabled") === "true") return;
     asked = !asked;
+    kept.clear();
     ui.ask();
   });
-  ui.listen("step", () => { asked = kept = false; });
-  const open = (filtering) => asked || kept || filtering;
+  ui.listen("step", () => { asked = false; kept.clear(); });
   return {
-    open,
-    keep() { kept = !asked; },
-    draw(here, filtering) {
-      bar.hidden = !here || (!asked && open(filtering));
-      fill(node, { "aria-expanded": String(asked), "aria-disabled": String(filtering) });
+    shows: (trait, inEffect) => asked || inEffect || kept.has(trait),
+    keep: (trait) => kept.add(trait),
+    draw(here) {
+      bar.hidden = !here;
+      fill(node, { "aria-expanded": String(asked) });
     },
   };
 }

@@ -8,6 +8,7 @@ left; sublayers branch off to the right, and their results are added back.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...atlas.mixing import RECURRENT, mixers
 from ...atlas.words import activation, families
 
 Shape = list[Any]
@@ -34,6 +35,7 @@ IN_ATTENTION = {
     "transformer_xl": "relative positions",
     "deberta": "relative positions",
 }
+SHORT_NAMES = {"delta": "gated delta rule", "kda": "delta rule (KDA)", "ssm": "state space"}
 ADDED = {"learned": "+ {n:,} learned positions", "sinusoidal": "+ sinusoids of the position"}
 
 
@@ -169,6 +171,8 @@ def block(row: Any) -> tuple[int, list[Shape]]:
             drawing.sublayer(["cross-attention", "keys and values of the encoder"], "attention")
         drawing.sublayer(ffn, "ffn")
     times = f"{v['n_layers']} {'times the same layer' if v.get('shared_layers') else 'layers'}"
+    times += ", each with one of its sublayers" if v.get("split") else ""
+    times += f", {v['n_streams']} streams" if v.get("n_streams") else ""
     if v.get("kind") == "encoder-decoder":
         times += f", and {v['n_layers']} in the encoder without cross-attention"
     top = drawing.u + (8 if len(times) <= SHORT else 22)
@@ -231,6 +235,8 @@ def _attention(row):
     else:
         lines = [f"{H} heads of {D}" + ("" if G == H else f", {G} of k and v")]
     extra = [IN_ATTENTION[v["position"]]] if v["position"] in IN_ATTENTION else []
+    extra += _others(mixers(v))
+    extra += [f"{v['index_top']:,} places, chosen by an index"] if v.get("index_top") else []
     if v.get("window"):
         extra.append(f"window {v['window']:,}" + ("" if _everywhere(v) else " in some layers"))
     extra += ["block-sparse in every second layer"] if v.get("attention") == "blocksparse" else []
@@ -238,6 +244,12 @@ def _attention(row):
     extra += [f"scores capped at {v['score_cap']:g}"] if v.get("score_cap") else []
     extra += ["a place to attend to nothing"] if v.get("sinks") else []
     return [f"attention: {kind}", *lines, *extra]
+
+
+def _others(layers):
+    """How many layers have another mixer in the place of attention, a line for each."""
+    counted = [(name, layers.count(name)) for name in dict.fromkeys(layers) if name in RECURRENT]
+    return [f"in {n} of {len(layers)} layers: {SHORT_NAMES[name]}" for name, n in counted]
 
 
 def _everywhere(v):

@@ -5,13 +5,16 @@ from typing import Any
 
 from ...atlas import Row, lacking, words
 from ...atlas.counting import tables
+from ...atlas.mixing import RECURRENT, mixers
 from ...atlas.rows import changes
 from ...atlas.words import SENTENCES, UNKNOWN, families, size
 from ...models.config import DEFAULTS
 from .block import block
 
-_SIZE = re.compile(r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?)+$", re.I)  # at a title's end
-FILTERS = ("norm", "placement", "position", "activation", "attention")
+_SIZE = re.compile(
+    r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?|[ -]Air)+$", re.I
+)  # at a title's end
+FILTERS = ("norm", "placement", "position", "activation", "attention", "mixing")
 
 
 def card(row: Row) -> dict[str, Any]:
@@ -48,7 +51,11 @@ def stem(row: Row) -> str:
 def summary(row: Row) -> str:
     """The row in one sentence."""
     said = words(row)
-    parts = [said[k] for k in ("norm", "placement", "position", "attention", "activation") if said[k] != UNKNOWN]
+    layers = set(mixers(row.values))
+    if len(layers) > 1 and layers & {*RECURRENT, "csa"}:  # the pattern says more than the heads of some layers
+        said["attention"] = f"{said['mixing']}; {families(row)['attention']}"
+    shown = ("norm", "placement", "position", "attention", "activation", "memory")
+    parts = [said[k] for k in shown if said[k] != UNKNOWN]
     return f"{row.title}, {row.organization}, {row.year}: {'; '.join(parts) or 'its design is not published'}."
 
 

@@ -1,11 +1,11 @@
 """The steps of ModelAtlas. Traits that choose from a list hold its index."""
 
 from ..tools.story import Step
-from .choices import CHOICES, INDEX
+from .choices import CHOICES, INDEX, YEARS
 
 ALL = {
-    "view": 0, "norm": 0, "placement": 0, "position": 0, "activation": 0, "attention": 0, "since": 2017, "until": 2025,
-    "text": "", "first": INDEX["gpt-2"], "second": INDEX["llama-2-7b"],
+    "view": 0, "norm": 0, "placement": 0, "position": 0, "activation": 0, "attention": 0, "mixing": 0,
+    "since": YEARS[0], "until": YEARS[-1], "text": "", "first": INDEX["gpt-2"], "second": INDEX["llama-2-7b"],
 }  # fmt: skip
 
 STORY = (

@@ -32,7 +32,7 @@ function timeline(ui, models, passing) {
   });
   const groups = []; // [node, its models]
   for (const year of ui.spec.years) {
-    const place = html("div", { role: "presentation", style: "display: flex; flex-wrap: wrap; align-items: center; column-gap: 10px" });
+    const place = html("div", { role: "presentation", style: "display: flex; flex-wrap: wrap; align-items: center; column-gap: 7px" });
     const row = html("div", {
       role: "presentation", style: "display: flex; min-height: 25px; border-top: 1px solid var(--ta-rule)",
     }, html("span", { style: "flex: none; width: 44px; padding-top: 3px" }, String(year)), place);
