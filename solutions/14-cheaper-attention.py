@@ -205,7 +205,7 @@ for name, way in (("all scores at once", lambda: partial(q, k, v)[0]), ("blocks 
 # **Verdict: neither is true.** Both ways are off by the rounding of float32 and no more, and their products have the same FLOPs, to which the rescaling even adds some. What is saved is memory traffic, because a block of scores never leaves the chip's own fast memory. The paper counts those accesses ([2205.14135](https://arxiv.org/abs/2205.14135), section 3.2), and its backward pass computes scores a second time on purpose.
 
 # %% [markdown]
-# ## 3. Tiles that nobody needs
+# ## 3. Extension: tiles that nobody needs
 #
 # In a causal model half of all pairs are hidden. With the queries cut into blocks as well, the scores form square **tiles**. A tile whose keys all come after its queries contains nothing but hidden pairs, so it need not be computed at all.
 
@@ -597,7 +597,7 @@ show_large("recall")
 # However, the figure above shows a limit that no rule removes, because a state of $D \times D$ numbers holds at most $D$ arbitrary pairs.
 
 # %% [markdown]
-# ## 8. What a state weighs
+# ## 8. Extension: what a state weighs
 #
 # How long must a text be before a state is smaller than a cache? In Qwen3-Next, for example, three of four layers keep a state, for 32 heads with keys and values of 128 numbers, in 4 bytes each, because it is summed over the whole text. Every fourth layer is ordinary attention with 2 key-value heads of 256 numbers, in 2 bytes.
 
@@ -718,7 +718,7 @@ print("difference:", (sink_attention(q, k, v, sink) - merged).abs().max().item()
 AttentionExplorer(lambda q, k, v, mask=None: sink_attention(q, k, v, torch.full((16,), 2.0), mask))
 
 # %% [markdown]
-# ## 10. A gate on the result
+# ## 10. Extension: a gate on the result
 #
 # A sink depends on the scores alone. A *gate* lets the token itself decide. In Qwen3-Next, the heads' joined result is multiplied, number by number, by a sigmoid of the layer's input ([2505.06708](https://arxiv.org/abs/2505.06708)), before the output projection:
 #

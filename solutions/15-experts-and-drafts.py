@@ -454,7 +454,7 @@ with described("Speedup against the number of drafted tokens at acceptance {rate
 # A model can also draft for itself. With *multi-token prediction*, DeepSeek-V3 trains one more block that predicts the token after the next, and uses it as a draft with $K = 1$. Its paper reports an acceptance of 85 to 90 %, so your formula gives 1.85 to 1.9 tokens per call. The paper measured 1.8 times as many tokens per second ([2412.19437](https://arxiv.org/abs/2412.19437), section 5.4.3).
 
 # %% [markdown]
-# ## 6. A wider road
+# ## 6. Extension: a wider road
 #
 # The residual stream carries everything from layer to layer in one vector per token (unit 03). *Hyper-connections* carry $n$ vectors, the *streams*, where $n$ is 4 for example. Before each layer the streams are read into one input, and its output is written back to all of them. Between layers, an $n \times n$ matrix *mixes* the streams, and training decides how.
 #
@@ -599,7 +599,7 @@ n, d = 4, 4096
 print(f"weights of one wide step: {(2 * n + n * n) * n * d:,}; of one feed-forward layer of 4 d: {8 * d * d:,}")
 
 # %% [markdown]
-# ## 8. Muon: a step that turns
+# ## 8. Extension: Muon, a step that turns
 #
 # Adam divides each number of a gradient by its own size, as if a matrix were a list of numbers. However, a weight matrix turns vectors into vectors. Its gradient is a sum of a few directions, each with a strength (its *singular values*), of which a few are usually far larger than the rest. *Muon* makes them all about equal before it takes a step, so that weak directions are learned as fast as strong ones.
 
@@ -696,7 +696,7 @@ show_large("muon")
 # Muon is lower in {{muon.better}} of {{muon.seeds}} seeds, by {{muon.lowest:.3f}} to {{muon.highest:.3f}} nats. A step costs more with it, by five rounds of three products per matrix. This run says nothing about long trainings or large models.
 
 # %% [markdown]
-# ## 9. Fewer bits for weights
+# ## 9. Extension: fewer bits for weights
 #
 # A step of decoding fetches every weight once. Weights of 4 bits instead of 16 are fetched in a quarter of the time, and a model of 8 billion parameters takes 4 GB instead of 16. The weights are stored as small integers, the *codes*, times a number that several of them share, the *scale*.
 

@@ -13,8 +13,10 @@ from autograder.exercises.u09_sparse_attention import gather, pairs
 from autograder.exercises.u11_assembly import experts, names
 from autograder.exercises.u13_scale_and_cost import forward
 from autograder.exercises.u14_cheaper_attention import backward, chunks, merge, stream
+from autograder.exercises.u15_experts_and_drafts import muon
 from autograder.reference.assembly.loading import rename
 from autograder.reference.kv_cache import RollingCache
+from autograder.reference.muon import COEFFICIENTS
 from autograder.reference.sparse import local_causal_mask
 from tests.course import local_ways
 
@@ -290,7 +292,29 @@ def larger_chunks(q, k, v, decay, chunk, state=None):
     return chunks.in_chunks(q, k, v, decay, 2 * chunk, state)
 
 
+def orthogonal_by_einsum(g, rounds=5, eps=1e-7):
+    a, b, c = COEFFICIENTS
+    x = (g if len(g) <= len(g.T) else g.T) / g.norm().clamp(min=eps)
+    for _ in range(rounds):
+        s = torch.einsum("ik,jk->ij", x, x)
+        x = a * x + torch.einsum("ij,jk->ik", b * s + c * s.matrix_power(2), x)
+    return x if len(g) <= len(g.T) else x.T
+
+
+def orthogonal_as_it_lies(g, rounds=5, eps=1e-7):
+    a, b, c = COEFFICIENTS
+    x = g / g.norm().clamp(min=eps)
+    for _ in range(rounds):
+        s = x @ x.T
+        x = a * x + (b * s + c * s @ s) @ x
+    return x
+
+
 WAYS = {
+    "muon.step": (
+        [(orthogonal_by_einsum, muon.step_by_lerp)],
+        [(orthogonal_as_it_lies, muon.step_by_lerp)],
+    ),
     "tiles.stream": (
         [stream.by_mergers, halves, rows_of_queries],
         [stream._dense, weights_of_all],

@@ -77,6 +77,7 @@ EXERCISE = Exercise(
     points=1,
     difficulty=2,
     minutes=4,
+    extension=True,
     reference=(linear_attention.state_bytes, linear_attention.hybrid_bytes),
     alternatives=[(of_a_layer, of_a_stack), (head_by_head, layer_by_layer)],
     cases=[

@@ -106,6 +106,7 @@ EXERCISE = Exercise(
     points=2,
     difficulty=3,
     minutes=9,
+    extension=True,
     reference=online_softmax.causal_in_tiles,
     alternatives=[in_tiles, by_positions],
     forbidden=("scaled_dot_product_attention",),

@@ -73,6 +73,7 @@ EXERCISE = Exercise(
     points=1,
     difficulty=1,
     minutes=4,
+    extension=True,
     reference=sinks.gated_output,
     alternatives=[gated, gated_per_head],
     cases=[

@@ -105,6 +105,7 @@ EXERCISE = Exercise(
     points=2,
     difficulty=3,
     minutes=12,
+    extension=True,
     reference=(grouped_weights.quantize_groups, grouped_weights.restore_groups, grouped_weights.bits_per_weight),
     alternatives=[(quantize_by_groups, restore_by_repeat, bits_together)],
     cases=[

@@ -112,6 +112,7 @@ EXERCISE = Exercise(
     points=3,
     difficulty=3,
     minutes=15,
+    extension=True,
     reference=(muon.orthogonalize, muon.muon_step),
     alternatives=[(by_singular_values, step_by_lerp)],
     forbidden=("svd", "Muon"),

@@ -116,6 +116,7 @@ EXERCISE = Exercise(
     points=1,
     difficulty=2,
     minutes=8,
+    extension=True,
     reference=doubly_stochastic,
     alternatives=[in_logarithms, by_factors],
     cases=[
