@@ -189,3 +189,13 @@ widgets.MergeExplorer()
 
 # %%
 widgets.SamplingExplorer()
+
+# %% [markdown]
+# ## Attention in tiles (unit 14)
+#
+# Exact attention needs only a few scores at a time, if it keeps three numbers for each word and makes them smaller when a larger score comes.
+#
+# Press “Read on” until key 6 comes. What shrinks? Then let no word look ahead: how many tiles are left?
+
+# %%
+widgets.TilesExplorer()

@@ -24,6 +24,7 @@ from .sampling import SamplingExplorer as SamplingExplorer
 from .sparse import SparseExplorer as SparseExplorer
 from .stability import SoftmaxStabilityExplorer as SoftmaxStabilityExplorer
 from .stepper import CacheStepper as CacheStepper
+from .tiles import TilesExplorer as TilesExplorer
 from .tools.base import TableWidget
 from .tools.calls import WrongOutput
 
