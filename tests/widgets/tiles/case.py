@@ -24,7 +24,12 @@ CASE = Case(
     crowded=(
         {},
         {"read": 3},
-        *({**MORE, "block": b, "look": look, "read": 6, "query": q} for b in (2, 6) for look in (ALL, EARLIER) for q in (0, 11)),
+        *(
+            {**MORE, "block": b, "look": look, "read": 6, "query": q}
+            for b in (2, 6)
+            for look in (ALL, EARLIER)
+            for q in (0, 11)
+        ),
         {**MORE, "way": MERGE, "read": 3},
         {**MORE, "way": LOOP, "read": 4},
     ),

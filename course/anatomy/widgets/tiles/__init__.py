@@ -55,6 +55,7 @@ class TilesExplorer(SeveralFunctions):
     recording = "tiles"
     names = FUNCTIONS
     function_name = "functions"
+    asked_by = {"merge": "tiles.merge"}  # unit 12 asks for a merge of tokens
     controls = ("query", "read", "block", "look", "way", "more")
     story = STORY
     opening = tuple({"read": n} for n in (1, 2, 3, 4))
@@ -198,7 +199,7 @@ def _looped(fn: Function, scene: Scene, inputs: Inputs) -> Tensor:
 
 
 def _merged(fn: Function, scene: Scene, inputs: Inputs) -> Tensor:
-    """(T, T + 2): the partial results of the blocks that are read, joined one after the other by the learner's merge."""
+    """(T, T + 2): the partial results of the blocks that are read, joined one after the other by the learner."""
     joined = _part(scene, 0, inputs)
     for n in range(1, scene.read):
         out, lse = joined[..., : T + 1], joined[..., T + 1]

@@ -21,7 +21,7 @@ MOST_READ = T // min(BLOCKS)
 
 
 class Scene(NamedTuple):
-    """One moment: tiles of block × block scores, whether later keys are hidden, and how many blocks of keys are read."""
+    """One moment: tiles of block × block scores, are later keys hidden, and how many blocks of keys are read."""
 
     block: int
     causal: bool

@@ -27,6 +27,10 @@ function tilesWidget(ui) {
   fold.append(sign, tr("size, mask, merge"));
   ui.watch("more");
   later.push(...folded());
+  if (wide) {
+    fill(ui.controls, { style: "display: flex; flex-wrap: wrap" });
+    for (const [i, node] of [...ui.controls.children].entries()) node.style.flex = i < 2 ? "1 1 220px" : "none";
+  }
   ui.readout.style.minHeight = room < 480 ? "98px" : "43px";
   ui.root.append(ui.readout);
 
