@@ -28,7 +28,7 @@ from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.cost import Meter
 from anatomy.experiments import choosing, recall, recorded, show_large, where
 from anatomy.plots import described, use_style
-from anatomy.widgets import AttentionExplorer, TilesExplorer
+from anatomy.widgets import AttentionExplorer, MemoryExplorer, TilesExplorer
 from torch import nn
 
 def rotate_pairs(x, positions, base=10_000.0):
@@ -541,6 +541,12 @@ def delta_rule(q, k, v, decay, rate, state=None):
 
 # %% [markdown] worth="state.delta"
 # Each write is one step of gradient descent on half the squared error of what the key reads, with the rate as step size. So the state is a small linear model that learns while it reads, and decay is its weight decay.
+
+# %% [markdown]
+# Below, **your** two rules write the same pairs into a state each. Write the dog into another place, and ask for it: which rule has forgotten the first place?
+
+# %%
+MemoryExplorer({"linear_recurrent": linear_recurrent, "delta_rule": delta_rule})
 
 # %% [markdown]
 # ### See it

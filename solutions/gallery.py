@@ -199,3 +199,13 @@ widgets.SamplingExplorer()
 
 # %%
 widgets.TilesExplorer()
+
+# %% [markdown]
+# ## A matrix that remembers (unit 14)
+#
+# A few numbers can stand for a whole text, if a memory knows how to overwrite what is no longer true.
+#
+# The dog goes from the kitchen into the garden. Where is it, says the memory that adds, and where the one that corrects?
+
+# %%
+widgets.MemoryExplorer()

@@ -12,6 +12,7 @@ from .attention import AttentionExplorer as AttentionExplorer
 from .cache import CacheCalculator as CacheCalculator
 from .gradient import GradientFlowExplorer as GradientFlowExplorer
 from .mask import MaskExplorer as MaskExplorer
+from .memory import MemoryExplorer as MemoryExplorer
 from .merge import MergeExplorer as MergeExplorer
 from .mix import MixExplorer as MixExplorer
 from .norm import NormExplorer as NormExplorer
