@@ -59,8 +59,8 @@ STORY = (
     ),
     Step(
         "Now the puppy has been written into the garden, and the puppy is asked for. The newest pair is the one that "
-        "the delta rule always gets right.",
-        "What does that cost the dog? Ask for the dog.",
+        "the delta rule always gets right. Ask for the dog.",
+        "What did that cost the dog?",
         ("nothing", "of the kitchen, 0.36 is left", "the kitchen is gone"),
         1,
         "The puppy's write took away what it read, 0.8 of the kitchen, and 0.8 of that was the dog's: 1 − 0.64.",
