@@ -209,3 +209,13 @@ widgets.TilesExplorer()
 
 # %%
 widgets.MemoryExplorer()
+
+# %% [markdown]
+# ## Who works for which word (unit 15)
+#
+# A model with experts stores many parameters and uses few of them for each word, if no expert is left without work.
+#
+# Give expert 2 some work with its knob. Then let each word go to two experts, and press “Balance once” until all have the same load.
+
+# %%
+widgets.ExpertsExplorer()

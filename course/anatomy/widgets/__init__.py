@@ -10,6 +10,7 @@ from .anatomy import AnatomyView as AnatomyView
 from .atlas import ModelAtlas as ModelAtlas
 from .attention import AttentionExplorer as AttentionExplorer
 from .cache import CacheCalculator as CacheCalculator
+from .experts import ExpertsExplorer as ExpertsExplorer
 from .gradient import GradientFlowExplorer as GradientFlowExplorer
 from .mask import MaskExplorer as MaskExplorer
 from .memory import MemoryExplorer as MemoryExplorer
