@@ -92,6 +92,10 @@ def test_a_bias_that_weighs_differs_once_it_is_turned(stage):
     assert words(page)[-3] == "same"
     set_state(page, {"bias1": 5})
     assert words(page)[-3] == "differs"
+    area = page.locator('[aria-label^="Scores of the word"].ta-area')
+    area.press("ArrowDown")
+    settle(page)
+    assert "÷ 1.10 = 0.41, but the function says 0.50" in page.locator(".ta-readout").text_content()
 
 
 def test_the_softmax_router_has_no_knobs_to_follow(stage):

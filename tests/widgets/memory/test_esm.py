@@ -94,6 +94,9 @@ def test_a_wrong_rule_is_crossed_out_and_told(stage):
         "(all) => all.map((e) => e.getAttribute('d').split('M').length - 1)"
     )
     assert marks == [0, 1]
+    area(page, "delta rule: the memory's").press("Enter")
+    settle(page)
+    assert "(0 − 1.00 held) = 0.00, but the function says 1.00" in shown(page)
 
 
 def test_decay_and_rate_are_folded_away_at_first(stage):

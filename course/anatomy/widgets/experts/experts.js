@@ -114,7 +114,7 @@ function expertsWidget(ui) {
     const sum = chosen.reduce((total, e) => total + scores[e], 0);
     const told = {
       word: spec.words[word], n: expert, score: two(scores[expert]), bias: two(biases[expert]), total: two(scores[expert] + biases[expert]),
-      weight: rank < 0 ? "" : two(weights[rank]), sum: two(sum),
+      weight: rank < 0 ? "" : outcome(biased ? scores[expert] / sum : scores[expert], weights[rank]), sum: two(sum),
     };
     const chooses = biased ? tr("{word}, expert {n}: score {score} + bias {bias} = {total}", told) : tr("{word}, expert {n}: probability {score}, by a softmax over all three", told);
     if (rank < 0) return tr("{formula}: not chosen", { formula: chooses });
@@ -147,6 +147,10 @@ function expertsWidget(ui) {
     },
   };
 }
+
+/** What a formula amounts to, and what the function has come to where that is something else. */
+const outcome = (made, shown) => (Math.abs(made - shown) < 0.005 ? fixed(shown, 2)
+  : tr("{made}, but the function says {shown}", { made: fixed(made, 2), shown: fixed(shown, 2) }));
 
 /** The stacks of words, the mean load, the room, and a knob below each. */
 function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {

@@ -94,9 +94,11 @@ function memoryWidget(ui) {
     if (!pairs.length) return tr("nothing is written yet: all numbers are 0");
     const [i, j] = [Math.floor(cell / V), cell % V];
     const [key, to] = pairs[pairs.length - 1];
+    const [x, wanted, held] = [spec.vectors[key][i], Number(j === to), decay * read(old, key)[j]];
+    const made = decay * old[cell] + (rule ? rate * x * (wanted - held) : x * wanted);
     const told = {
-      value: two(memory[cell]), old: two(old[cell]), decay: short(decay), x: short(spec.vectors[key][i]), key: spec.keys[key],
-      i: i + 1, place: spec.places[j], wanted: Number(j === to), held: two(decay * read(old, key)[j]), rate: short(rate),
+      value: outcome(made, memory[cell]), old: two(old[cell]), decay: short(decay), x: short(x), key: spec.keys[key],
+      i: i + 1, place: spec.places[j], wanted, held: two(held), rate: short(rate),
     };
     return rule === 0 ? tr("row {i}, {place} = {decay} · {old} + {x} (of the {key}'s key) · {wanted} = {value}", told)
       : tr("row {i}, {place} = {decay} · {old} + {rate} · {x} (of the {key}'s key) · ({wanted} − {held} held) = {value}", told);
@@ -123,6 +125,10 @@ function memoryWidget(ui) {
     },
   };
 }
+
+/** What a formula amounts to, and what the function has come to where that is something else. */
+const outcome = (made, shown) => (Math.abs(made - shown) < 0.005 ? fixed(shown, 2)
+  : tr("{made}, but the function says {shown}", { made: fixed(made, 2), shown: fixed(shown, 2) }));
 
 /** A row for each key, a column for each value: a press writes that pair. Cells say when they were written. */
 function pairGrid(ui, parent, W, now, press) {
@@ -249,7 +255,7 @@ function memoryPanel(ui, parent, W, rule, now) {
       write(value, fixed(read[j], 2));
       fill(value, { x: Math.max(x(read[j]), x(0), off ? x(expected[j]) : 0) + 5 });
     });
-    write(note, !(gap <= spec.tolerance) ? tr("crosses, lines: the reference differs") : last === undefined ? (own ? tr("yours") : tr("the reference"))
+    write(note, !(gap <= spec.tolerance) ? tr("lines: the reference") : last === undefined ? (own ? tr("yours") : tr("the reference"))
       : tr("●: written last for “{key}”", { key: spec.keys[asked] }));
     const { cell: here, place } = held();
     mark.style.visibility = here === undefined && place === undefined ? "hidden" : "visible";

@@ -97,21 +97,24 @@ function tilesWidget(ui) {
     const { key, part, here, before, block, scores, sees, factor, query, read } = now;
     const two = (x) => fixed(x, 2);
     if (key !== undefined) {
-      const told = { key, query, score: fixed(scores[key], 1), largest: fixed(here.largest, 1), bar: two(here.bars[key]) };
+      const told = { key, query, score: fixed(scores[key], 1), largest: fixed(here.largest, 1), bar: outcome(Math.exp(scores[key] - here.largest), here.bars[key]) };
       if (sees(key)) return tr("bar of word {key} = e^({score} − {largest}) = {bar}", told);
       return now.causal && key > query ? tr("word {key} comes after word {query}: it is hidden", told)
         : tr("score of word {key} = {score}: its block is not read yet", told);
     }
     const fresh = [...here.bars.keys()].filter((s) => s >= (read - 1) * block && sees(s));
+    const news = fresh.reduce((a, s) => a + here.bars[s], 0);
+    const mixedNews = fresh.reduce((a, s) => a + here.bars[s] * spec.values[s], 0);
     const told = {
-      largest: fixed(here.largest, 1), old: before ? fixed(before.largest, 1) : "", sum: two(here.sum), mixed: two(here.mixed),
-      result: two(here.result), factor: two(factor), lastSum: before ? two(before.sum) : "", lastMixed: before ? two(before.mixed) : "",
-      news: two(fresh.reduce((a, s) => a + here.bars[s], 0)), mixedNews: two(fresh.reduce((a, s) => a + here.bars[s] * spec.values[s], 0)),
-      list: fresh.map((s) => two(here.bars[s])).join(" + "),
+      largest: fixed(here.largest, 1), old: before ? fixed(before.largest, 1) : "", result: two(here.result),
+      sum: outcome((before ? before.sum * factor : 0) + news, here.sum),
+      mixed: outcome((before ? before.mixed * factor : 0) + mixedNews, here.mixed),
+      lastSum: before ? two(before.sum) : "", lastMixed: before ? two(before.mixed) : "",
+      news: two(news), mixedNews: two(mixedNews), list: fresh.map((s) => two(here.bars[s])).join(" + "),
     };
     if (part === 0) return before ? tr("largest = the larger one of {old} and the block's scores = {largest}", told) : tr("largest = {largest}, of the first block", told);
     if (part === 2) return before ? tr("mixed = {lastMixed} · e^({old} − {largest}) + {mixedNews} (new bars × values) = {mixed}", told) : tr("mixed = new bars × values = {mixed}", told);
-    if (part === 3) return tr("result = mixed ÷ sum = {mixed} ÷ {sum} = {result}", told);
+    if (part === 3) return tr("result = mixed ÷ sum = {mixed} ÷ {sum} = {result}", { ...told, mixed: two(here.mixed), sum: two(here.sum) });
     return before ? tr("sum = {lastSum} · e^({old} − {largest}) + {news} (new bars) = {sum}", told) : tr("sum = {list} = {sum}", told);
   }
 
@@ -141,13 +144,17 @@ function tilesWidget(ui) {
       };
       const verdicts = good ? "" : tr(" (one softmax: {right})", told);
       ui.say((factor < 1
-        ? tr("Word {query} has read {keys} of {T}: a larger score, {largest}, so all before was multiplied by {factor}; sum {sum}, mixed {mixed}, result {result}{verdicts}.", { ...told, verdicts })
+        ? tr("Word {query} has read {keys} of {T}: a larger score, {largest}, makes all before {factor} times as large; sum {sum}, mixed {mixed}, result {result}{verdicts}.", { ...told, verdicts })
         : tr("Word {query} has read {keys} of {T}: largest score {largest}, sum {sum}, mixed {mixed}, result {result}{verdicts}.", { ...told, verdicts })),
       formula());
       ui.root.dataset.key = `${query},${read},${block},${causal},${now.method},${fixed(here.sum, 4)}`;
     },
   };
 }
+
+/** What a formula amounts to, and what the function has come to where that is something else. */
+const outcome = (made, shown) => (Math.abs(made - shown) < 0.005 ? fixed(shown, 2)
+  : tr("{made}, but the function says {shown}", { made: fixed(made, 2), shown: fixed(shown, 2) }));
 
 /** All T × T scores in tiles: the framed one is held, paler ones are forgotten, crossed-out ones never computed. */
 function tileGrid(ui, parent, { left, cell, W, T, now, needs }) {
