@@ -93,6 +93,10 @@ def test_a_sum_that_is_not_rescaled_is_told_when_a_larger_score_comes(stage):
     find(page, "button", "Read on").press("Enter")
     settle(page)
     assert words(page)[:2] == ["differs", "differs"] and "(one softmax: 7.01)" in shown(page)
+    assert "new bars" not in shown(page)
+    area(page, "Kept numbers").press("Home")
+    area(page, "Kept numbers").press("ArrowDown")
+    settle(page)
     assert "+ 1.59 (new bars) = 2.05, but the function says 5.01" in shown(page)
     ticks = page.locator(".ta-tick").evaluate_all("(all) => all.map((e) => e.style.visibility)")
     assert ticks == ["hidden", "visible", "visible", "visible"]

@@ -102,6 +102,7 @@ function tilesWidget(ui) {
       return now.causal && key > query ? tr("word {key} comes after word {query}: it is hidden", told)
         : tr("score of word {key} = {score}: its block is not read yet", told);
     }
+    if (part === undefined) return "";
     const fresh = [...here.bars.keys()].filter((s) => s >= (read - 1) * block && sees(s));
     const news = fresh.reduce((a, s) => a + here.bars[s], 0);
     const mixedNews = fresh.reduce((a, s) => a + here.bars[s] * spec.values[s], 0);
