@@ -57,7 +57,8 @@ function expertsWidget(ui) {
   /** Each knob goes where the learner's function moves its bias, as far as it can be turned. */
   function balance() {
     const { next } = scene();
-    const to = next.map((bias) => clamp(Math.round((bias - spec.biases[0]) / (spec.biases[1] - spec.biases[0])), 0, levels - 1));
+    const [first, second] = spec.biases;
+    const to = next.map((bias) => clamp(Math.round((bias - first) / (second - first)), 0, levels - 1));
     ui.setAll(Object.fromEntries(knobs.map((name, e) => [name, Number.isFinite(to[e]) ? to[e] : ui.get(name)])));
   }
 
@@ -81,7 +82,9 @@ function expertsWidget(ui) {
     const kept = (n, rank) => !ri || Math.floor(bits / 2 ** (n * k + rank)) % 2 > 0;
     // Stacks grow as places are given: all first choices in the order of the words, then all second ones.
     const stacks = Array.from({ length: E }, () => []);
-    for (let rank = 0; rank < k; rank++) words.forEach(({ chosen }, n) => stacks[chosen[rank]].push({ n, rank, kept: kept(n, rank) }));
+    for (let rank = 0; rank < k; rank++) {
+      words.forEach(({ chosen }, n) => stacks[chosen[rank]].push({ n, rank, kept: kept(n, rank) }));
+    }
     const biases = turned.map((level) => (biased ? spec.biases[level] : 0));
     const next = [...ui.table("t_balanced_bias").subarray((ki * count + at) * E, (ki * count + at + 1) * E)];
     const scoresOf = (n) => {
@@ -92,7 +95,8 @@ function expertsWidget(ui) {
     return {
       k, word, biased, words, stacks, biases, next, scores: scoresOf(word), capacity: spec.capacities[ki][ri], at,
       loads: stacks.map((stack) => stack.length), mean: (N * k) / E, all: N * k,
-      off: [ui.table(biased ? "off_route_biased" : "off_route")[biased ? ki * count + at : ki], ui.table("off_balanced_bias")[ki * count + at],
+      off: [ui.table(biased ? "off_route_biased" : "off_route")[biased ? ki * count + at : ki],
+        ui.table("off_balanced_bias")[ki * count + at],
         ri ? ui.table("off_within_capacity")[(ki * (spec.rooms.length - 1) + ri - 1) * count + at] : 0],
       own: ui.table("own"), expert: ui.seen("expert"), part: ui.seen("part"),
     };
@@ -113,12 +117,15 @@ function expertsWidget(ui) {
     const rank = chosen.indexOf(expert);
     const sum = chosen.reduce((total, e) => total + scores[e], 0);
     const told = {
-      word: spec.words[word], n: expert, score: two(scores[expert]), bias: two(biases[expert]), total: two(scores[expert] + biases[expert]),
+      word: spec.words[word], n: expert, score: two(scores[expert]), bias: two(biases[expert]),
+      total: two(scores[expert] + biases[expert]),
       weight: rank < 0 ? "" : outcome(biased ? scores[expert] / sum : scores[expert], weights[rank]), sum: two(sum),
     };
-    const chooses = biased ? tr("{word}, expert {n}: score {score} + bias {bias} = {total}", told) : tr("{word}, expert {n}: probability {score}, by a softmax over all three", told);
+    const chooses = biased ? tr("{word}, expert {n}: score {score} + bias {bias} = {total}", told)
+      : tr("{word}, expert {n}: probability {score}, by a softmax over all three", told);
     if (rank < 0) return tr("{formula}: not chosen", { formula: chooses });
-    return biased ? tr("{formula}; weight = {score} ÷ {sum} = {weight}", { ...told, formula: chooses }) : tr("{formula} = its weight {weight}", { ...told, formula: chooses });
+    return biased ? tr("{formula}; weight = {score} ÷ {sum} = {weight}", { ...told, formula: chooses })
+      : tr("{formula} = its weight {weight}", { ...told, formula: chooses });
   }
 
   return {
@@ -139,9 +146,11 @@ function expertsWidget(ui) {
         [tr("{n} of {all}", { n: dropped, all }), ""],
         ...off.map((gap) => ["", ...verdict(gap)]),
       ]);
-      const goes = words[word].chosen.map((e, rank) => tr("expert {n} (weight {weight})", { n: e, weight: fixed(words[word].weights[rank], 2) }));
+      const goes = words[word].chosen.map((e, rank) => tr("expert {n} (weight {weight})",
+        { n: e, weight: fixed(words[word].weights[rank], 2) }));
       ui.say(tr("Loads {loads}; dropped {dropped} of {all}. “{word}” goes to {goes}.", {
-        loads: loads.join(", "), dropped, all, word: spec.words[word], goes: goes.join(tr("{a}, {b}", { a: "", b: "" })),
+        loads: loads.join(", "), dropped, all, word: spec.words[word],
+        goes: goes.join(tr("{a}, {b}", { a: "", b: "" })),
       }), formula());
       ui.root.dataset.key = `${now.at},${k},${word},${now.biased},${now.capacity}`;
     },
@@ -160,26 +169,31 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
   const foot = top + N * CHIP + 4;
   const H = foot + 52;
   const note = html("small");
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("Who works for which word"), note));
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` },
+    html("p", { class: "ta-caption" }, tr("Who works for which word"), note));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Stacks of words: one for each expert, as high as its load, with a knob for its bias below"));
   const x = (e) => left + e * each;
   const chip = each * 0.84;
   const slot = (e, i) => `translate(${(x(e) + (each - chip) / 2).toFixed(1)} ${foot - (i + 1) * CHIP})`;
   const frames = Array.from({ length: E }, (_, e) => {
-    canvas.append(svg("rect", { x: x(e) + 3, y: top, width: each - 6, height: foot - top, style: "fill: var(--ta-panel)" }));
+    canvas.append(svg("rect", { x: x(e) + 3, y: top, width: each - 6, height: foot - top,
+      style: "fill: var(--ta-panel)" }));
     const mark = svg("rect", { x: x(e) + 3, y: top, width: each - 6, height: foot - top, class: "ta-mark" });
     canvas.append(mark);
-    return { mark, name: label(canvas, x(e) + each / 2, 13, tr("expert {n}", { n: e }), "middle", "ta-strong"), load: label(canvas, x(e) + each / 2, 29, "", "middle", "ta-text") };
+    return { mark, name: label(canvas, x(e) + each / 2, 13, tr("expert {n}", { n: e }), "middle", "ta-strong"),
+      load: label(canvas, x(e) + each / 2, 29, "", "middle", "ta-text") };
   });
   const mean = svg("path", { class: "ta-diagonal" });
-  const [meanName, roomName] = [tr("mean"), tr("room")].map((text) => label(canvas, W - right + 4, 0, text, "start", "ta-small"));
+  const [meanName, roomName] = [tr("mean"), tr("room")]
+    .map((text) => label(canvas, W - right + 4, 0, text, "start", "ta-small"));
   const group = svg("g");
   const limit = svg("path", { class: "ta-mark", style: "stroke-width: 3" });
   canvas.append(mean, group, limit);
   const order = rowsByKey(group, (key) => {
     const node = svg("g", { "data-choice": key });
-    node.append(svg("rect", { width: chip, height: CHIP - 2, rx: 3 }), svg("text", { x: chip / 2, y: 10.5, "text-anchor": "middle", class: "ta-small" }));
+    node.append(svg("rect", { width: chip, height: CHIP - 2, rx: 3 }),
+      svg("text", { x: chip / 2, y: 10.5, "text-anchor": "middle", class: "ta-small" }));
     return node;
   }, (i) => places[i]);
   let places = [];
@@ -230,14 +244,15 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
       fill(rect, { style: `fill: ${kept && rank === 0 ? "var(--ta-one)" : "var(--ta-paper)"}; fill-opacity: ${kept && rank === 0 ? 0.25 : 1}; `
         + `stroke: var(${here ? "--ta-ink" : kept ? "--ta-one" : "--ta-bad"}); stroke-width: ${here ? 2 : 1}; stroke-dasharray: ${rank ? "4 2" : "none"}` });
       write(text, kept ? spec.words[n] : `✗ ${spec.words[n]}`);
-      fill(text, { class: here ? "ta-strong" : "ta-small", style: kept ? "" : "text-decoration: line-through; fill: var(--ta-bad)" });
+      const out = "text-decoration: line-through; fill: var(--ta-bad)";
+      fill(text, { class: here ? "ta-strong" : "ta-small", style: kept ? "" : out });
     });
     const level = (n) => foot - n * CHIP;
     fill(mean, { d: `M${left} ${level(even)}H${left + E * each}` });
     fill(meanName, { y: level(even) + (capacity === even ? 14 : 4) });
     for (const node of [limit, roomName]) node.style.visibility = capacity === null ? "hidden" : "visible";
     if (capacity !== null) fill(roomName, { y: level(capacity) + (capacity === even ? 0 : 4) });
-    if (capacity !== null) fill(limit, { d: Array.from({ length: E }, (_, e) => `M${x(e) + 3} ${level(capacity)}h${each - 6}`).join("") });
+    if (capacity !== null) fill(limit, { d: frames.map((_, e) => `M${x(e) + 3} ${level(capacity)}h${each - 6}`).join("") });
     frames.forEach(({ mark, load }, e) => {
       mark.style.visibility = e === expert && part === undefined ? "visible" : "hidden";
       write(load, tr("{n} of {all}", { n: loads[e], all }));
@@ -247,7 +262,8 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
       fill(dot, { cx, style: `pointer-events: none; opacity: ${biased ? 1 : 0.3}` });
       fill(grip, { cx });
       const moves = Math.abs(next[e] - biases[e]) > 1e-3;
-      write(text, !biased ? tr("no bias here") : moves ? tr("bias {bias} → {next}", { bias: fixed(biases[e], 1), next: fixed(next[e], 1) })
+      write(text, !biased ? tr("no bias here") : moves ? tr("bias {bias} → {next}",
+        { bias: fixed(biases[e], 1), next: fixed(next[e], 1) })
         : tr("bias {bias}", { bias: fixed(biases[e], 1) }));
     });
     place();
@@ -260,7 +276,8 @@ function scorePanel(ui, parent, W, { E, now }) {
   const [high, left, right, low, top] = [42, 62, 8, -0.4, 1.4];
   const caption = html("span");
   const note = html("small");
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, caption, note));
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` },
+    html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, E * high + 18, tr("Bars: the scores of one word, and which experts it goes to"));
   const x = (v) => left + ((clamp(v, low, top) - low) / (top - low)) * (W - left - right);
@@ -274,7 +291,8 @@ function scorePanel(ui, parent, W, { E, now }) {
     const mark = svg("rect", { x: 1, y: y + 1, width: W - 2, height: high - 2, class: "ta-mark" });
     canvas.append(bar, mark);
     const sum = line(canvas, 0, y + 2, 0, y + 24, "ta-mark");
-    return { bar, mark, sum, name: label(canvas, 6, y + 17, tr("expert {n}", { n: e }), "start", "ta-text"), text: label(canvas, x(0), y + 36, "", "start", "ta-small") };
+    return { bar, mark, sum, name: label(canvas, 6, y + 17, tr("expert {n}", { n: e }), "start", "ta-text"),
+      text: label(canvas, x(0), y + 36, "", "start", "ta-small") };
   });
   const place = cursor(ui, canvas, {
     name: tr("Scores of the word; arrow keys choose an expert"), cross: false,
@@ -298,7 +316,8 @@ function scorePanel(ui, parent, W, { E, now }) {
         const rank = chosen.indexOf(e);
         fill(name, { class: rank < 0 ? "ta-text" : "ta-strong" });
         const told = { place: rank + 1, weight: rank < 0 ? "" : fixed(weights[rank], 2), score: fixed(scores[e], 2) };
-        write(text, rank < 0 ? tr("{score}, not chosen", told) : chosen.length === 1 ? tr("{score}, chosen: weight {weight}", told) : tr("{score}, choice {place}: weight {weight}", told));
+        write(text, rank < 0 ? tr("{score}, not chosen", told) : chosen.length === 1
+          ? tr("{score}, chosen: weight {weight}", told) : tr("{score}, choice {place}: weight {weight}", told));
         mark.style.visibility = part === e ? "visible" : "hidden";
       });
       place();

@@ -60,7 +60,8 @@ function memoryWidget(ui) {
       const at = (setting(rule) * spec.texts + n) * stride;
       return ui.table(`${kind}_${spec.functions[rule]}`).subarray(at, at + D * V);
     };
-    const read = (memory, key) => spec.places.map((_, j) => spec.vectors[key].reduce((sum, x, i) => sum + x * memory[i * V + j], 0));
+    const read = (memory, key) => spec.places
+      .map((_, j) => spec.vectors[key].reduce((sum, x, i) => sum + x * memory[i * V + j], 0));
     const pairs = pairsOf(text);
     const rules = spec.rules.map((_, rule) => ({
       memory: cut("m", rule, text), right: cut("ref_m", rule, text), old: cut("m", rule, before(text)),
@@ -88,7 +89,8 @@ function memoryWidget(ui) {
     const { memory, old } = rules[rule];
     if (place !== undefined) {
       const terms = spec.vectors[asked].map((x, i) => `${short(x)} · ${two(memory[i * V + place])}`).join(" + ");
-      return tr("{place} read by {key} = {terms} = {value}", { place: spec.places[place], key: spec.keys[asked], terms, value: two(rules[rule].read[place]) });
+      return tr("{place} read by {key} = {terms} = {value}", { place: spec.places[place], key: spec.keys[asked], terms,
+        value: two(rules[rule].read[place]) });
     }
     if (cell === undefined) return "";
     if (!pairs.length) return tr("nothing is written yet: all numbers are 0");
@@ -116,9 +118,11 @@ function memoryWidget(ui) {
       panels.forEach((draw) => draw());
       const off = (it) => (last === undefined ? ["–", tr("never written")]
         : [fixed(Math.max(...it.read.map((v, j) => Math.abs(v - Number(j === last)))), 2), ""]);
-      const verdict = ({ gap }) => (gap <= spec.tolerance ? [fixed(gap, 2), tr("same"), true] : [fixed(gap, 2), tr("differs"), false]);
+      const verdict = ({ gap }) => (gap <= spec.tolerance ? [fixed(gap, 2), tr("same"), true]
+        : [fixed(gap, 2), tr("differs"), false]);
       show([...rules.map(off), ...rules.map(verdict)]);
-      const list = (it) => spec.places.map((name, j) => tr("{place} {value}", { place: name, value: fixed(it.read[j], 2) })).join(tr("{a}, {b}", { a: "", b: "" }));
+      const list = (it) => spec.places.map((name, j) => tr("{place} {value}",
+        { place: name, value: fixed(it.read[j], 2) })).join(tr("{a}, {b}", { a: "", b: "" }));
       ui.say(tr("Asked for the {key}: the memory that adds reads {added}; the delta rule's reads {delta}.",
         { key: spec.keys[asked], added: list(rules[0]), delta: list(rules[1]) }), formula());
       ui.root.dataset.key = `${text},${asked},${decay},${rate}`;
@@ -183,11 +187,13 @@ function memoryPanel(ui, parent, W, rule, now) {
   const [left, top] = [66, 20];
   const cell = (W - left - 2) / V;
   const note = html("small");
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, spec.rules[rule], note));
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` },
+    html("p", { class: "ta-caption" }, spec.rules[rule], note));
   parent.append(box);
   const start = top + D * CELL + 10; // of the bars
   const H = start + V * READ + 2;
-  const canvas = picture(box, W, H, tr("Memory, {rule}: its numbers, and bars for what is read", { rule: spec.rules[rule] }));
+  const canvas = picture(box, W, H, tr("Memory, {rule}: its numbers, and bars for what is read",
+    { rule: spec.rules[rule] }));
   spec.places.forEach((name, j) => label(canvas, left + (j + 0.5) * cell, top - 6, name, "middle", "ta-small"));
   const whose = label(canvas, left - 8, top - 6, "", "end", "ta-small");
   const factors = spec.keys.map((_, i) => label(canvas, left - 8, top + i * CELL + 20, "", "end", "ta-text"));
@@ -199,14 +205,16 @@ function memoryPanel(ui, parent, W, rule, now) {
   });
   canvas.append(svg("rect", { x: left, y: top, width: V * cell, height: D * CELL, class: "ta-axis" }));
   const crosses = svg("path", { class: "ta-mark", style: "stroke: var(--ta-bad)" });
-  const x = (v) => left + ((clamp(Number.isFinite(v) ? v : 0, ...SCALE) - SCALE[0]) / (SCALE[1] - SCALE[0])) * (W - left - 36);
-  for (let v = SCALE[0]; v <= SCALE[1]; v++) line(canvas, x(v), start, x(v), start + V * READ, v ? "ta-grid" : "ta-axis");
+  const [low, high] = SCALE;
+  const x = (v) => left + ((clamp(Number.isFinite(v) ? v : 0, low, high) - low) / (high - low)) * (W - left - 36);
+  for (let v = low; v <= high; v++) line(canvas, x(v), start, x(v), start + V * READ, v ? "ta-grid" : "ta-axis");
   const bars = spec.places.map((name, j) => {
     const y = start + j * READ;
     const bar = svg("rect", { y: y + 4, height: READ - 8, class: "ta-fill-one" });
     canvas.append(bar);
     return {
-      bar, name: label(canvas, left - 8, y + 16, "", "end", "ta-text"), value: label(canvas, 0, y + 16, "", "start", "ta-strong"),
+      bar, name: label(canvas, left - 8, y + 16, "", "end", "ta-text"),
+      value: label(canvas, 0, y + 16, "", "start", "ta-strong"),
       tick: line(canvas, 0, y + 1, 0, y + READ - 1, "ta-tick"),
     };
   });
@@ -219,7 +227,8 @@ function memoryPanel(ui, parent, W, rule, now) {
     size: () => [V, D],
     at: () => [(held().cell ?? 0) % V, Math.floor((held().cell ?? 0) / V)],
     state: (j, i) => ({ cell: i * V + j, rule }),
-    says: (j, i) => tr("row {i}, {place}: {value}", { i: i + 1, place: spec.places[j], value: fixed(now().rules[rule].memory[i * V + j], 2) }),
+    says: (j, i) => tr("row {i}, {place}: {value}", { i: i + 1, place: spec.places[j],
+      value: fixed(now().rules[rule].memory[i * V + j], 2) }),
   });
   const inBars = cursor(ui, canvas, {
     name: tr("{rule}: what is read", { rule: spec.rules[rule] }), cross: false,
@@ -227,7 +236,8 @@ function memoryPanel(ui, parent, W, rule, now) {
     size: () => [1, V],
     at: () => [0, held().place ?? 0],
     state: (_, place) => ({ place, rule }),
-    says: (_, place) => tr("{place} {value}", { place: spec.places[place], value: fixed(now().rules[rule].read[place], 2) }),
+    says: (_, place) => tr("{place} {value}", { place: spec.places[place],
+      value: fixed(now().rules[rule].read[place], 2) }),
   });
 
   return () => {
@@ -255,11 +265,13 @@ function memoryPanel(ui, parent, W, rule, now) {
       write(value, fixed(read[j], 2));
       fill(value, { x: Math.max(x(read[j]), x(0), off ? x(expected[j]) : 0) + 5 });
     });
-    write(note, !(gap <= spec.tolerance) ? tr("lines: the reference") : last === undefined ? (own ? tr("yours") : tr("the reference"))
+    write(note, !(gap <= spec.tolerance) ? tr("lines: the reference") : last === undefined
+      ? (own ? tr("yours") : tr("the reference"))
       : tr("●: written last for “{key}”", { key: spec.keys[asked] }));
     const { cell: here, place } = held();
     mark.style.visibility = here === undefined && place === undefined ? "hidden" : "visible";
-    if (here !== undefined) fill(mark, { x: left + (here % V) * cell, y: top + Math.floor(here / V) * CELL, width: cell, height: CELL });
+    if (here !== undefined) fill(mark, { x: left + (here % V) * cell, y: top + Math.floor(here / V) * CELL,
+      width: cell, height: CELL });
     else if (place !== undefined) fill(mark, { x: 1, y: start + place * READ, width: W - 2, height: READ });
     inMatrix();
     inBars();

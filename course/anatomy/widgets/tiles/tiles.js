@@ -12,11 +12,13 @@ function tilesWidget(ui) {
   const W = left + T * cell + 2;
   const wide = room >= W + 20 + 320;
   const later = []; // controls that are folded away at first
-  const needs = (query, block = ui.seen("block"), look = ui.seen("look")) => (look === spec.looks[1][0] ? Math.floor(query / block) + 1 : T / block);
+  const needs = (query, block = ui.seen("block"), look = ui.seen("look")) => (
+    look === spec.looks[1][0] ? Math.floor(query / block) + 1 : T / block);
 
   slider(ui, { trait: "query", name: tr("query"), max: T - 1, show: (i) => tr("word {n}", { n: i }) });
   slider(ui, {
-    trait: "read", name: tr("blocks read"), values: Array.from({ length: T / Math.min(...spec.blocks) }, (_, i) => i + 1),
+    trait: "read", name: tr("blocks read"),
+    values: Array.from({ length: T / Math.min(...spec.blocks) }, (_, i) => i + 1),
     show: (n) => tr("{n} of {all}", { n: Math.min(n, needs(ui.get("query"))), all: needs(ui.get("query")) }),
   });
   const bar = html("div", { class: "ta-bar" });
@@ -59,8 +61,10 @@ function tilesWidget(ui) {
   function folded() {
     const from = ui.controls.children.length;
     choice(ui, { trait: "block", name: tr("keys in a block"), values: spec.blocks });
-    choice(ui, { trait: "look", name: tr("looks at"), values: spec.looks.map(([v]) => v), show: (v) => spec.looks.find(([w]) => w === v)[1] });
-    choice(ui, { trait: "way", name: tr("done as"), values: spec.ways.map(([v]) => v), show: (v) => spec.ways.find(([w]) => w === v)[1] });
+    choice(ui, { trait: "look", name: tr("looks at"), values: spec.looks.map(([v]) => v),
+      show: (v) => spec.looks.find(([w]) => w === v)[1] });
+    choice(ui, { trait: "way", name: tr("done as"), values: spec.ways.map(([v]) => v),
+      show: (v) => spec.ways.find(([w]) => w === v)[1] });
     return [...ui.controls.children].slice(from);
   }
 
@@ -79,10 +83,12 @@ function tilesWidget(ui) {
       const line = ui.table(name).subarray(at(n) * (T + 2), (at(n) + 1) * (T + 2));
       const largest = largestOf(n);
       const sum = Math.exp(line[T + 1] - largest);
-      return { largest, sum, result: line[T], mixed: line[T] * sum, bars: [...line.subarray(0, T)].map((w) => w * sum) };
+      return { largest, sum, result: line[T], mixed: line[T] * sum,
+        bars: [...line.subarray(0, T)].map((w) => w * sum) };
     };
     const mine = `w_${spec.functions[method]}`;
-    const gaps = ui.table("gap").subarray((method * spec.scenes.length * T + at(read)) * 2, (method * spec.scenes.length * T + at(read)) * 2 + 2);
+    const place = (method * spec.scenes.length * T + at(read)) * 2;
+    const gaps = ui.table("gap").subarray(place, place + 2);
     const before = read > 1 ? moment(mine, read - 1) : null;
     const here = moment(mine, read);
     return {
@@ -97,7 +103,8 @@ function tilesWidget(ui) {
     const { key, part, here, before, block, scores, sees, factor, query, read } = now;
     const two = (x) => fixed(x, 2);
     if (key !== undefined) {
-      const told = { key, query, score: fixed(scores[key], 1), largest: fixed(here.largest, 1), bar: outcome(Math.exp(scores[key] - here.largest), here.bars[key]) };
+      const told = { key, query, score: fixed(scores[key], 1), largest: fixed(here.largest, 1),
+        bar: outcome(Math.exp(scores[key] - here.largest), here.bars[key]) };
       if (sees(key)) return tr("bar of word {key} = e^({score} − {largest}) = {bar}", told);
       return now.causal && key > query ? tr("word {key} comes after word {query}: it is hidden", told)
         : tr("score of word {key} = {score}: its block is not read yet", told);
@@ -113,10 +120,13 @@ function tilesWidget(ui) {
       lastSum: before ? two(before.sum) : "", lastMixed: before ? two(before.mixed) : "",
       news: two(news), mixedNews: two(mixedNews), list: fresh.map((s) => two(here.bars[s])).join(" + "),
     };
-    if (part === 0) return before ? tr("largest = the larger one of {old} and the block's scores = {largest}", told) : tr("largest = {largest}, of the first block", told);
+    if (part === 0) return before ? tr("largest = the larger one of {old} and the block's scores = {largest}", told)
+      : tr("largest = {largest}, of the first block", told);
     if (part === 2) return before ? tr("mixed = {lastMixed} · e^({old} − {largest}) + {mixedNews} (new bars × values) = {mixed}", told) : tr("mixed = new bars × values = {mixed}", told);
-    if (part === 3) return tr("result = mixed ÷ sum = {mixed} ÷ {sum} = {result}", { ...told, mixed: two(here.mixed), sum: two(here.sum) });
-    return before ? tr("sum = {lastSum} · e^({old} − {largest}) + {news} (new bars) = {sum}", told) : tr("sum = {list} = {sum}", told);
+    if (part === 3) return tr("result = mixed ÷ sum = {mixed} ÷ {sum} = {result}",
+      { ...told, mixed: two(here.mixed), sum: two(here.sum) });
+    return before ? tr("sum = {lastSum} · e^({old} − {largest}) + {news} (new bars) = {sum}", told)
+      : tr("sum = {list} = {sum}", told);
   }
 
   return {
@@ -140,7 +150,8 @@ function tilesWidget(ui) {
       ]);
       const good = gaps.every((gap) => gap <= spec.tolerance);
       const told = {
-        query, keys: read * block, T: all * block, largest: fixed(here.largest, 1), sum: fixed(here.sum, 2), mixed: fixed(here.mixed, 2),
+        query, keys: read * block, T: all * block, largest: fixed(here.largest, 1), sum: fixed(here.sum, 2),
+        mixed: fixed(here.mixed, 2),
         result: fixed(here.result, 2), factor: fixed(factor, 2), right: fixed(right.result, 2),
       };
       const verdicts = good ? "" : tr(" (one softmax: {right})", told);
@@ -162,13 +173,15 @@ function tileGrid(ui, parent, { left, cell, W, T, now, needs }) {
   const [top, high] = [18, T * CELL_HIGH];
   const note = html("small");
   parent.append(html("p", { class: "ta-caption" }, tr("Scores, in tiles"), note));
-  const canvas = picture(parent, W, top + high + 2, tr("Table of scores: a row for each query, a column for each key, cut into tiles; one tile is held"));
+  const canvas = picture(parent, W, top + high + 2,
+    tr("Table of scores: a row for each query, a column for each key, cut into tiles; one tile is held"));
   const done = svg("path", { class: "ta-fill-one", style: "fill-opacity: 0.14" });
   const held = svg("rect", { class: "ta-fill-one", style: "fill-opacity: 0.3" });
   const skipped = svg("path", { class: "ta-axis" });
   const lines = svg("path", { class: "ta-axis" });
   const frame = svg("rect", { class: "ta-mark", style: "stroke-width: 2.5" });
-  const one = svg("rect", { x: left, width: T * cell, height: CELL_HIGH, class: "ta-mark", style: "stroke-width: 1; stroke-dasharray: 3 2" });
+  const one = svg("rect", { x: left, width: T * cell, height: CELL_HIGH, class: "ta-mark",
+    style: "stroke-width: 1; stroke-dasharray: 3 2" });
   canvas.append(done, held, skipped, lines, one, frame);
   for (let i = 0; i < T; i++) {
     label(canvas, left + (i + 0.5) * cell, top - 5, String(i), "middle", "ta-small");
@@ -177,13 +190,17 @@ function tileGrid(ui, parent, { left, cell, W, T, now, needs }) {
   label(canvas, 0, top - 5, tr("key"), "start", "ta-small");
   const name = label(canvas, 10, top + high / 2, tr("query"), "middle", "ta-small");
   name.setAttribute("transform", `rotate(-90 10 ${top + high / 2})`);
-  const texts = Array.from({ length: T * T }, (_, c) => label(canvas, left + ((c % T) + 0.5) * cell, top + (Math.floor(c / T) + 0.5) * CELL_HIGH + 4, "", "middle", "ta-small"));
+  const texts = Array.from({ length: T * T }, (_, c) => {
+    const [x, y] = [left + ((c % T) + 0.5) * cell, top + (Math.floor(c / T) + 0.5) * CELL_HIGH + 4];
+    return label(canvas, x, y, "", "middle", "ta-small");
+  });
   const place = cursor(ui, canvas, {
     name: tr("Tiles; arrow keys move the query and the key"), cross: false,
     box: () => ({ x: left, y: top, width: T * cell, height: high }),
     size: () => [T, T],
     at: () => [ui.seen("key") ?? (now().read - 1) * now().block, ui.seen("query")],
-    state: (key, query) => ({ query, read: Math.min(Math.floor(key / ui.get("block")) + 1, needs(query, ui.get("block"), ui.get("look"))), key }),
+    state: (key, query) => ({ query, read: Math.min(Math.floor(key / ui.get("block")) + 1,
+      needs(query, ui.get("block"), ui.get("look"))), key }),
     says: (key, query) => tr("query {query}, key {key}", { query, key }),
   });
   const square = (i, j, b) => `M${left + j * b * cell} ${top + i * b * CELL_HIGH}h${b * cell}v${b * CELL_HIGH}h${-b * cell}z`;
@@ -204,7 +221,8 @@ function tileGrid(ui, parent, { left, cell, W, T, now, needs }) {
     fill(done, { d: old });
     fill(skipped, { d: never });
     fill(lines, { d: `${rule}M${left} ${top + high}h${T * cell}M${left + T * cell} ${top}v${high}` });
-    const tile = { x: left + (read - 1) * b * cell, y: top + rows * b * CELL_HIGH, width: b * cell, height: b * CELL_HIGH };
+    const tile = { x: left + (read - 1) * b * cell, y: top + rows * b * CELL_HIGH, width: b * cell,
+      height: b * CELL_HIGH };
     fill(held, tile);
     fill(frame, tile);
     fill(one, { y: top + query * CELL_HIGH });
@@ -224,8 +242,10 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
   const [top, limit] = [20, 1.15];
   const foot = top + BAR_HIGH;
   const note = html("small");
-  parent.append(html("p", { class: "ta-caption", style: "margin-top: 4px" }, tr("How much each key counts so far"), note));
-  const canvas = picture(parent, W, foot + 34, tr("Bars: how much each key counts beside the one with the largest score"));
+  parent.append(html("p", { class: "ta-caption", style: "margin-top: 4px" }, tr("How much each key counts so far"),
+    note));
+  const canvas = picture(parent, W, foot + 34,
+    tr("Bars: how much each key counts beside the one with the largest score"));
   const x = (s) => left + s * cell;
   const y = (v) => foot - BAR_HIGH * clamp(Number.isFinite(v) ? v : 0, 0, limit);
   const band = svg("rect", { y: top, height: BAR_HIGH, style: "fill: var(--ta-panel)" });
@@ -241,7 +261,8 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
     label(canvas, x(s) + cell / 2, foot + 28, short(value), "middle", "ta-small");
     return { bar, text: label(canvas, x(s) + cell / 2, foot + 14, "", "middle", "ta-small") };
   });
-  const ghost = svg("path", { class: "ta-reference", style: "pointer-events: none; stroke-width: 1.2; stroke-dasharray: 3 2" });
+  const ghost = svg("path", { class: "ta-reference",
+    style: "pointer-events: none; stroke-width: 1.2; stroke-dasharray: 3 2" });
   const factor = label(canvas, 0, top - 7, "", "middle", "ta-strong");
   canvas.append(ghost);
   const place = cursor(ui, canvas, {
@@ -261,7 +282,8 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
       const shown = sees(s) ? here.bars[s] : 0;
       fill(bar, { y: y(shown), height: foot - y(shown), class: s === key ? "ta-fill-one ta-lit" : "ta-fill-one" });
       write(text, sees(s) ? fixed(here.bars[s], cell < 26 ? 1 : 2) : "");
-      if (before && shrunk < 1 && sees(s, read - 1)) outline += `M${x(s) + 3} ${foot}V${y(before.bars[s]).toFixed(1)}h${cell - 6}V${foot}`;
+      if (!before || shrunk === 1 || !sees(s, read - 1)) return;
+      outline += `M${x(s) + 3} ${foot}V${y(before.bars[s]).toFixed(1)}h${cell - 6}V${foot}`;
     });
     fill(ghost, { d: outline });
     write(factor, shrunk < 1 ? tr("× {factor}", { factor: fixed(shrunk, 2) }) : "");
@@ -276,7 +298,8 @@ function keptNumbers(ui, parent, W, now) {
   const { spec } = ui;
   const [high, left, right] = [30, 66, 50];
   const T = spec.length;
-  parent.append(html("p", { class: "ta-caption" }, tr("Kept for this query"), html("small", {}, tr("and nothing else"))));
+  parent.append(html("p", { class: "ta-caption" }, tr("Kept for this query"),
+    html("small", {}, tr("and nothing else"))));
   const names = [tr("largest"), tr("sum"), tr("mixed"), tr("result")];
   const canvas = picture(parent, W, 4 * high + 6, tr("Bars: the numbers that are kept, and the result"));
   const ends = [1, 6, 30, Math.max(...spec.values)]; // of the scales; a wrong number may be longer, and is cut off
@@ -286,10 +309,12 @@ function keptNumbers(ui, parent, W, now) {
     const y = high * i + (i === 3 ? 6 : 0);
     label(canvas, 4, y + 19, name, "start", "ta-text");
     const bar = svg("rect", { x: left, y: y + 7, height: 16, class: "ta-fill-one" });
-    const ghost = svg("rect", { x: left, y: y + 7, height: 16, class: "ta-reference", style: "stroke-width: 1.2; stroke-dasharray: 3 2" });
+    const ghost = svg("rect", { x: left, y: y + 7, height: 16, class: "ta-reference",
+      style: "stroke-width: 1.2; stroke-dasharray: 3 2" });
     canvas.append(bar, ghost);
     const tick = line(canvas, 0, y + 3, 0, y + 27, "ta-tick");
-    return { bar, ghost, tick, value: label(canvas, 0, y + 19, "", "start", "ta-strong"), mark: svg("rect", { x: 1, y: y + 2, width: W - 2, height: 26, class: "ta-mark" }) };
+    return { bar, ghost, tick, value: label(canvas, 0, y + 19, "", "start", "ta-strong"),
+      mark: svg("rect", { x: 1, y: y + 2, width: W - 2, height: 26, class: "ta-mark" }) };
   });
   canvas.append(...rows.map((r) => r.mark));
   const place = cursor(ui, canvas, {
@@ -301,7 +326,8 @@ function keptNumbers(ui, parent, W, now) {
     says: (_, part) => `${names[part]} ${rows[part].value.textContent}`,
   });
 
-  const room = html("p", { class: "ta-caption", style: "margin-top: 6px" }, tr("Numbers held at once"), html("small", {}, tr("to scale")));
+  const room = html("p", { class: "ta-caption", style: "margin-top: 6px" }, tr("Numbers held at once"),
+    html("small", {}, tr("to scale")));
   parent.append(room);
   const memory = picture(parent, W, 66, tr("Bars: the numbers held at once, beside the number of all scores"));
   const scale = (n) => ((W - 2) * n) / (T * T);
@@ -327,12 +353,14 @@ function keptNumbers(ui, parent, W, now) {
       tick.style.visibility = i && off ? "visible" : "hidden";
       if (i && off) fill(tick, { x1: x(i, right_[i]), x2: x(i, right_[i]) });
       write(value, fixed(values[i], i ? 2 : 1));
-      fill(value, { x: (left + Math.max(long, shrunk ? x(i, old[i]) - left : 0, off && i ? x(i, right_[i]) - left : 0) + 6).toFixed(1) });
+      fill(value, { x: (left + Math.max(long, shrunk ? x(i, old[i]) - left : 0, off && i ? x(i, right_[i]) - left : 0)
+        + 6).toFixed(1) });
       mark.style.visibility = part === i ? "visible" : "hidden";
     });
     fill(tile, { width: scale(block * block) });
     fill(more, { x: 1 + scale(block * block), width: scale(KEPT * block) });
-    write(words, tr("a tile of {tile} scores, and {kept} numbers for each of {rows} queries", { tile: block * block, kept: KEPT, rows: block }));
+    write(words, tr("a tile of {tile} scores, and {kept} numbers for each of {rows} queries",
+      { tile: block * block, kept: KEPT, rows: block }));
     place();
   };
 }
