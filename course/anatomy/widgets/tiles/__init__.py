@@ -75,7 +75,7 @@ class TilesExplorer(SeveralFunctions):
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
         """w_<name> (scenes, T, T + 2): for each query the weights of the keys, the mixed value, and the lse."""
         way = _merged if name == "merge" else _looped
-        return {f"w_{name}": torch.stack([way(fn, scene, inputs) for scene in SCENES]).numpy()}
+        return {f"w_{name}": torch.stack([way(fn, scene, inputs) for scene in SCENES]).float().numpy()}
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         shown = {**reference, **mine}
