@@ -28,7 +28,7 @@ from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.cost import Meter
 from anatomy.experiments import choosing, recall, recorded, show_large, where
 from anatomy.plots import described, use_style
-from anatomy.widgets import AttentionExplorer
+from anatomy.widgets import AttentionExplorer, MemoryExplorer, TilesExplorer
 from torch import nn
 
 def rotate_pairs(x, positions, base=10_000.0):
@@ -182,7 +182,13 @@ reveal("cheaper.p1",
        answer="as few as one likes")
 
 # %% [markdown]
-# Below, **your** loop draws the weights of the trained model's heads, three keys at a time. It is the picture of unit 01. Move a key's score far up, and watch the weights of the blocks that came before.
+# Below, **your** loop walks over 12 keys in blocks, and in the last step your `merge` does the same. Press *Read on* until key 6 comes, whose score is larger than all before: what shrinks?
+
+# %%
+TilesExplorer({"attention_in_blocks": attention_in_blocks, "merge": merge})
+
+# %% [markdown]
+# The next picture is that of unit 01. Here your loop draws the weights of the trained model's heads, three keys at a time. Move a key's score far up, and watch the weights of the blocks that came before.
 
 # %%
 AttentionExplorer(lambda q, k, v, mask=None: attention_in_blocks(q, k, v, 3, mask)[0])
@@ -535,6 +541,12 @@ def delta_rule(q, k, v, decay, rate, state=None):
 
 # %% [markdown] worth="state.delta"
 # Each write is one step of gradient descent on half the squared error of what the key reads, with the rate as step size. So the state is a small linear model that learns while it reads, and decay is its weight decay.
+
+# %% [markdown]
+# Below, **your** two rules write the same pairs into a state each. Write the dog into another place, and ask for it: which rule has forgotten the first place?
+
+# %%
+MemoryExplorer({"linear_recurrent": linear_recurrent, "delta_rule": delta_rule})
 
 # %% [markdown]
 # ### See it

@@ -26,7 +26,7 @@ import torch
 from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.experiments import balancing, drafting, fewer_bits, muon, recorded, show_large, where
 from anatomy.plots import described, use_style
-from anatomy.widgets import SamplingExplorer
+from anatomy.widgets import ExpertsExplorer, SamplingExplorer
 from torch import nn
 from torch.nn import functional as F
 
@@ -199,6 +199,12 @@ def balanced_bias(bias, chosen, rate=0.001):
 
 # %% [markdown] worth="experts.balance_bias"
 # The step is the same for all because loads are noisy: a batch that happens to be about one subject should not throw the router over.
+
+# %% [markdown]
+# Below, **your** routers send twelve words to three experts, and *Balance once* moves the biases by your function. Turn the knob of an expert: which words come to it, and do their weights change?
+
+# %%
+ExpertsExplorer({"route": route, "route_biased": route_biased, "balanced_bias": balanced_bias})
 
 # %% [markdown]
 # ### See it

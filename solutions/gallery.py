@@ -189,3 +189,33 @@ widgets.MergeExplorer()
 
 # %%
 widgets.SamplingExplorer()
+
+# %% [markdown]
+# ## Attention in tiles (unit 14)
+#
+# Exact attention needs only a few scores at a time, if it keeps three numbers for each word and makes them smaller when a larger score comes.
+#
+# Press “Read on” until key 6 comes. What shrinks? Then let no word look ahead: how many tiles are left?
+
+# %%
+widgets.TilesExplorer()
+
+# %% [markdown]
+# ## A matrix that remembers (unit 14)
+#
+# A few numbers can stand for a whole text, if a memory knows how to overwrite what is no longer true.
+#
+# The dog goes from the kitchen into the garden. Where is it, says the memory that adds, and where the one that corrects?
+
+# %%
+widgets.MemoryExplorer()
+
+# %% [markdown]
+# ## Who works for which word (unit 15)
+#
+# A model with experts stores many parameters and uses few of them for each word, if no expert is left without work.
+#
+# Give expert 2 some work with its knob. Then let each word go to two experts, and press “Balance once” until all have the same load.
+
+# %%
+widgets.ExpertsExplorer()

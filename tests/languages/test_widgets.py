@@ -35,6 +35,9 @@ SAME = {
     "gradient": "Post Pre LN DeepNorm",
     "norm": "LayerNorm RMS",
     "stability": "float bfloat logsumexp tanh log",
+    "tiles": "",
+    "memory": "",
+    "experts": "",
 }
 FORMULA = re.compile(
     r"[“‹][^”›]*[”›]|^\s?\S+ \d+%$|exp\([^)]*\)|softmax|f\(Px\)|P f\(x\)|f\(x\)|RMSNorm|RoPE|NaN|<pad>|\bq\b|\bk\b"

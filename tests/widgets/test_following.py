@@ -84,7 +84,7 @@ def average(body):
 FEEDS = [
     (name, exercise)
     for name, case in CASES.items()
-    for exercise in dict.fromkeys(map(records.exercise_of, names_of(case.widget)))
+    for exercise in dict.fromkeys(following.exercise_for(case.widget, n) for n in names_of(case.widget))
     if exercise
 ]
 TOLD = 3  # mistakes per exercise that a widget must name: the texts of all come from one place
@@ -93,6 +93,16 @@ EACH = pytest.mark.parametrize("name, task", FEEDS, ids=[f"{n}-{e}" for n, e in 
 
 def test_every_widget_has_exercises_that_feed_it():
     assert {name for name, _ in FEEDS} == set(CASES)
+
+
+def test_a_name_that_two_exercises_ask_for_belongs_to_the_one_that_the_widget_means():
+    """Unit 12 asks for a `merge` of tokens, unit 14 for one of partial results."""
+    tokens, parts = exercises.get("bpe.train"), exercises.get("tiles.merge")
+    made = make(CASES["TilesExplorer"].widget, {"merge": as_written(parts, parts.reference)["merge"]})
+    checked(tokens, as_written(tokens, tokens.reference))
+    assert made.notice == "" and made.own("merge")
+    checked(parts, as_written(parts, parts.mutants[0].fn))
+    assert parts.mutants[0].message[:60] in made.mistake
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,8 +10,10 @@ from .anatomy import AnatomyView as AnatomyView
 from .atlas import ModelAtlas as ModelAtlas
 from .attention import AttentionExplorer as AttentionExplorer
 from .cache import CacheCalculator as CacheCalculator
+from .experts import ExpertsExplorer as ExpertsExplorer
 from .gradient import GradientFlowExplorer as GradientFlowExplorer
 from .mask import MaskExplorer as MaskExplorer
+from .memory import MemoryExplorer as MemoryExplorer
 from .merge import MergeExplorer as MergeExplorer
 from .mix import MixExplorer as MixExplorer
 from .norm import NormExplorer as NormExplorer
@@ -24,6 +26,7 @@ from .sampling import SamplingExplorer as SamplingExplorer
 from .sparse import SparseExplorer as SparseExplorer
 from .stability import SoftmaxStabilityExplorer as SoftmaxStabilityExplorer
 from .stepper import CacheStepper as CacheStepper
+from .tiles import TilesExplorer as TilesExplorer
 from .tools.base import TableWidget
 from .tools.calls import WrongOutput
 

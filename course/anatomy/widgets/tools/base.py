@@ -55,6 +55,8 @@ class TableWidget(anywidget.AnyWidget):
     function_name: ClassVar[str] = ""
     controls: ClassVar[tuple[str, ...]] = ()
     keyed: ClassVar[bool] = False  # True if functions are passed under names
+    # name → id of the exercise that is meant, where an earlier unit asks for a function of that name, too
+    asked_by: ClassVar[Mapping[str, str]] = {}
     story: ClassVar[tuple[Step, ...]] = ()
     opening: ClassVar[tuple[dict[str, Any], ...]] = ()  # states that a page shows once on load (demonstration.js)
 

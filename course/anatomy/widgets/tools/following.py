@@ -27,7 +27,8 @@ LONGEST = 360  # maximal number of characters of a message: a generic one may qu
 _live: weakref.WeakKeyDictionary[Widget, tuple[str | None, str | None]] = weakref.WeakKeyDictionary()
 # (id of a function, target) → (weak reference to it, its last check's message; "" if it passed)
 _verdicts: dict[tuple[int, str], tuple[weakref.ref[Function], str]] = {}
-_checked: dict[str, Function] = {}  # target → function, for checks whose widgets are not refreshed yet
+# target → (function, exercise), for checks whose widgets are not refreshed yet
+_checked: dict[str, tuple[Function, str]] = {}
 
 
 def register(widget: Widget) -> None:
@@ -46,6 +47,12 @@ def target_of(function: Function, key: str | None = None) -> str | None:
     return next((n for n in (own, key) if isinstance(n, str) and records.exercise_of(n)), None)
 
 
+def exercise_for(widget: Widget | type[Widget], target: str) -> str | None:
+    """Id of the exercise from which the widget gets the function of that name, or None. Two exercises may ask for the
+    same name; then the widget says which one it means."""
+    return widget.asked_by.get(target) or records.exercise_of(target)
+
+
 def after_check(verdict: Verdict, functions: Mapping[str, Function]) -> None:
     """Makes widgets that show these functions switch to them, and show or remove messages about their mistakes.
 
@@ -57,12 +64,12 @@ def after_check(verdict: Verdict, functions: Mapping[str, Function]) -> None:
         told = _told(verdict)
         for target, function in functions.items():
             _remember(target, function, told)
-        shell = _shell()
+        shell, checked = _shell(), {target: (function, verdict.exercise) for target, function in functions.items()}
         if shell is None:
-            _checked.update(functions)
+            _checked.update(checked)
             _refresh()
         elif _has_readers(shell):
-            _checked.update(functions)
+            _checked.update(checked)
             shell.events.register("post_run_cell", _cell_done)  # repeated calls in one cell have no effect
 
 
@@ -80,7 +87,7 @@ def what_checks_say(widget: Widget) -> dict[str, str]:
         slots = targets_in(widget)
         given = {target: widget.given()[slot] for slot, target in slots.items()}
         shown = [target for slot, target in slots.items() if widget.own(slot)]
-        for exercise in dict.fromkeys(records.exercise_of(target) for target in shown):
+        for exercise in dict.fromkeys(exercise_for(widget, target) for target in shown):
             _judge(exercise, given)
         return {t: said for t in shown if (said := last_said(t, given[t]))}
     except Exception:  # a picture must not fail because of a message next to it
@@ -180,8 +187,9 @@ def _refresh():
         if widget.comm is None:  # closed
             _live.pop(widget, None)
             continue
+        mine = {t: fn for t, (fn, exercise) in checked.items() if widget.asked_by.get(t, exercise) == exercise}
         with contextlib.suppress(Exception), quietly():
-            widget.follow(checked)
+            widget.follow(mine)
 
 
 def _cell_done(result):

@@ -16,6 +16,7 @@ class Widget(Protocol):
     """The interface that a widget's helpers need; see ``base.TableWidget``."""
 
     keyed: ClassVar[bool]
+    asked_by: ClassVar[Mapping[str, str]]
     controls: ClassVar[tuple[str, ...]]
     alt: str
     comm: Any

@@ -1,0 +1,105 @@
+"""Tier 2 of ExpertsExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
+
+import pytest
+from anatomy.widgets import ExpertsExplorer
+from anatomy.widgets.experts.settings import MEAN, ROUTERS, WORDS
+
+from autograder.exercises.u15_experts_and_drafts.route import EXERCISE
+
+from ..page import find, settle, trait, words
+from ..stages import set_state
+from .case import CASE
+
+pytestmark = pytest.mark.browser
+# → for each chip [word's number, rank, stack, its height in the stack, dropped?]
+CHIPS = """() => [...document.querySelectorAll('.ta [data-choice]')].map((e) => {
+  const [x, y] = e.getAttribute('transform').match(/[\\d.]+/g).map(Number);
+  const [n, rank] = e.dataset.choice.split('.').map(Number);
+  const foot = 36 + 12 * 15 + 4;
+  return [n, rank, x, (foot - y) / 15 - 1, e.textContent.startsWith('✗')];
+})"""
+
+
+def stacks(page):
+    """Words in each stack, from its foot up."""
+    chips = page.evaluate(CHIPS)
+    columns = sorted({chip[2] for chip in chips})
+    return [[(n, rank) for n, rank, x, *_ in sorted(chips, key=lambda c: c[3]) if x == column] for column in columns]
+
+
+def knobs(page):
+    return [trait(page, f"bias{e}") for e in range(3)]
+
+
+def test_each_choice_is_a_chip_in_its_stack_in_the_order_of_the_queue(stage):
+    widget = CASE.make(k=2)
+    _, chosen = widget.routed()
+    wanted = [[(n, rank) for rank in (0, 1) for n in range(12) if chosen[n, rank] == e] for e in range(3)]
+    assert stacks(stage(widget)) == wanted
+
+
+def test_dropped_choices_are_crossed_out(stage):
+    widget = CASE.make(k=2, room=MEAN)
+    dropped = {(n, rank) for n, rank, *_, out in stage(widget).evaluate(CHIPS) if out}
+    assert (
+        dropped == {(n, rank) for n in range(12) for rank in (0, 1) if not widget.kept()[n, rank]} and len(dropped) == 4
+    )
+
+
+def test_a_knob_is_dragged_and_escape_takes_it_back(stage):
+    page = stage(CASE.make())
+    box = page.get_by_role("slider", name="bias of expert 2").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 200, y)
+    settle(page)
+    assert knobs(page) == [3, 3, 6] and len(stacks(page)) == 3
+    page.keyboard.press("Escape")
+    assert knobs(page) == [3, 3, 3]
+    page.mouse.up()
+
+
+def test_balancing_follows_the_learners_function(stage):
+    page = stage(CASE.make(k=2))
+    for after in ([2, 2, 4], [1, 3, 5], [1, 3, 5]):
+        find(page, "button", "Balance once").press("Enter")
+        settle(page)
+        assert knobs(page) == after
+    assert [len(s) for s in stacks(page)] == [8, 8, 8]
+    page = stage(ExpertsExplorer({**CASE.given[0], "balanced_bias": lambda bias, chosen, rate: bias - rate}, k=2))
+    find(page, "button", "Balance once").press("Enter")
+    settle(page)
+    assert knobs(page) == [2, 2, 2] and words(page)[-2:] == ["differs", "same"]
+
+
+def test_pointing_at_a_word_shows_its_scores(stage):
+    page = stage(CASE.make(k=2))
+    area = page.locator('[aria-label^="Stacks"].ta-area')
+    box = area.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 6, box["y"] + box["height"] - 5)
+    settle(page)
+    assert (
+        trait(page, "word") == stacks(page)[0][0][0]
+        and f"Scores of “{WORDS[trait(page, 'word')]}”" in page.locator(".ta").text_content()
+    )
+    assert "expert 0: 11 of 24 choices = 46 %" in page.locator(".ta-readout").text_content()
+
+
+def test_a_bias_that_weighs_differs_once_it_is_turned(stage):
+    wrong = next(m.fn for m in EXERCISE.mutants if m.name == "bias_weighs")
+    page = stage(ExpertsExplorer({**CASE.given[0], "route_biased": EXERCISE.functions(wrong)["route_biased"]}, k=2))
+    assert words(page)[-3] == "same"
+    set_state(page, {"bias1": 5})
+    assert words(page)[-3] == "differs"
+    area = page.locator('[aria-label^="Scores of the word"].ta-area')
+    area.press("ArrowDown")
+    settle(page)
+    assert "÷ 1.10 = 0.41, but the function says 0.50" in page.locator(".ta-readout").text_content()
+
+
+def test_the_softmax_router_has_no_knobs_to_follow(stage):
+    page = stage(CASE.make(k=2))
+    before = stacks(page)
+    set_state(page, {"router": ROUTERS[1], "bias2": 6})
+    assert stacks(page) == before and page.locator("text", has_text="no bias here").count() == 3
