@@ -47,6 +47,14 @@ function handsNow(ui) {
     facts: [...ui.table("f_invariants").subarray(at, at + 3)] };
 }
 
+/** What each way of slowing does, in the order of spec.schemes. */
+const SLOWED = [
+  N_("No change: each hand keeps its speed, so that in a longer text the slow ones go on into what is new."),
+  N_("PI (position interpolation): all hands are slowed alike, so that the whole text is read as the trained length."),
+  N_("NTK: a larger base. The first hand keeps its speed, and each next one is slowed a little more."),
+  N_("YaRN: hands that often went round keep their speed, those that never did are slowed as by PI."),
+];
+
 const countOf = (flags) => flags.filter(Boolean).length;
 
 function handsSaid(ui, hands) {
@@ -140,7 +148,8 @@ function trainingPanel(ui, parent, W) {
   const note = own ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)");
   bar.append(html("span", { class: "ta-note" }, note));
   const host = html("div");
-  parent.append(controls, bar, host);
+  const what = html("p", { class: "ro-what" });
+  parent.append(controls, bar, what, host);
 
   const verdicts = signs(parent, [
     [tr("all round in training"), tr("hands that made a full turn within the trained length")],
@@ -159,6 +168,7 @@ function trainingPanel(ui, parent, W) {
       shown = { planes: hands.planes, draw: handsPicture(ui, host, W, hands.planes, pace) };
     }
     shown.draw(hands);
+    write(what, tr(SLOWED[hands.scheme]));
     const longest = TURN / Math.min(...hands.theta.map(Math.abs));
     verdicts([
       ...[hands.round, hands.fresh].map((flags) => [tr("{n} of {all}", { n: countOf(flags), all: hands.planes }), ""]),
