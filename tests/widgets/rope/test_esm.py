@@ -307,7 +307,7 @@ def test_the_curve_is_scrubbed_and_walked(stage):
 
 
 def test_panels_fold_and_a_step_opens_those_it_needs(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(more=True))
     seen = lambda: [e.get_attribute("aria-label") for e in page.locator(".ro-panel").all()]
     assert seen() == ["Tokens", "Planes"]
     find(page, "button", "Map").press("Enter")

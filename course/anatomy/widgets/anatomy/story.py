@@ -22,7 +22,7 @@ STORY = (
         "Point at each of the three, and read the number behind “next”.",
         _scene(31, 3, 0),
         moves=("token",),
-        show=({"token": 31}, {"token": 0}, {"token": 10}),
+        show=({"token": 0}, {"token": 31}, {"token": 10}),
     ),
     Step(
         "Below the head you see what each layer would say if it were the last.",
