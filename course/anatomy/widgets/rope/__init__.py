@@ -44,17 +44,17 @@ class RopeExplorer(TableWidget):
     to expose a function that ignores position_ids. In every plane the query has length 1 and the key 0.8, with fixed
     random angles. Between two positions the page turns each plane by a part of its step, where the function turns.
 
-    Traits, which the controls change: m, n (0..63), base and dim; ``more``, whether base, dim and the choice of panels are
-    unfolded; ``panels``, the open ones of PANELS; ``fault``, an
-    index into faults.FAULTS, drawn instead of the function; ``turned``, degrees by which the content of q (8 planes)
+    Traits, which the controls change: m, n (0..63), base and dim; ``more``, whether base, dim and the choice of panels
+    are unfolded; ``panels``, the open ones of PANELS; ``fault``, an index into faults.FAULTS, drawn instead of the
+    function; ``turned``, degrees by which the content of q (8 planes)
     and of k (8) is turned; ``waves``, planes whose wave is left out; ``head``, ``trained``, ``length``, ``scheme`` and
     ``clock`` of the panel *Longer than trained*. Raises the errors of TableWidget.
     """
 
     recording, function_name = "rope", "apply_rope"
     controls = (
-        *("m", "n", "base", "dim", "more", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves", "fault"),
-        *("order", "head", "trained", "length", "scheme", "clock"),
+        *("m", "n", "base", "dim", "more", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves"),
+        *("fault", "order", "head", "trained", "length", "scheme", "clock"),
     )
     story = STORY
     opening = tuple({"m": 9 + by, "n": 4 + by} for by in range(7))
