@@ -252,6 +252,8 @@ class RopeExplorer(TableWidget):
     def _lengths_told(self):
         theta, found = self.frequencies(), self.frequency_invariants()
         signs = [_("ok") if v <= TOLERANCE else _("broken") for v in found.values()]
+        with np.errstate(divide="ignore"):  # a plane that never turns
+            longest = (2 * np.pi / np.abs(self.slowed())).max()
         return _(
             "A head of {head} has {planes} hands; within {trained:,} tokens of training {round} of them went all "
             "round, the slowest needs {longest:,.0f} tokens for a turn, and in a text of {length:,} tokens {new} "
@@ -262,7 +264,7 @@ class RopeExplorer(TableWidget):
             planes=len(theta),
             trained=self.trained,
             round=int(lengths.all_round(theta, self.trained).sum()),
-            longest=self.wavelengths().max(),
+            longest=longest,
             length=self.length,
             new=int(lengths.unseen(theta, self.base, self.scheme, self.trained, self.length).sum()),
             scheme=_(lengths.SCHEMES[self.scheme]),

@@ -74,10 +74,10 @@ STORY = (
         "Walk with shift and an arrow key, then with the arrow key alone.",
         _scene("dials", "map", m=40, n=8),
         moves=("more", "m", "n", "plane"),
-        show=({"m": 41, "n": 9}, {"m": 42, "n": 10}, {"m": 43, "n": 11}, {"n": 12}, {"n": 13}),
+        show=({"n": 9}, {"n": 10}, {"m": 41, "n": 9}, {"m": 42, "n": 10}, {"m": 43, "n": 11}),
     ),
     Step(
-        "Now break it: choose a fault. Equalities that fail go out, and below one sign at least turns to ✗.",
+        "Now break it: choose a fault. Equalities that fail go out, and most faults also turn a sign below to ✗.",
         "Which fault leaves the distance in charge?",
         ("one sign", "one θ for all", "key not turned"),
         1,

@@ -59,13 +59,13 @@ const countOf = (flags) => flags.filter(Boolean).length;
 
 function handsSaid(ui, hands) {
   const i = Math.min(ui.seen("clock"), hands.planes - 1);
-  const wave = TURN / Math.abs(hands.theta[i]);
+  const wave = TURN / Math.abs(hands.slow[i]);
   const tokens = wave < 1000 ? fixed(wave, 1) : whole(wave);
   return [
     tr("{new} of {all} hands reach a part of their dial that training never showed, in a text of {length} tokens",
       { new: countOf(hands.fresh), all: hands.planes, length: whole(hands.length) }),
     tr("λ[{plane}] = 2π ÷ θ[{plane}] = 6.283 ÷ {theta} = {tokens} tokens for a full turn; {turns} turns in training",
-      { plane: i, theta: short(hands.theta[i]), tokens, turns: short(hands.seen[i] / TURN) }),
+      { plane: i, theta: short(hands.slow[i]), tokens, turns: short(hands.seen[i] / TURN) }),
   ];
 }
 
@@ -169,7 +169,7 @@ function trainingPanel(ui, parent, W) {
     }
     shown.draw(hands);
     write(what, tr(SLOWED[hands.scheme]));
-    const longest = TURN / Math.min(...hands.theta.map(Math.abs));
+    const longest = TURN / Math.min(...hands.slow.map(Math.abs));
     verdicts([
       ...[hands.round, hands.fresh].map((flags) => [tr("{n} of {all}", { n: countOf(flags), all: hands.planes }), ""]),
       [tr("{n} tokens", { n: whole(longest) }), ""],

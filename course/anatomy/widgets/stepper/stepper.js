@@ -82,7 +82,7 @@ function stepperWidget(ui) {
   const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene);
   const saved = savingPanel(memory.node, wide ? room - 444 : room);
   const show = signs(memory.node, [
-    [tr("weights as in the full forward"), tr("largest difference of an attention weight of the chunk, one buffer")],
+    [tr("weights as in the full forward, in one buffer"), tr("largest difference of an attention weight of the chunk")],
     [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
   ]);
 

@@ -85,7 +85,7 @@ function comparing(what, why) {
 /** Writes a number of a check. One that is rounding alone is left out, too, where nothing of a learner's is checked. */
 function writeChecked(node, text) {
   write(node, text);
-  node.classList.toggle("ta-rounding", /^0$|e[−-]\d+$/.test(text));
+  node.classList.toggle("ta-rounding", /e[−-]\d+$/.test(text));
 }
 
 /** Invariants in little room: a sign and what holds, with the number after it. Names of [what, why]; as `facts`. */
