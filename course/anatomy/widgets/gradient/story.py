@@ -55,7 +55,7 @@ STORY = (
         "Does Post-LN’s last layer stay flat for all of them?",
         ("yes", "no"),
         0,
-        "Its exponent stays between −0.1 and 0.1. The first of 96 layers is another matter: here it gets 32 times less.",
+        "Its exponent stays between −0.1 and 0.1. The first of 96 layers is another matter: it gets 32 times less.",
         "Watch the word behind Post-LN’s exponent.",
         {**_USUAL, "depth": 96, "width": 64, "seed": 1},
         moves=("width", "seed"),
