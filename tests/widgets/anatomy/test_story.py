@@ -37,7 +37,8 @@ def test_most_rows_look_one_back():
     made, told, answer = step(3)
     far = made.shown("att")[made.layer, made.head, 1:].argmax(-1)
     assert (far == range(31)).mean() > 0.5 and answer == "at the token just before"
-    assert made.spec["words"][8:12] == ["st", "on", "ish", "ment"]
+    assert made.spec["words"][8:12] == ["st", "on", "ish", "ment"] and far[11 - 1] != 10  # "“ment”, look elsewhere"
+    assert all(far[state["token"] - 1] == state["key"] for state in told.show)
 
 
 def test_the_norms_undo_the_growth():

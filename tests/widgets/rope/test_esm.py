@@ -80,6 +80,27 @@ def test_play_is_continuous_and_the_score_stands_still(moving):
     assert trait(page, "m") == stopped[0]
 
 
+def test_the_large_number_is_the_score(stage):
+    page = stage(CASE.make(m=20, n=15))
+    large = page.locator(".ro-score strong")
+    first = large.text_content()
+    assert float(first.replace("\u2212", "-")) == score_of(page)
+    set_state(page, {"m": 33, "n": 28})
+    assert large.text_content() == first
+    set_state(page, {"n": 27})
+    assert large.text_content() != first and float(large.text_content().replace("\u2212", "-")) == score_of(page)
+
+
+def test_rounding_is_left_out_where_nothing_of_the_learners_is_checked(stage):
+    page = stage(CASE.make())
+    rounding = page.locator(".ta-signs .ta-number", has_text="e\u2212")
+    assert rounding.count() >= 2 and all(e.is_visible() for e in rounding.all())
+    page.evaluate("() => { document.getElementById('place').dataset.alone = ''; }")
+    assert not any(e.is_visible() for e in rounding.all()) and page.locator(".ta-signs .ta-word").first.is_visible()
+    set_state(page, {"panels": ["training"]})
+    assert page.locator(".ro-training .ta-number").first.is_visible(), "a count is no rounding"
+
+
 def test_play_turns_round_at_an_end(moving):
     page = moving(CASE.make(m=POSITIONS - 1, n=60))
     page.get_by_role("button", name="Play both").press("Enter")

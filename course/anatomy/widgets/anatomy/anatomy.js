@@ -219,10 +219,10 @@ function lensPanel(ui, parent) {
       rows.forEach((row, i) => row.forEach(([bar, text], j) => {
         const [word, share] = says(token, 2 * i, j);
         // What has next to no chance is left out: at the bottom it is noise.
-        const noise = share < 0.005 || (i === 0 && faint);
-        const guess = `${shownToken(word).slice(0, 6)} ${percent(share)}`;
-        const itself = i === 0 && j === 1 && !faint ? tr("the token itself") : "";
-        write(text, noise ? (i === 0 && j === 0 && faint ? tr("nothing yet") : itself) : guess);
+        const nothing = i === 0 && faint;
+        const noise = nothing || share < 0.005;
+        const comment = nothing ? [tr("nothing yet")] : i === 0 ? ["", tr("the token itself")] : [];
+        write(text, noise ? comment[j] ?? "" : `${shownToken(word).slice(0, 6)} ${percent(share)}`);
         fill(bar, { width: Number.isFinite(share) && !noise ? ((wide - 6) * clamp(share, 0, 1)).toFixed(1) : 0 });
       }));
     },

@@ -46,9 +46,9 @@ class RopeExplorer(TableWidget):
 
     Traits, which the controls change: m, n (0..63), base and dim; ``more``, whether base, dim and the choice of panels
     are unfolded; ``panels``, the open ones of PANELS; ``fault``, an index into faults.FAULTS, drawn instead of the
-    function; ``turned``, degrees by which the content of q (8 planes)
-    and of k (8) is turned; ``waves``, planes whose wave is left out; ``head``, ``trained``, ``length``, ``scheme`` and
-    ``clock`` of the panel *Longer than trained*. Raises the errors of TableWidget.
+    function; ``turned``, degrees by which the content of q (8 planes) and of k (8) is turned; ``waves``, planes whose
+    wave is left out; ``head``, ``trained``, ``length``, ``scheme`` and ``clock`` of the panel *Longer than trained*.
+    Raises the errors of TableWidget.
     """
 
     recording, function_name = "rope", "apply_rope"

@@ -63,7 +63,7 @@ function button(parent, text, action) {
   return node;
 }
 
-/** The button that unfolds what few readers need at first, `unfolds` among it: the trait "more". */
+/** The button that turns the trait "more": whether what few readers need at first is shown, `unfolds` first of all. */
 function unfolder(ui, parent, name, unfolds) {
   const sign = html("span", { "aria-hidden": "true" });
   const node = button(parent, "", () => ui.set("more", !ui.get("more")));
@@ -82,7 +82,7 @@ function comparing(what, why) {
   return /\breference\b/.test(`${inEnglish(what)} ${inEnglish(why)}`) ? "ta-comparing" : "";
 }
 
-/** Writes a number of a check. One that is rounding alone is left out, too, where nothing of a learner's is checked. */
+/** Writes the number of a check. Mere rounding says nothing on a page without a learner's function: styles hide it. */
 function writeChecked(node, text) {
   write(node, text);
   node.classList.toggle("ta-rounding", /e[−-]\d+$/.test(text));
