@@ -18,7 +18,7 @@ CASE = Case(
         ("slider", "key position n", "n", "ArrowLeft"),
         ("slider", "base of the angles", "base", "ArrowRight", MORE),
         ("slider", "head dim D", "dim", "ArrowLeft", MORE),
-        ("button", "settings", "more", "Enter"),
+        ("button", "more panels", "more", "Enter"),
         ("button", "Proof", "panels", "Enter", MORE),
         ("slider", "Planes", "plane", "ArrowRight"),
         ("button", "Stand on k", "stand", "Enter"),

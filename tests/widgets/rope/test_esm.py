@@ -1,11 +1,14 @@
 """Tier 2 of RopeExplorer: dials, tokens, map and curve in Chromium; test_promises.py tests what all widgets share."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from anatomy.widgets import RopeExplorer
 from anatomy.widgets.rope import POSITIONS, faults
+
+from autograder import ROOT
 
 from ..frames import frame
 from ..page import find, said, settle, trait, words
@@ -78,6 +81,21 @@ def test_play_is_continuous_and_the_score_stands_still(moving):
     page.evaluate("() => cleanup()")
     frames(page, 13)
     assert trait(page, "m") == stopped[0]
+
+
+def test_what_the_unit_names_is_there_and_in_that_order(stage):
+    """Buttons in bold; panels, which are unfolded first, in italics."""
+    text = (ROOT / "solutions" / "06-rope.py").read_text(encoding="utf-8")
+    text = text[text.index("The picture has one dial per pair") : text.index("the query is left with the distance")]
+    page = stage(CASE.usual)
+    named = [(bold, panel) for bold, panel in re.findall(r"\*\*(.+?)\*\*|\*([A-Z].+?)\*", text)]
+    assert ("more panels", "") in named and ("", "Map") in named and len(named) >= 6
+    for bold, panel in named:
+        button = find(page, "button", bold or panel)
+        assert button.is_visible(), bold or panel
+        if "true" not in (button.get_attribute("aria-expanded"), button.get_attribute("aria-pressed")):
+            button.press("Enter")
+            settle(page)
 
 
 def test_the_large_number_is_the_score(stage):

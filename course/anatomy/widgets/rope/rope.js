@@ -80,7 +80,7 @@ function ropeWidget(ui) {
   const bar = ui.row("ta-bar ro-below");
   const settings = ui.row();
   settings.append(sliders, folds);
-  unfolder(ui, bar, tr("settings"), settings);
+  unfolder(ui, bar, tr("more panels"), settings);
   const below = html("div");
   bar.append(below);
   const invariants = signs(below, [
