@@ -315,7 +315,7 @@ def test_an_answer_that_uses_another_one_that_failed_its_check_is_told_so(notebo
     frequencies = lambda: notebook.check('check("rope.rope_frequencies", rope_frequencies, wavelengths)')
     rope = lambda: notebook.check('check("rope.apply_rope", apply_rope)')
     turned = lambda D: TURNED.replace("{D}", D)
-    told = "Your answer uses rope_frequencies, where a check of its own still fails: look there first."
+    told = "Your answer uses rope_frequencies, whose own check still fails: look there first."
     notebook.run(turned("(D - 2)"), "c-frequencies")
     notebook.run(ROPE, "c-rope")
     assert rope()[0] is not None and told not in notebook.shown[0]["text/plain"], "nobody has checked it yet"

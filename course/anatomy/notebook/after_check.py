@@ -192,7 +192,7 @@ def helpers_gone(names: Sequence[str]) -> tuple[str, str]:
 
 def helpers_failing(names: Sequence[str]) -> tuple[str, str]:
     """(HTML, text) of a line about functions that the answer uses and whose own check failed; "" for none."""
-    return _with_names(_("Your answer uses {names}, where a check of its own still fails: look there first."), names)
+    return _with_names(_("Your answer uses {names}, whose own check still fails: look there first."), names)
 
 
 def _with_names(warn, names):
