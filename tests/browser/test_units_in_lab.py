@@ -13,6 +13,7 @@ from autograder import ROOT, exercises
 from autograder.notebooks.first_cell import FIRST_CELL
 from tests.conftest import every_one
 from tests.widgets.lab import run_all, wait_until_open, wait_until_run
+from tests.widgets.page import settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -68,12 +69,16 @@ def move(page, widget):
     still = []
     for fold in widget.locator("button[aria-expanded=false]:visible").element_handles():
         fold.click()
+    page.mouse.move(0, 0)  # a picture shows what the pointer rests on, not what its controls say
     controls = widget.locator("input[type=range]:visible, select:visible").element_handles()
     for control in controls:
         if not control.is_enabled():  # another choice enables it: β is only for swish
             continue
-        before = widget.get_attribute("data-key")
         control.focus()
+        # Any key ends an opening that still plays; else what it shows may be just what the next key leads to.
+        page.keyboard.press("Shift")
+        settle(page)
+        before = widget.get_attribute("data-key")
         at_end = control.evaluate("(n) => n.tagName === 'INPUT' ? n.value === n.max : n.selectedIndex === n.length - 1")
         page.keyboard.press(
             "ArrowLeft"

@@ -291,6 +291,45 @@ def assert_gone_after_a_pass(notebook):
     assert isinstance(error, checks.NotChecked) and "no cell defines weighted_average any more" in text
 
 
+TURNED = """
+def rope_frequencies(D, base=10000.0):
+    if D % 2:
+        raise ValueError("an odd number has no pairs")
+    return base ** (-torch.arange(0, D, 2, dtype=torch.float32) / {D})
+
+def wavelengths(D, base=10000.0):
+    return 6.283185307179586 / rope_frequencies(D, base)
+"""
+ROPE = """
+def apply_rope(x, position_ids, base=10000.0):
+    wide = torch.promote_types(x.dtype, torch.float32)
+    angles = position_ids[..., None] * rope_frequencies(x.shape[-1], base).to(wide)
+    angles = angles[:, None] if position_ids.dim() == 2 else angles
+    even, odd = x[..., 0::2], x[..., 1::2]
+    pairs = even * angles.cos() - odd * angles.sin(), even * angles.sin() + odd * angles.cos()
+    return torch.stack(pairs, dim=-1).flatten(-2).to(x.dtype)
+"""
+
+
+def test_an_answer_that_uses_another_one_that_failed_its_check_is_told_so(notebook):
+    frequencies = lambda: notebook.check('check("rope.rope_frequencies", rope_frequencies, wavelengths)')
+    rope = lambda: notebook.check('check("rope.apply_rope", apply_rope)')
+    turned = lambda D: TURNED.replace("{D}", D)
+    told = "Your answer uses rope_frequencies, whose own check still fails: look there first."
+    notebook.run(turned("(D - 2)"), "c-frequencies")
+    notebook.run(ROPE, "c-rope")
+    assert rope()[0] is not None and told not in notebook.shown[0]["text/plain"], "nobody has checked it yet"
+    assert frequencies()[0] is not None and "still fails" not in notebook.shown[0]["text/plain"]
+    assert rope()[0] is not None and told in notebook.shown[0]["text/plain"]
+    assert "<code>rope_frequencies</code>" in notebook.shown[0]["text/html"]
+    notebook.run(turned("(D - 2.0)"), "c-frequencies")
+    assert rope()[0] is not None and told not in notebook.shown[0]["text/plain"], "it is another one now"
+    notebook.run(turned("D"), "c-frequencies")
+    assert frequencies()[0] is None
+    notebook.run(ROPE.replace("odd * angles.sin()", "odd", 1), "c-rope")
+    assert rope()[0] is not None and "still fails" not in notebook.shown[0]["text/plain"], "it passes now"
+
+
 def test_a_helper_that_no_cell_defines_any_more_is_a_warning(notebook, saved):
     notebook.run(HELPER, "c-helper")
     notebook.run(WITH_HELPER, SOLVE)

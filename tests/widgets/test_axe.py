@@ -86,7 +86,7 @@ SPOILS = {
 
 @pytest.mark.parametrize("rule", SPOILS)
 def test_what_is_spoiled_is_found(stages, rule):
-    with stages.showing(CASES["RopeExplorer"].usual, CALM) as page:
+    with stages.showing(CASES["RopeExplorer"].make(more=True), CALM) as page:
         page.evaluate(f"() => {{ {SPOILS[rule]} }}")
         found = violations(page, ".ta", NOT_ON_STAGE)
     assert [line.split(" ×")[0] for line in found] == [rule]

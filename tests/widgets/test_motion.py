@@ -99,10 +99,13 @@ def test_a_key_that_repeats_is_followed_at_once(moving, name):
     page.keyboard.up(key)
 
 
-@pytest.mark.parametrize("name, grip", [("MixExplorer", ".ta-grip"), ("RopeExplorer", ".ta-handle >> nth=0")])
+@pytest.mark.parametrize(
+    "name, state, grip",
+    [("MixExplorer", {}, ".ta-grip"), ("RopeExplorer", {"more": True}, ".ta-handle >> nth=0")],
+)
 @pytest.mark.parametrize("where", ["grip", "slider"])
-def test_what_is_dragged_follows_the_hand_at_once(moving, name, grip, where):
-    page = moving(CASES[name].usual)
+def test_what_is_dragged_follows_the_hand_at_once(moving, name, state, grip, where):
+    page = moving(CASES[name].make(**state))
     box = page.locator(grip if where == "grip" else ".ta input[type=range]").first.bounding_box()
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.move(*middle)

@@ -75,7 +75,7 @@ one_ahead: position_ids[..., None] → (position_ids[..., None] + 1)
     Every pair turns one step too far, as if positions counted from 1. The angle is position_ids times θ: position 0
     does not turn.
 half_exponent: base, dtype → base**0.5, dtype
-    The exponent is −i/D for pair i. It is −2i/D: your rope_frequencies has it right.
+    The exponent is −i/D for pair i. It is −2i/D, as rope_frequencies should give it.
 halves_paired: x[..., ::2], x[..., 1::2] → x.chunk(2, -1)
 ; torch.stack([first, second], -1).flatten(-2) → torch.cat([first, second], -1)
     Feature i is paired with feature i + D/2. Here pair i is the neighbors 2i and 2i + 1: take x[..., 0::2] and
@@ -132,8 +132,8 @@ head_axis_always: if position_ids.dim() == 2 else angle →
 wavelengths: * frequencies → * (2 * torch.pi / frequencies)
     The wavelengths 2π/θ are used as frequencies. The angle is position_ids times θ, from rope_frequencies.
 double_exponent: base, dtype → base**2, dtype
-    The exponent is −4i/D for pair i, as if the head had D/2 features. It is −2i/D: your rope_frequencies has it
-    right.
+    The exponent is −4i/D for pair i, as if the head had D/2 features. It is −2i/D, as
+    rope_frequencies should give it.
 places_in_input_dtype: position_ids[..., None] → position_ids[..., None].to(x.dtype)
     position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: multiply them
     by frequencies in float32.

@@ -80,10 +80,10 @@ head_axis_always: R.rope_angles(position_ids, → (position_ids[:, None, ..., No
 wavelengths: R.rope_frequencies → 2 * torch.pi / R.rope_frequencies
     The wavelengths 2π/θ are used as frequencies. The angle is position_ids times θ, from rope_frequencies.
 double_exponent: base, dtype → base**2, dtype
-    The exponent is −4i/D for pair i, as if the head had D/2 features. It is −2i/D: your rope_frequencies has it
-    right.
+    The exponent is −4i/D for pair i, as if the head had D/2 features. It is −2i/D, as
+    rope_frequencies should give it.
 half_exponent: base, dtype → base**0.5, dtype
-    The exponent is −i/D for pair i. It is −2i/D: your rope_frequencies has it right.
+    The exponent is −i/D for pair i. It is −2i/D, as rope_frequencies should give it.
 angles_in_input_dtype: dtype=wide)) → dtype=wide).to(x.dtype)).to(wide)
     The angles are computed in the input's dtype. bfloat16 keeps 8 bits, so 1,027 is rounded to a neighbor and the
     angle is off by whole radians: use float32 for angles.

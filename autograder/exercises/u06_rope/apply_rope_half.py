@@ -98,10 +98,10 @@ head_axis_always: if position_ids.dim() == 2 else angle →
 wavelengths: * frequencies → * (2 * torch.pi / frequencies)
     The wavelengths 2π/θ are used as frequencies. The angle is position_ids times θ, from rope_frequencies.
 double_exponent: base, dtype → base**2, dtype
-    The exponent is −4i/D for pair i, as if the head had D/2 features. It is −2i/D: your rope_frequencies has it
-    right.
+    The exponent is −4i/D for pair i, as if the head had D/2 features. It is −2i/D, as
+    rope_frequencies should give it.
 half_exponent: base, dtype → base**0.5, dtype
-    The exponent is −i/D for pair i. It is −2i/D: your rope_frequencies has it right.
+    The exponent is −i/D for pair i. It is −2i/D, as rope_frequencies should give it.
 places_in_input_dtype: position_ids[..., None] → position_ids[..., None].to(x.dtype)
     position_ids are rounded to the input's dtype. bfloat16 keeps 8 bits, so 1,027 becomes a neighbor: multiply them
     by frequencies in float32.

@@ -186,9 +186,18 @@ def not_checked(stale: Stale) -> tuple[str, str]:
 
 def helpers_gone(names: Sequence[str]) -> tuple[str, str]:
     """(HTML, text) of a warning about functions that the answer uses but no cell defines any more; "" for none."""
+    warn = _("Your answer uses {names}, which no cell defines any more: it fails after a restart, and when handed in.")
+    return _with_names(warn, names)
+
+
+def helpers_failing(names: Sequence[str]) -> tuple[str, str]:
+    """(HTML, text) of a line about functions that the answer uses and whose own check failed; "" for none."""
+    return _with_names(_("Your answer uses {names}, whose own check still fails: look there first."), names)
+
+
+def _with_names(warn, names):
     if not names:
         return "", ""
-    warn = _("Your answer uses {names}, which no cell defines any more: it fails after a restart, and when handed in.")
     return (
         f"<p><b>{warn.format(names=listed(f'<code>{html.escape(n)}</code>' for n in names))}</b></p>",
         warn.format(names=listed(names)),

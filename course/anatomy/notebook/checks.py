@@ -142,8 +142,13 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
         verdict, words = _tried(exercise_id, functions)
     entry = note(verdict)
     named = _named(records.recent(exercise_id, with_mistakes=False), functions)
-    gone = session.current.helpers_gone(named, shell.user_ns) if shell is not None else []
-    below = printed.below(words), after_check.helpers_gone(gone), after_check.after(verdict, entry)
+    gone, failing = [], []
+    if shell is not None:
+        gone = session.current.helpers_gone(named, shell.user_ns)
+        failing = [] if verdict.passed else session.current.helpers_failing(named, shell.user_ns)
+        session.current.judged(named, verdict.passed)
+    helpers = after_check.helpers_failing(failing), after_check.helpers_gone(gone)
+    below = *helpers, printed.below(words), after_check.after(verdict, entry)
     # The count is saved in the notebook: an instructor's report says which exercises took most tries. Checks after a
     # pass do not add to it.
     tries = entry.get("passed_on_try") or entry.get("tries", 0)

@@ -53,12 +53,14 @@ class Session:
     """The cells that ran in this kernel (by cell id), and the names that a failed cell did not define anew.
 
     homes: name → id of the cell that defined it last. gone: name that its cell no longer defines → that cell's run.
+    failing: name → the function that failed its check last, while no check of that name has passed since.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
     left_behind: dict[str, Run] = field(default_factory=dict)
     homes: dict[str, str] = field(default_factory=dict)
     gone: dict[str, Run] = field(default_factory=dict)
+    failing: dict[str, object] = field(default_factory=dict)
     running: str = ""
     began: float = 0.0
     listeners: list[Callable[[str], None]] = field(default_factory=list)
@@ -118,6 +120,19 @@ class Session:
         """Names of the learner's own functions that the functions use but no cell defines any more."""
         helpers = [n for n in used_names(functions, namespace) if n not in functions]
         return [s.name for s in self._gone(helpers, *self._saved(namespace))] if helpers else []
+
+    def judged(self, functions: Mapping[str, object], passed: bool) -> None:
+        """Records how the check of these functions ended."""
+        for name, function in functions.items():
+            if passed:
+                self.failing.pop(name, None)
+            else:
+                self.failing[name] = function
+
+    def helpers_failing(self, functions: Mapping[str, object], namespace: Mapping[str, object]) -> list[str]:
+        """Names of other exercises' functions that the functions use, as they stood when their own check failed."""
+        used = [n for n in used_names(functions, namespace) if n in self.failing and n not in functions]
+        return [n for n in used if self.failing[n] is namespace.get(n)]
 
     def _gone(self, names, at, saved):
         """Names that exist only in memory: their cell ran without them, or is not a code cell of the saved notebook."""

@@ -32,6 +32,24 @@ def test_every_part_opens_and_closes_by_mouse_and_by_keys(stage):
         assert opened.is_hidden() and page.evaluate("() => model.get('part')") == ""
 
 
+def test_what_a_part_is_for_is_read_where_it_is_pointed_at(stage):
+    page = stage(AnatomyView())
+    told = lambda: page.locator(".ta-readout").text_content()
+    usual, parts, purposes = told(), page.locator(".an-part").all(), set()
+    for part in parts:
+        part.hover()
+        settle(page)
+        purposes.add(told())
+        page.mouse.move(0, 0)
+        settle(page)
+        assert told() == usual
+        part.focus()
+        settle(page)
+        assert told() in purposes
+        part.blur()
+    assert usual not in purposes and len(purposes) == len(OPENED[1:])
+
+
 @pytest.mark.parametrize("part", OPENED[1:])
 def test_an_open_part_follows_the_token(stage, part):
     """A panel draws a different picture for another token or layer, and never NaN."""

@@ -11,10 +11,13 @@ def step(i):
     return AnatomyView(**told.state), told, told.choices[told.answer]
 
 
-def test_a_quotation_mark_comes_next():
+def test_after_astonish_it_is_surest():
     made, told, answer = step(0)
-    assert made.likely(31)[0][0].strip() == '"' and answer == "a quotation mark"
-    assert made.spec["words"][31] == "," and made.spec["words"][18:20] == [',"', " she"]
+    asked = {"the last comma": 31, "“D”, the first": 0, "“ish”": 10}
+    assert [made.spec["words"][t] for t in asked.values()] == [",", "D", "ish"] and tuple(asked) == told.choices
+    assert max(asked, key=lambda name: made.likely(asked[name])[0][1]) == answer
+    word, share = made.likely(10)[0]
+    assert f"“{word}”: {share:.0%}" in told.because and "".join(made.spec["words"][7:11]) == " astonish"
 
 
 def test_the_last_layer_brings_it():
@@ -34,7 +37,8 @@ def test_most_rows_look_one_back():
     made, told, answer = step(3)
     far = made.shown("att")[made.layer, made.head, 1:].argmax(-1)
     assert (far == range(31)).mean() > 0.5 and answer == "at the token just before"
-    assert made.spec["words"][8:12] == ["st", "on", "ish", "ment"]
+    assert made.spec["words"][8:12] == ["st", "on", "ish", "ment"] and far[11 - 1] != 10  # "“ment”, look elsewhere"
+    assert all(far[state["token"] - 1] == state["key"] for state in told.show)
 
 
 def test_the_norms_undo_the_growth():

@@ -54,6 +54,7 @@ def test_post_ln_stays_flat_for_every_seed_and_width():
     slopes = [shown(4, seed=s, width=w).facts(0)["slope"] for s in range(SEEDS) for w in WIDTHS]
     here = shown(4).facts(0)["first_to_last"]
     assert round(1 / here) == 32 and "32 times less" in STORY[4].because
+    assert {**STORY[4].state, **{k: v for s in STORY[4].show for k, v in s.items()}} == STORY[4].state
     assert chosen(4) == "yes" and np.abs(slopes).max() < 0.1 and {word(s) for s in slopes} == {"stays flat"}
 
 

@@ -6,6 +6,7 @@ from anatomy.widgets.rope import PANELS
 from ..case import UNLABELED, Case
 from .learners import right_rope
 
+MORE = {"more": True}
 PROOF, SCORE = {"panels": ["dials", "proof"]}, {"panels": ["dials", "score"]}
 BREAKING, TRAINING, STRIP = ({"panels": [panel]} for panel in ("breaking", "training", "strip"))
 
@@ -15,9 +16,10 @@ CASE = Case(
     [
         ("slider", "query position m", "m", "ArrowRight"),
         ("slider", "key position n", "n", "ArrowLeft"),
-        ("slider", "base of the angles", "base", "ArrowRight"),
-        ("slider", "head dim D", "dim", "ArrowLeft"),
-        ("button", "Proof", "panels", "Enter"),
+        ("slider", "base of the angles", "base", "ArrowRight", MORE),
+        ("slider", "head dim D", "dim", "ArrowLeft", MORE),
+        ("button", "more panels", "more", "Enter"),
+        ("button", "Proof", "panels", "Enter", MORE),
         ("slider", "Planes", "plane", "ArrowRight"),
         ("button", "Stand on k", "stand", "Enter"),
         ("button", "Next equality", "proof", "Enter", PROOF),
@@ -33,12 +35,13 @@ CASE = Case(
         ("group", "Slowed by:", "scheme", "ArrowRight", TRAINING),
         ("application", "Hands: plane 32", "clock", "ArrowRight", TRAINING),
     ],
-    silent=("panels", "plane", "stand", "proof", "hand", "waves", "order"),
+    silent=("more", "panels", "plane", "stand", "proof", "hand", "waves", "order"),
     crowded=(
         {},
+        MORE,
         {"panels": ["line", "dials", "proof", "score", "map"], "m": 40, "n": 4, "proof": 4, "stand": True},
         {"panels": ["training"], "head": 256},
-        {"panels": list(PANELS), "dim": 16, "fault": 5, "order": "halves", "hand": "content", "front": 4},
+        {"panels": list(PANELS), **MORE, "dim": 16, "fault": 5, "order": "halves", "hand": "content", "front": 4},
     ),
     drawn=UNLABELED,
 )

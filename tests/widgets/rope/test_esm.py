@@ -1,12 +1,16 @@
 """Tier 2 of RopeExplorer: dials, tokens, map and curve in Chromium; test_promises.py tests what all widgets share."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from anatomy.widgets import RopeExplorer
 from anatomy.widgets.rope import POSITIONS, faults
 
+from autograder import ROOT
+
+from ..frames import frame
 from ..page import find, said, settle, trait, words
 from ..stages import set_state
 from .case import CASE
@@ -46,40 +50,79 @@ def center(page, locator):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_play_is_continuous_and_the_score_stands_still(stage):
-    page = stage(CASE.make(m=50, n=45), reduced_motion="no-preference")
+def frames(page, n, ms=100):
+    """n frames, that long after each other."""
+    for _ in range(n):
+        frame(page, ms)
+
+
+def test_play_is_continuous_and_the_score_stands_still(moving):
+    page = moving(CASE.make(m=50, n=45))
     score, drawn = score_of(page), []
     page.get_by_role("button", name="Play both").press("Enter")
-    for _ in range(12):
-        page.wait_for_timeout(100)
-        drawn.append((page.evaluate("() => performance.now()"), *positions(page)))
+    for _ in range(13):
+        frame(page, 100)
+        drawn.append(positions(page))
         assert score_of(page) == score
-    times, m, n = np.array(drawn).T
-    assert np.allclose(m - n, 5, atol=2e-3) and (np.diff(m) > 0).all()
-    assert sum(abs(p - round(p)) > 0.02 for p in m) >= 6, "it moves through whole positions only"
-    assert (
-        np.diff(m) / np.diff(times)
-    ).max() < 1.6e-3  # one position per second; a busy machine is late with its clock
+    m, n = np.array(drawn).T
+    steps = np.diff(m)
+    assert np.allclose(m - n, 5, atol=2e-3) and np.allclose(steps[4:], 0.1, atol=2e-3), "one position per second"
+    assert (np.diff(steps[:5]) > 0).all(), "it sets out gently"
     assert page.locator(".ta-readout").get_attribute("aria-live") == "off"
     assert page.evaluate("() => model.saves") == 0  # Python hears nothing while it plays
     page.get_by_role("button", name="Pause").press("Space")
-    page.wait_for_function("() => document.querySelector('.ta').dataset.key.match(/^\\d+,\\d+,/)")
+    frames(page, 12)
     stopped = positions(page)
-    page.wait_for_timeout(400)
-    assert (
-        positions(page) == stopped == (trait(page, "m"), trait(page, "n")) and page.evaluate("() => model.saves") == 1
-    )
+    assert stopped == (trait(page, "m"), trait(page, "n"))
+    page.wait_for_function("() => model.saves === 1", polling=20)
+    frames(page, 4)
+    assert positions(page) == stopped
     page.get_by_role("button", name="Play both").press("Enter")
     page.evaluate("() => cleanup()")
-    stopped = trait(page, "m")
-    page.wait_for_timeout(1300)
-    assert trait(page, "m") == stopped
+    frames(page, 13)
+    assert trait(page, "m") == stopped[0]
 
 
-def test_play_turns_round_at_an_end(stage):
-    page = stage(CASE.make(m=POSITIONS - 1, n=60), reduced_motion="no-preference")
+def test_what_the_unit_names_is_there_and_in_that_order(stage):
+    """Buttons in bold; panels, which are unfolded first, in italics."""
+    text = (ROOT / "solutions" / "06-rope.py").read_text(encoding="utf-8")
+    text = text[text.index("The picture has one dial per pair") : text.index("the query is left with the distance")]
+    page = stage(CASE.usual)
+    named = [(bold, panel) for bold, panel in re.findall(r"\*\*(.+?)\*\*|\*([A-Z].+?)\*", text)]
+    assert ("more panels", "") in named and ("", "Map") in named and len(named) >= 6
+    for bold, panel in named:
+        button = find(page, "button", bold or panel)
+        assert button.is_visible(), bold or panel
+        if "true" not in (button.get_attribute("aria-expanded"), button.get_attribute("aria-pressed")):
+            button.press("Enter")
+            settle(page)
+
+
+def test_the_large_number_is_the_score(stage):
+    page = stage(CASE.make(m=20, n=15))
+    large = page.locator(".ro-score strong")
+    first = large.text_content()
+    assert float(first.replace("\u2212", "-")) == score_of(page)
+    set_state(page, {"m": 33, "n": 28})
+    assert large.text_content() == first
+    set_state(page, {"n": 27})
+    assert large.text_content() != first and float(large.text_content().replace("\u2212", "-")) == score_of(page)
+
+
+def test_rounding_is_left_out_where_nothing_of_the_learners_is_checked(stage):
+    page = stage(CASE.make())
+    rounding = page.locator(".ta-signs .ta-number", has_text="e\u2212")
+    assert rounding.count() >= 2 and all(e.is_visible() for e in rounding.all())
+    page.evaluate("() => { document.getElementById('place').dataset.alone = ''; }")
+    assert not any(e.is_visible() for e in rounding.all()) and page.locator(".ta-signs .ta-word").first.is_visible()
+    set_state(page, {"panels": ["training"]})
+    assert page.locator(".ro-training .ta-number").first.is_visible(), "a count is no rounding"
+
+
+def test_play_turns_round_at_an_end(moving):
+    page = moving(CASE.make(m=POSITIONS - 1, n=60))
     page.get_by_role("button", name="Play both").press("Enter")
-    page.wait_for_timeout(1500)
+    frames(page, 15)
     m, n = positions(page)
     assert POSITIONS - 3 < m < POSITIONS - 1 and abs(m - n - 3) < 2e-3
 
@@ -303,7 +346,7 @@ def test_the_curve_is_scrubbed_and_walked(stage):
 
 
 def test_panels_fold_and_a_step_opens_those_it_needs(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(more=True))
     seen = lambda: [e.get_attribute("aria-label") for e in page.locator(".ro-panel").all()]
     assert seen() == ["Tokens", "Planes"]
     find(page, "button", "Map").press("Enter")
@@ -364,7 +407,7 @@ def test_where_q_is_turned_wrongly_the_wedge_leads_elsewhere(stage):
 
 def test_the_head_of_the_dials_can_be_chosen_only_where_they_are(stage):
     """The hands of "Longer than trained" have a head of their own, and only they need no D."""
-    page = stage(CASE.make(panels=["training"]))
+    page = stage(CASE.make(panels=["training"], more=True))
     dim = page.get_by_label("head dim D", exact=True)
     assert dim.is_hidden() and page.get_by_label("base of the angles").is_visible()
     assert page.get_by_label("for a head dim of").is_visible()

@@ -66,6 +66,8 @@ def test_the_score_is_that_of_the_diagonal():
     S = widget.scores()
     assert chosen(4) == "its diagonal"
     assert np.ptp(np.diagonal(S, 8 - 40)) < TOLERANCE and np.ptp(S[40]) > 1 and np.ptp(S[:, 8]) > 1
+    end = RopeExplorer.story[4].show[-1]
+    assert end["m"] - end["n"] == 40 - 8  # what is left shows it
 
 
 def test_one_theta_for_all_is_the_fault_that_leaves_the_distance():

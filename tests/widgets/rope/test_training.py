@@ -101,6 +101,10 @@ def test_the_page_counts_as_numpy_does(stage, head, trained, length, scheme):
     shown = page.locator(".ro-training .ta-number").all_text_contents()
     assert shown[:2] == [f"{lengths.all_round(theta, trained).sum()} of {head // 2}", f"{red} of {head // 2}"]
     assert f"{red} of {head // 2} hands reach" in readout(page)
+    longest = 2 * math.pi / np.abs(widget.slowed()).min()
+    assert float(shown[2].split()[0].replace(",", "")) == pytest.approx(longest, rel=1e-3, abs=0.6)
+    assert f"the slowest needs {longest:,.0f} tokens" in widget.words
+    assert page.locator(".ro-what").text_content().startswith(("No change", "PI", "NTK", "YaRN")[scheme])
     assert words(page)[3:6] == ["ok", "ok", "ok"]
     drawn = [e for e in page.locator(".ro-fresh").all() if e.get_attribute("d")]
     assert abs(len(drawn) - red) <= 1  # a hand just beyond is too thin to draw

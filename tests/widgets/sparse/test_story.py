@@ -67,3 +67,4 @@ def test_only_blocks_never_reach_everything():
                 assert (shown.facts()["full"] == 0) == (name == "blocks")
             if name == "blocks":
                 assert not closed(shown)[wanted].all()
+    assert CASE.make(pattern="random keys", size=0, layers=LAYERS).facts()["full"] == 0  # "a size of 1 breaks others"

@@ -30,7 +30,7 @@ STORY = (
     ),
     Step(
         "A sigmoid as a gate: what comes out is f(x) · v. Drag the grip v up and down, and run along the gate's curve.",
-        "Can this gate make a value larger?",
+        "Can this gate move a value farther from 0?",
         ("yes", "no"),
         1,
         "f(x) lies between 0 and 1, so the product lies between 0 and v.",

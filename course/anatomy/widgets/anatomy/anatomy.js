@@ -75,6 +75,8 @@ function anatomyWidget(ui) {
         lens.draw(state, says);
       }
       opened.draw(state, says);
+      ui.root.dataset.key = `${first + token},${layer},${state.head},${key},${part}`;
+      if (ui.seen("about")) return ui.say(tr(PURPOSE[ui.seen("about")]));
       const off = ui.table("drift")[2 * L * T + token];
       const away = off > MOVED ? tr(" Its last stream is {share} off the reference.", { share: percent(off) }) : "";
       const target = `${inQuotes(words[key])} (${first + key})`;
@@ -82,12 +84,12 @@ function anatomyWidget(ui) {
       const told = { token: first + token, word: inQuotes(words[token]), layer, head: state.head, target, weight };
       const rest = first ? 1 - row.reduce((sum, v) => sum + v, 0) : 0;
       const before = rest >= 0.005 ? tr(" To tokens further back: {weight}.", { weight: fixed(rest, 2) }) : "";
-      ui.say(`${tr(ui.seen("key") === undefined
+      const said = `${tr(ui.seen("key") === undefined
         ? N_("Token {token} {word}, layer {layer}, head {head}: attends most to {target}, {weight}.")
         : N_("Token {token} {word}, layer {layer}, head {head}: attends to {target}, {weight}."), told)} ` +
-        tr("Next: {word}{changed}.", { word: quoted, changed }) + before + away + opened.says(state) + writing.says(),
-      ui.pointing ? `${tr("weight")}[${first + token}, ${first + key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
-      ui.root.dataset.key = `${first + token},${layer},${state.head},${key},${part}`;
+        tr("Next: {word}{changed}.", { word: quoted, changed }) + before + away + opened.says(state) + writing.says();
+      return ui.say(said, ui.pointing
+        ? `${tr("weight")}[${first + token}, ${first + key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
     },
   };
 }
@@ -217,10 +219,10 @@ function lensPanel(ui, parent) {
       rows.forEach((row, i) => row.forEach(([bar, text], j) => {
         const [word, share] = says(token, 2 * i, j);
         // What has next to no chance is left out: at the bottom it is noise.
-        const noise = j > 0 && (share < 0.005 || (i === 0 && faint));
-        const guess = `${shownToken(word).slice(0, 6)} ${percent(share)}`;
-        const shown = i === 0 && faint ? tr("little yet: {guess}", { guess }) : guess;
-        write(text, !noise ? shown : i === 0 && j === 1 && !faint ? tr("the token itself") : "");
+        const nothing = i === 0 && faint;
+        const noise = nothing || share < 0.005;
+        const comment = nothing ? [tr("nothing yet")] : i === 0 ? ["", tr("the token itself")] : [];
+        write(text, noise ? comment[j] ?? "" : `${shownToken(word).slice(0, 6)} ${percent(share)}`);
         fill(bar, { width: Number.isFinite(share) && !noise ? ((wide - 6) * clamp(share, 0, 1)).toFixed(1) : 0 });
       }));
     },

@@ -104,7 +104,7 @@ function embeddingPanel(ui, stage, W) {
     const values = { word: inQuotes(word), share: percent(share) };
     write(told, namesItself(ui, state.token, says)
       ? tr("Read back at once, the row names its own token: {word}, {share}.", values)
-      : tr("Read back at once, the row says little yet: its best guess is {word} with {share}.", values));
+      : tr("Read back at once, the row says nothing yet: its best guess has {share}.", values));
   };
 }
 

@@ -162,7 +162,7 @@ function riverPanel(ui, parent, W, H) {
       step = wide / ui.read.slots;
       mean = meanOfHeads(ui.table("att"), ui.spec);
       const [norms, drift] = [ui.table("norms"), ui.table("drift")];
-      write(legend, drift.some((v) => !(v <= MOVED)) ? tr("orange, dashed: off the reference") : tr("upward, wide where long"));
+      write(legend, drift.some((v) => !(v <= MOVED)) ? tr("orange, dashed: off the reference") : tr("one per token, wide if long"));
       // At least the recorded sentence's: one more token leaves the widths of the others as they are.
       const longest = norms.reduce((most, v) => (v > most ? v : most), ui.spec.longest);
       segments.forEach((segment, n) => {

@@ -15,6 +15,18 @@ function verdictOf(ui, key) {
     bad: state >= STATE.wrong };
 }
 
+/** What a part is there for, in a line: read where it is pointed at. */
+const PURPOSE = {
+  embedding: N_("The embedding turns each token into numbers: its stream begins with them."),
+  norm: N_("RMSNorm brings a stream back to one size, so that each part reads numbers of the same scale."),
+  rope: N_("RoPE turns queries and keys by their positions, so that attention knows how far apart two tokens are."),
+  mask: N_("The mask hides what comes later: a token may look at itself and at what stands before it."),
+  attention: N_("Attention lets a token take from other tokens what it looks for in them."),
+  ffn: N_("The FFN works on each token by itself, with what was learned in training."),
+  residual: N_("The plus adds what a part has found to the stream, so that nothing before it is lost."),
+  unembedding: N_("The unembedding turns a stream into a probability for each token that could come next."),
+};
+
 function schemePanel(ui, parent, W, H) {
   const { sizes, vocabulary } = ui.spec;
   const { d_model: d, n_heads, n_kv_heads, d_ff } = sizes;
@@ -51,6 +63,10 @@ function schemePanel(ui, parent, W, H) {
     keepKeys(g);
     const toggle = () => ui.pin({ part: ui.get("part") === key ? "" : key });
     g.addEventListener("click", toggle);
+    for (const kind of ["pointerenter", "focus"]) {
+      g.addEventListener(kind, (event) => { if (event.pointerType !== "touch") ui.peek({ about: key }); });
+    }
+    for (const kind of ["pointerleave", "blur"]) g.addEventListener(kind, () => ui.peek(null));
     g.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();

@@ -15,12 +15,14 @@ _START, _CIRCLE = [277, 295, 307, 11, 282, 301, 444, 731], [301, 444, 731]
 STORY = (
     Step(
         "Point at a token, a piece of the text. Its gray stream rises to what comes next; blue is the way back.",
-        "What does it say after the last comma?",
-        ("and", "a quotation mark", "she"),
-        1,
-        "She spoke, was interrupted by “she added”, and goes on speaking.",
-        "Read the end of the line of words, behind ▸.",
+        "After which token is the model surest of what comes next?",
+        ("the last comma", "“D”, the first", "“ish”"),
+        2,
+        "After “aston-ish” there is hardly anything but “ment”: 97%. After a comma nearly anything can come.",
+        "Point at each of the three, and read the number behind “next”.",
         _scene(31, 3, 0),
+        moves=("token",),
+        show=({"token": 0}, {"token": 31}, {"token": 10}),
     ),
     Step(
         "Below the head you see what each layer would say if it were the last.",
@@ -48,11 +50,11 @@ STORY = (
         "Where do most rows look?",
         ("at themselves", "at the token just before", "at the first token"),
         1,
-        "Such a head puts pieces of words together: “st”, “on”, “ish”, “ment”.",
+        "“st”, “on”, “ish”: such a head puts pieces of words together. A few rows, as that of “ment”, look elsewhere.",
         "Look at the dark cells: they lie just beside the diagonal.",
         _scene(10, 2, 0),
         moves=("token",),
-        show=tuple({"token": token, "key": token - 1} for token in (8, 9, 10, 11)),
+        show=tuple({"token": token, "key": token - 1} for token in (7, 8, 9, 10)),
     ),
     Step(
         "A part opens when it is clicked. Here are all norms on the way of the last token: pale before, blue after.",
@@ -64,8 +66,7 @@ STORY = (
         _scene(31, 3, 0, part="norm"),
     ),
     Step(
-        "Open the other parts. With your own functions, as in unit 11, a right part gets a ✓; a wrong one cracks, and "
-        "the streams that it moves turn orange.",
+        "Click the other parts too: each opens a picture of what it does to this token. Here is the mask.",
         "How many tokens may token 5 look at?",
         ("5", "6", "32"),
         1,

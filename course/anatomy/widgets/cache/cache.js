@@ -41,13 +41,8 @@ function cacheWidget(ui) {
   const tiles = partTiles(ui, ui.row(), room, wide ? 6 : 3);
   const pager = ui.row("ta-bar");
   fill(pager, { style: "margin: 0 0 4px; column-gap: 16px" });
-  const [sign, rest] = [html("span", { "aria-hidden": "true" }), freshId()];
-  const fold = button(pager, "", () => ui.set("more", !ui.get("more")));
-  fold.append(sign, tr("kinds of attention, lengths of text"));
-  ui.watch("more");
   const row = ui.row();
-  row.id = rest;
-  fill(fold, { "aria-controls": rest });
+  unfolder(ui, pager, tr("kinds of attention, lengths of text"), row);
   const half = wide ? Math.floor((room - 24) / 2) : room;
   const kinds = kindBars(ui, row, half);
   const curve = lengthCurve(ui, row, half);
@@ -114,8 +109,6 @@ function cacheWidget(ui) {
       const { m, k, s, g, b, tokens, users } = now;
       const more = ui.get("more");
       for (const node of later) node.hidden = !more;
-      write(sign, more ? "▾ " : "▸ ");
-      fill(fold, { "aria-expanded": String(more) });
       write(meaning, tr(MEANING[k]));
       bar.draw(now);
       tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), secondsOf(now.time)]);

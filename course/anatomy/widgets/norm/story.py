@@ -56,7 +56,7 @@ STORY = (
         "What do the norms make of it?",
         ("nothing changes", "all bars turn over", "only RMSNorm changes"),
         1,
-        "σ and RMS are sizes, and a size is positive: a norm keeps the sign of its input.",
+        "σ and RMS are sizes, and a size is positive: dividing by one turns no sign, so what turns over stays turned.",
         "Compare the bars with the short lines in both norms.",
         {"scale": -1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
         show=({"scale": 1.0}, {"scale": -1.0}),

@@ -44,16 +44,17 @@ class RopeExplorer(TableWidget):
     to expose a function that ignores position_ids. In every plane the query has length 1 and the key 0.8, with fixed
     random angles. Between two positions the page turns each plane by a part of its step, where the function turns.
 
-    Traits, which the controls change: m, n (0..63), base and dim; ``panels``, the open ones of PANELS; ``fault``, an
-    index into faults.FAULTS, drawn instead of the function; ``turned``, degrees by which the content of q (8 planes)
-    and of k (8) is turned; ``waves``, planes whose wave is left out; ``head``, ``trained``, ``length``, ``scheme`` and
-    ``clock`` of the panel *Longer than trained*. Raises the errors of TableWidget.
+    Traits, which the controls change: m, n (0..63), base and dim; ``more``, whether base, dim and the choice of panels
+    are unfolded; ``panels``, the open ones of PANELS; ``fault``, an index into faults.FAULTS, drawn instead of the
+    function; ``turned``, degrees by which the content of q (8 planes) and of k (8) is turned; ``waves``, planes whose
+    wave is left out; ``head``, ``trained``, ``length``, ``scheme`` and ``clock`` of the panel *Longer than trained*.
+    Raises the errors of TableWidget.
     """
 
     recording, function_name = "rope", "apply_rope"
     controls = (
-        *("m", "n", "base", "dim", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves", "fault"),
-        *("order", "head", "trained", "length", "scheme", "clock"),
+        *("m", "n", "base", "dim", "more", "panels", "plane", "stand", "proof", "front", "hand", "turned", "waves"),
+        *("fault", "order", "head", "trained", "length", "scheme", "clock"),
     )
     story = STORY
     opening = tuple({"m": 9 + by, "n": 4 + by} for by in range(7))
@@ -62,6 +63,7 @@ class RopeExplorer(TableWidget):
     n = t.Int(4, min=0, max=POSITIONS - 1).tag(sync=True)
     base = t.Enum(BASES, 1e4).tag(sync=True)
     dim = t.Enum(DIMS, 8).tag(sync=True)
+    more = t.Bool(False).tag(sync=True)
     panels = t.List(t.Enum(PANELS), ["line", "dials"]).tag(sync=True)
     plane = t.Int(0, min=0, max=DIMS[-1] // 2 - 1).tag(sync=True)
     stand = t.Bool(False).tag(sync=True)
@@ -250,6 +252,8 @@ class RopeExplorer(TableWidget):
     def _lengths_told(self):
         theta, found = self.frequencies(), self.frequency_invariants()
         signs = [_("ok") if v <= TOLERANCE else _("broken") for v in found.values()]
+        with np.errstate(divide="ignore"):  # a plane that never turns
+            longest = (2 * np.pi / np.abs(self.slowed())).max()
         return _(
             "A head of {head} has {planes} hands; within {trained:,} tokens of training {round} of them went all "
             "round, the slowest needs {longest:,.0f} tokens for a turn, and in a text of {length:,} tokens {new} "
@@ -260,7 +264,7 @@ class RopeExplorer(TableWidget):
             planes=len(theta),
             trained=self.trained,
             round=int(lengths.all_round(theta, self.trained).sum()),
-            longest=self.wavelengths().max(),
+            longest=longest,
             length=self.length,
             new=int(lengths.unseen(theta, self.base, self.scheme, self.trained, self.length).sum()),
             scheme=_(lengths.SCHEMES[self.scheme]),

@@ -67,16 +67,22 @@ function ropeWidget(ui) {
   const PANELS = Object.keys(NAMES);
   for (const trait of ["m", "n", ...STATE]) ui.watch(trait);
 
-  slider(ui, { trait: "base", name: tr("base of the angles"), values: spec.bases, show: whole });
-  const dim = slider(ui, { trait: "dim", name: tr("head dim D"), values: spec.dims }).parentNode;
+  const sliders = html("div", { class: "ta-controls" });
+  const inside = Object.create(ui, { controls: { value: sliders } });
+  slider(inside, { trait: "base", name: tr("base of the angles"), values: spec.bases, show: whole });
+  const dim = slider(inside, { trait: "dim", name: tr("head dim D"), values: spec.dims }).parentNode;
   const folds = html("div", { class: "ta-bar ro-folds", role: "group", "aria-label": tr("Panels") });
   const buttons = PANELS.map((name) => button(folds, NAMES[name], () => {
     const open = ui.get("panels");
     ui.set("panels", open.includes(name) ? open.filter((other) => other !== name) : [...open, name]);
   }));
-  ui.root.append(folds);
   const area = ui.row("ro-area");
-  const below = ui.row();
+  const bar = ui.row("ta-bar ro-below");
+  const settings = ui.row();
+  settings.append(sliders, folds);
+  unfolder(ui, bar, tr("more panels"), settings);
+  const below = html("div");
+  bar.append(below);
   const invariants = signs(below, [
     [tr("depends on m − n alone"), "max |S[m+1, n+1] − S[m, n]|"],
     [tr("keeps every length"), "max | ‖Rx‖ − ‖x‖ |"],
@@ -92,7 +98,14 @@ function ropeWidget(ui) {
       hold.play(part, bar, () => step(1));
       button(bar, tr("Three tokens in front"), () => step(3));
       const place = tokenLine(part, box, { W, hold });
-      return (state) => place(state.m, state.n, ui.get("front"));
+      const score = html("strong", { class: "ta-number" });
+      box.append(html("p", { class: "ro-score" },
+        tr("“sat” asks with q, “cat” answers with k. Where their arrows point the same way, the score is high:"),
+        html("span", {}, "q·k = ", score)));
+      return (state) => {
+        place(state.m, state.n, ui.get("front"));
+        write(score, fixed(state.score));
+      };
     },
     dials(part, box, W) {
       const bar = html("div", { class: "ta-bar" });
@@ -189,6 +202,7 @@ function ropeWidget(ui) {
       if (!moves.on(name)) moves.put(name, to);
     }
     const open = ui.get("panels");
+    settings.hidden = !ui.get("more");
     // The hands have signs and a head of their own.
     below.hidden = dim.hidden = open.length > 0 && open.every((name) => name === "training");
     buttons.forEach((node, i) => fill(node, { "aria-pressed": String(open.includes(PANELS[i])) }));

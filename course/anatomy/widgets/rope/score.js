@@ -48,7 +48,7 @@ function scorePanel(ui, parent, { W, dim }) {
   const N = ui.spec.positions;
   const planes = dim / 2;
   const bars = stackedBars(parent, W, planes);
-  const bar = html("div", { class: "ta-bar ro-waves" }, tr("waves:"));
+  const bar = html("div", { class: "ta-bar ro-waves" }, tr("waves, on or off:"));
   parent.append(bar);
   const switches = Array.from({ length: planes }, (_, i) => button(bar, String(i), () => {
     const off = ui.get("waves");
@@ -66,7 +66,7 @@ function scorePanel(ui, parent, { W, dim }) {
 
 /** Score against m − n for the n on show, its waves thin behind it; the right sum is dashed. */
 function curvePanel(ui, parent, N, W) {
-  const [H, left, right, topEdge, bottom] = [132, 36, 8, 6, 30];
+  const [H, left, right, topEdge, bottom] = [168, 36, 8, 6, 30];
   const canvas = picture(parent, W, H,
     tr("Curve of the score against the distance m minus n, as a sum of one wave for each plane"));
   const [iw, ih] = [W - left - right, H - topEdge - bottom];

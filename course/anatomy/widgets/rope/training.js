@@ -47,17 +47,25 @@ function handsNow(ui) {
     facts: [...ui.table("f_invariants").subarray(at, at + 3)] };
 }
 
+/** What each way of slowing does, in the order of spec.schemes. */
+const SLOWED = [
+  N_("No change: each hand keeps its speed, so that in a longer text the slow ones go on into what is new."),
+  N_("PI (position interpolation): all hands are slowed alike, so that the whole text is read as the trained length."),
+  N_("NTK: a larger base. The first hand keeps its speed, and each next one is slowed a little more."),
+  N_("YaRN: hands that often went round keep their speed, those that never did are slowed as by PI."),
+];
+
 const countOf = (flags) => flags.filter(Boolean).length;
 
 function handsSaid(ui, hands) {
   const i = Math.min(ui.seen("clock"), hands.planes - 1);
-  const wave = TURN / Math.abs(hands.theta[i]);
+  const wave = TURN / Math.abs(hands.slow[i]);
   const tokens = wave < 1000 ? fixed(wave, 1) : whole(wave);
   return [
     tr("{new} of {all} hands reach a part of their dial that training never showed, in a text of {length} tokens",
       { new: countOf(hands.fresh), all: hands.planes, length: whole(hands.length) }),
     tr("λ[{plane}] = 2π ÷ θ[{plane}] = 6.283 ÷ {theta} = {tokens} tokens for a full turn; {turns} turns in training",
-      { plane: i, theta: short(hands.theta[i]), tokens, turns: short(hands.seen[i] / TURN) }),
+      { plane: i, theta: short(hands.slow[i]), tokens, turns: short(hands.seen[i] / TURN) }),
   ];
 }
 
@@ -140,7 +148,8 @@ function trainingPanel(ui, parent, W) {
   const note = own ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)");
   bar.append(html("span", { class: "ta-note" }, note));
   const host = html("div");
-  parent.append(controls, bar, host);
+  const what = html("p", { class: "ro-what" });
+  parent.append(controls, bar, what, host);
 
   const verdicts = signs(parent, [
     [tr("all round in training"), tr("hands that made a full turn within the trained length")],
@@ -159,7 +168,8 @@ function trainingPanel(ui, parent, W) {
       shown = { planes: hands.planes, draw: handsPicture(ui, host, W, hands.planes, pace) };
     }
     shown.draw(hands);
-    const longest = TURN / Math.min(...hands.theta.map(Math.abs));
+    write(what, tr(SLOWED[hands.scheme]));
+    const longest = TURN / Math.min(...hands.slow.map(Math.abs));
     verdicts([
       ...[hands.round, hands.fresh].map((flags) => [tr("{n} of {all}", { n: countOf(flags), all: hands.planes }), ""]),
       [tr("{n} tokens", { n: whole(longest) }), ""],

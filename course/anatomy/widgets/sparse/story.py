@@ -56,8 +56,8 @@ STORY = (
         show=({"key": 14}, {"key": 13}, {"key": 9}, {"key": 0}),
     ),
     Step(
-        "Now run along the small pictures with 8 layers, and try to break a pattern by its size.",
-        "Which one never reaches everything, however deep?",
+        "Now run along the small pictures with 8 layers, all at this size; a size of 1 breaks others, too.",
+        "Which one does not reach everything, however deep?",
         ("blocks", "random keys", "strided"),
         0,
         "The others have ways between all tokens, or all earlier ones. Blocks have none from one to the next.",

@@ -74,16 +74,11 @@ function stabilityWidget(ui) {
   const [bar, second] = [0, 1].map(() => html("div", { class: "ta-bar", style: "grid-column: 1 / -1" }));
   bar.append(ui.controls.firstElementChild);
   ui.controls.append(bar, second);
-  const [sign, rest] = [html("span", { "aria-hidden": "true" }), freshId()];
-  const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
-  fold.append(sign, tr("remedies, curves and dtypes"));
-  fill(fold, { "aria-controls": rest });
-  ui.watch("more");
+  const middle = ui.row();
+  unfolder(ui, bar, tr("remedies, curves and dtypes"), middle);
   choice(ui, { trait: "part", name: tr("show"), values: spec.parts, show: (part) => tr(part) });
   const parts = ui.controls.lastElementChild;
   second.append(parts);
-  const middle = ui.row();
-  middle.id = rest;
   const curve = curvePanel(ui, middle, wide ? room - TABLE - 20 : room, () => [last() + 1, moved()], grown);
   const left = html("div", { class: "ta-panel", style: `width: ${wide ? TABLE : room}px` });
   middle.append(left);
@@ -125,8 +120,6 @@ function stabilityWidget(ui) {
       second.hidden = !more;
       meaning.style.display = whole ? "none" : "";
       write(meaning, more && !whole ? tr(MEANING[ui.get("part")]) : "");
-      write(sign, more ? "▾ " : "▸ ");
-      fill(fold, { "aria-expanded": String(more) });
       sliders.factor.hidden = run();
       sliders.run_step.hidden = !run();
       gripFits(K * tall());

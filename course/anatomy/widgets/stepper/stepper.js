@@ -59,20 +59,14 @@ function stepperControls(ui) {
     every: STEP_MS,
     step: () => ui.pin({ chunk: ui.get("chunk") < ui.get("plan").length - 1 ? ui.get("chunk") + 1 : 0 }),
   });
-  const sign = html("span", { "aria-hidden": "true" });
-  const fold = button(first, "", () => ui.set("more", !ui.get("more")));
-  fold.append(sign, tr("cuts, stores, positions"));
-  ui.watch("more");
   const second = row(
     () => choice(ui, { trait: "view", name: tr("look at"), ...named(spec.views) }),
     () => choice(ui, { trait: "origin", name: tr("positions"), ...named(spec.origins) }),
   );
+  unfolder(ui, first, tr("cuts, stores, positions"), second);
   const rest = [second, row(() => choice(ui, { trait: "store", name: tr("store"), ...named(spec.stores) })), row(() => planControls(ui))];
   return [second.lastElementChild, () => {
-    const more = ui.get("more");
-    for (const line of rest) line.hidden = !more;
-    write(sign, more ? "▾ " : "▸ ");
-    fill(fold, { "aria-expanded": String(more) });
+    for (const line of rest) line.hidden = !ui.get("more");
   }];
 }
 
@@ -88,7 +82,7 @@ function stepperWidget(ui) {
   const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene);
   const saved = savingPanel(memory.node, wide ? room - 444 : room);
   const show = signs(memory.node, [
-    [tr("weights as in the full forward"), tr("largest difference of an attention weight of the chunk, one buffer")],
+    [tr("weights as in the full forward, in one buffer"), tr("largest difference of an attention weight of the chunk")],
     [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
   ]);
 

@@ -63,10 +63,29 @@ function button(parent, text, action) {
   return node;
 }
 
+/** The button that turns the trait "more": whether what few readers need at first is shown, `unfolds` first of all. */
+function unfolder(ui, parent, name, unfolds) {
+  const sign = html("span", { "aria-hidden": "true" });
+  const node = button(parent, "", () => ui.set("more", !ui.get("more")));
+  node.append(sign, name);
+  unfolds.id ||= freshId();
+  fill(node, { "aria-controls": unfolds.id });
+  ui.bind("more", (more) => {
+    write(sign, more ? "▾ " : "▸ ");
+    fill(node, { "aria-expanded": String(more) });
+  });
+}
+
 /** Class of a row that compares with the reference: where the reference alone is shown, the styles leave it out. */
 function comparing(what, why) {
   const inEnglish = (text) => Object.keys(spoken).find((english) => spoken[english] === text) ?? text;
   return /\breference\b/.test(`${inEnglish(what)} ${inEnglish(why)}`) ? "ta-comparing" : "";
+}
+
+/** Writes the number of a check. Mere rounding says nothing on a page without a learner's function: styles hide it. */
+function writeChecked(node, text) {
+  write(node, text);
+  node.classList.toggle("ta-rounding", /e[−-]\d+$/.test(text));
 }
 
 /** Invariants in little room: a sign and what holds, with the number after it. Names of [what, why]; as `facts`. */
@@ -79,7 +98,7 @@ function signs(parent, names) {
   });
   parent.append(list);
   return (values) => values.forEach(([text, word, good], i) => {
-    write(items[i][0], text);
+    writeChecked(items[i][0], text);
     write(items[i][1], word);
     items[i][1].dataset.good = good === undefined ? "plain" : String(good);
   });
@@ -97,7 +116,7 @@ function facts(parent, caption, rows) {
   });
   parent.append(table);
   return (values) => values.forEach(([text, word, good], i) => {
-    write(cells[i][0], text);
+    writeChecked(cells[i][0], text);
     write(cells[i][1], word);
     cells[i][1].dataset.good = good === undefined ? "plain" : String(good);
   });
