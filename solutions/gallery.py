@@ -193,7 +193,7 @@ widgets.SamplingExplorer()
 # %% [markdown]
 # ## Attention in tiles (unit 14)
 #
-# Exact attention needs only a few scores at a time, if it keeps three numbers for each word and makes them smaller when a larger score comes.
+# Exact attention needs only a few scores at a time, if it keeps three numbers for each word and rescales them when a larger score comes.
 #
 # Press “Read on” until key 6 comes. What shrinks? Then let no word look ahead: how many tiles are left?
 
@@ -213,7 +213,7 @@ widgets.MemoryExplorer()
 # %% [markdown]
 # ## Who works for which word (unit 15)
 #
-# A model with experts stores many parameters and uses few of them for each word, if no expert is left without work.
+# A model with experts stores many parameters and uses few of them for each word. That pays if no expert is left without work.
 #
 # Give expert 2 some work with its knob. Then let each word go to two experts, and press “Balance once” until all have the same load.
 

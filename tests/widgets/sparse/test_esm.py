@@ -138,7 +138,7 @@ def test_tokens_of_the_ways_are_walked_by_keys(stage):
     assert "ways from token 13 of layer 1 to query 14 = 1" in shown(page) and trait(page, "query") == 14
 
 
-@pytest.mark.parametrize("width, across", [(820, 10), (390, 5)])
+@pytest.mark.parametrize("width, across", [(820, 6), (390, 6)])
 def test_small_pictures_are_compared_by_pointing_and_kept_by_a_click_or_a_key(stage, width, across):
     """Each stands over its name, on a phone in two rows."""
     page = stage(SparseExplorer(PATTERNS), viewport={"width": width, "height": 1500})

@@ -54,6 +54,13 @@ def test_two_strided_layers_reach_all_earlier_tokens():
     assert near[14].sum() == 4 and np.flatnonzero(far[14]).tolist() == [2, 6, 10, 14]
 
 
+def test_what_is_chosen_is_scored_and_what_it_was_chosen_from_is_more():
+    widget, told, answer = step(6)
+    assert answer == str(widget.facts()["pairs"]) == "57" and set(told.choices) == {"57", str(3 * T), str(T * (T + 1) // 2)}
+    rows = widget.masks()[0].sum(1).tolist()
+    assert rows == [1, 2] + [3] * (T - 2) and KINDS[widget.pattern].name.startswith("chosen keys")
+
+
 def test_only_blocks_never_reach_everything():
     widget, told, answer = step(5)
     assert answer == "blocks" and KINDS[widget.pattern].name == "random keys" and widget.layers == LAYERS

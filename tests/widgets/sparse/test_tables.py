@@ -8,6 +8,7 @@ from anatomy.widgets.sparse.scenes import GLOBALS, KINDS, LAYERS, SCENES, T
 from anatomy.widgets.tools.base import NOTHING_GIVEN
 
 from autograder.recording.widgets.sparse import PATTERNS
+from autograder.reference import indexer
 from autograder.reference import sparse as reference
 
 from ..learners import unfinished
@@ -33,6 +34,8 @@ WRONG = {
     "strided_masks": lambda T, stride: reference.strided_masks(T, stride)[::-1],
     "fixed_masks": first_of_block,
     "hybrid_layers": lambda n, w, every=4: [(None, False) if i % every == 0 else (w, True) for i in range(n)],
+    "best_visible": lambda scores, n: indexer.best_visible(-scores, n),
+    "block_choice": lambda q, k, block, n: indexer.block_choice(q, k, block, n + 1),
 }
 
 
@@ -80,6 +83,8 @@ def test_the_rule_on_show_is_that_of_the_reference():
     for scene in SCENES:
         show(widget, scene)
         drawn = [rule for rule in scene.rules if "drawn" in rule]
+        if any("best" in rule for rule in scene.rules):
+            continue  # what recorded vectors choose: see the next test
         for layer, mask in enumerate(widget.masks()):
             rule = scene.rules[layer % len(scene.rules)]
             for sign, code in signs.items():
@@ -89,6 +94,22 @@ def test_the_rule_on_show_is_that_of_the_reference():
                 if drawn and (rule == "drawn at random" or allowed):
                     continue  # random draws follow no rule
                 assert bool(eval(rule, {"i": i, "j": j})) == allowed, (scene, layer, i, j)
+
+
+def test_chosen_keys_and_blocks_are_the_best_in_every_layer():
+    widget = SparseExplorer(PATTERNS, pattern="chosen keys: the best by scores")
+    scores = (widget._inputs["queries"] @ widget._inputs["keys"].mT).numpy()
+    for scene in (s for s in SCENES if KINDS[s.kind].function == "best_visible"):
+        show(widget, scene)
+        for mask, layer in zip(widget.masks(), scores, strict=True):
+            for i, line in enumerate(layer):
+                best = sorted(range(i + 1), key=lambda j: -line[j])[: scene.size]  # noqa: B023
+                assert sorted(best) == np.flatnonzero(mask[i]).tolist()
+    assert len({mask.tobytes() for mask in widget.masks()}) == LAYERS, "each layer chooses others"
+    widget = SparseExplorer(PATTERNS, pattern="chosen blocks: own and best (MoBA)", size=1)
+    for mask in widget.masks():
+        blocks = mask.reshape(T, T // 4, 4).any(-1).sum(1)
+        assert blocks[:4].tolist() == [1] * 4 and (blocks[4:] == 2).all()
 
 
 def test_random_keys_are_few_and_bigbird_keeps_its_base():
@@ -158,6 +179,8 @@ def test_each_unwritten_function_falls_back_by_itself():
         ("strided_masks", lambda T, s: torch.ones(T, T) > 0, "must return 2 things here"),
         ("fixed_masks", lambda T, s: (torch.ones(T, T) > 0,), "2 things here, and it returned 1"),
         ("hybrid_layers", lambda n, w: [(w, True)] * (n - 1), "8 things here, and it returned 7"),
+        ("best_visible", lambda scores, n: scores, "boolean tensor of shape .8, 20, 20. here, .*dtype float32"),
+        ("block_choice", lambda q, k, block, n: q > 0, "boolean tensor of shape .1, 8, 20, 20. here"),
         ("hybrid_layers", lambda n, w: [(w + 5, True)] * n, r"pairs \(window, has RoPE\).*returned \(7, True\)"),
     ],
 )

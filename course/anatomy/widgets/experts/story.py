@@ -23,7 +23,7 @@ STORY = (
     ),
     Step(
         "Now each word goes to two experts, whose results are mixed with weights. Look at “mat” at the right: a bar is "
-        "a score, and its line is score + bias, which chooses. Drag the knob under expert 1.",
+        "a score, and its line is score + bias, which chooses. Drag the knob under expert 1 to its right end.",
         "Does the bias change the weights of “mat”?",
         ("yes, expert 1 counts more", "no"),
         1,
@@ -47,7 +47,7 @@ STORY = (
     ),
     Step(
         "On real machines an expert often has room for a fixed number of words, here for 8. First choices are served "
-        "first, in the order of the words. Who comes later is dropped.",
+        "first, in the order of the words. A word that comes later is dropped.",
         "How many of the 24 choices are dropped?",
         ("0", "3", "4"),
         2,
@@ -61,7 +61,7 @@ STORY = (
         "How many choices are dropped now?",
         ("0", "3", "4"),
         0,
-        "Experts that are evenly busy need no more room than the mean load, so nobody is dropped.",
+        "Experts that are evenly busy need no more room than the mean load, so no word is dropped.",
         "Compare the stacks with the thick lines.",
         {**_TWO, **_BALANCED, "room": MEAN},
         show=({"expert": 0}, {"expert": 1}, {"expert": 2}),

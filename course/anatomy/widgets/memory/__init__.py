@@ -22,7 +22,7 @@ from .story import STORY
 from .texts import COUNTS, DECAYS, KEYS, MOST, PLACES, RATES, TEXTS, D, pairs_of, text_of
 
 FUNCTIONS = ("linear_recurrent", "delta_rule")
-RULES = (N_("added"), N_("delta rule"))
+RULES = (N_("adding"), N_("delta rule"))
 TOLERANCE = 1e-4  # float32 and three writes of numbers of size 1
 V = len(PLACES)
 

@@ -3,11 +3,11 @@
 from ..tools.story import Step
 from .texts import text_of
 
-DOG, CAT, PUPPY = range(3)
+DOG, PARROT, PUPPY = range(3)
 KITCHEN, GARDEN, STREET = range(3)
 _ONCE, _TWICE = text_of((DOG, KITCHEN)), text_of((DOG, KITCHEN), (DOG, GARDEN))
 _ALIKE = text_of((DOG, KITCHEN), (PUPPY, GARDEN))
-_THREE = text_of((DOG, KITCHEN), (CAT, STREET), (PUPPY, GARDEN))
+_THREE = text_of((DOG, KITCHEN), (PARROT, STREET), (PUPPY, GARDEN))
 _USUAL = {"text": _TWICE, "asked": DOG, "decay": 1.0, "rate": 1.0, "more": False}
 
 STORY = (
@@ -18,7 +18,7 @@ STORY = (
         ("in the kitchen", "in the garden", "in both"),
         2,
         "It only ever adds, so the old place stays beside the new one.",
-        "Press the cell, then read the bars under “added”.",
+        "Press the cell, then read the bars under “adding”.",
         {**_USUAL, "text": _ONCE},
         moves=("text",),
         show=({"text": _TWICE},),
@@ -35,20 +35,20 @@ STORY = (
         show=({"cell": 0, "rule": 1}, {"cell": 1, "rule": 1}),
     ),
     Step(
-        "A key is three numbers. The cat's (0, 1, 0) and the dog's (1, 0, 0) share none: they are at right angles. "
-        "Tell both memories that the cat is in the street.",
+        "A key is three numbers. The parrot's (0, 1, 0) and the dog's (1, 0, 0) are at right angles: their product is "
+        "0. Tell both memories that the parrot is in the street.",
         "What changes in what is read for the dog?",
         ("nothing", "the street is added", "it all becomes weaker"),
         0,
-        "The cat is written into the middle row, and the dog reads the first.",
-        "Press “street” in the cat's row, and watch the bars.",
+        "The parrot is written into the middle row, and the dog reads the first.",
+        "Press “street” in the parrot's row, and watch the bars.",
         _USUAL,
         moves=("text",),
-        show=({"text": text_of((DOG, KITCHEN), (DOG, GARDEN), (CAT, STREET))},),
+        show=({"text": text_of((DOG, KITCHEN), (DOG, GARDEN), (PARROT, STREET))},),
     ),
     Step(
         "The puppy's key (0.8, 0, 0.6) is much like the dog's. Nobody has said where the puppy is; only the dog's "
-        "place was written. Ask for the puppy.",
+        "place was written. Now they are asked for the puppy.",
         "What do the memories answer?",
         ("nothing", "kitchen, with 0.8", "kitchen, with 1"),
         1,
@@ -58,8 +58,8 @@ STORY = (
         show=({"place": 0, "rule": 0}, {"place": 0, "rule": 1}),
     ),
     Step(
-        "Now the puppy has been written into the garden, and the puppy is asked for. The newest pair is the one that "
-        "the delta rule always gets right. Ask for the dog.",
+        "Now the puppy was told to be in the garden, and asked for the puppy, the delta rule says “garden” alone. "
+        "Ask for the dog.",
         "What did that cost the dog?",
         ("nothing", "of the kitchen, 0.36 is left", "the kitchen is gone"),
         1,
@@ -76,7 +76,7 @@ STORY = (
         ("1", "0.5", "0.25"),
         2,
         "Two writes came after it, 0.5 · 0.5 = 0.25. What is old fades, whether it is wrong by now or not.",
-        "Read the bars under “added”.",
+        "Read the bars under “adding”.",
         {**_USUAL, "text": _THREE, "decay": 0.5, "more": True},
         show=({"cell": 0, "rule": 0}, {"place": 0, "rule": 0}),
     ),

@@ -5,9 +5,9 @@ Text 0 is empty. A pair p behind text n makes text PAIRS · n + p + 1, so the la
 
 from ..tools.words import N_
 
-KEYS = (N_("dog"), N_("cat"), N_("puppy"))
+KEYS = (N_("dog"), N_("parrot"), N_("puppy"))
 PLACES = (N_("kitchen"), N_("garden"), N_("street"))
-# Of length 1; the puppy's is at 0.8 of the dog's, and both are at right angles to the cat's.
+# Of length 1; the puppy's is at 0.8 of the dog's, and both are at right angles to the parrot's.
 VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.8, 0.0, 0.6))
 D = len(KEYS)
 PAIRS = len(KEYS) * len(PLACES)

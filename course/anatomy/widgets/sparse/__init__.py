@@ -1,7 +1,7 @@
-"""SparseExplorer: sparse patterns of unit 09, the pairs that a layer scores, and the tokens that several layers reach.
+"""SparseExplorer: sparse patterns of units 09 and 14, the pairs that a layer scores, the tokens that several reach.
 
 Sources: arXiv:1904.10509 (strided, fixed), arXiv:2004.05150 (global), arXiv:2007.14062 (random), arXiv:2310.06825
-(causal window), arXiv:2501.18795 (hybrid).
+(causal window), arXiv:2501.18795 (hybrid), arXiv:2512.02556 (keys chosen by scores), arXiv:2502.13189 (chosen blocks).
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
 from ..tools.words import _, ngettext
-from .scenes import GLOBALS, KINDS, LAYERS, MASKS, SCENES, SEED_DRAWS, WINDOWS, T
+from .scenes import CHOSEN_BLOCK, GLOBALS, KINDS, LAYERS, MASKS, SCENES, SEED_DRAWS, WINDOWS, T
 from .story import STORY
 
 KIND_NAMES = tuple(k.name for k in KINDS)
@@ -31,7 +31,8 @@ class SparseExplorer(SeveralFunctions):
     ``local_causal_mask(T, w)``, ``local_symmetric_mask(T, w)``, ``block_mask(T, block)``, ``longformer_mask(T, w,
     tokens)`` and ``random_mask(draws, keys, allowed)`` return a mask; ``strided_masks(T, stride)`` and ``fixed_masks(T,
     stride)`` return two; ``hybrid_layers(n_layers, w)`` returns a list of (window or None, has RoPE), of which only the
-    windows are drawn.
+    windows are drawn. ``best_visible(scores, n)`` and ``block_choice(q, k, block, n)`` of unit 14 return a mask for each
+    of LAYERS layers, (LAYERS, T, T) and (1, LAYERS, T, T), from recorded random vectors, as before training.
 
     Traits pattern (index into KIND_NAMES; a name works too), size (index of the slider's value), query and layers
     follow the controls; a click on a row of the grid chooses the query, a click on a small picture chooses the pattern.
@@ -206,6 +207,12 @@ def _masks_of(name, fn, scene, inputs):
         return [tensor_of(m, name, "boolean", (T, T)) for m in several_of(fn(T, scene.size), name, 2)]
     if name == "hybrid_layers":
         return [_window(layer, inputs) for layer in several_of(fn(LAYERS, scene.size), name, LAYERS)]
+    if name == "best_visible":
+        scores = inputs["queries"] @ inputs["keys"].mT
+        return list(tensor_of(fn(scores, scene.size), name, "boolean", (LAYERS, T, T)))
+    if name == "block_choice":
+        q, k = inputs["queries"][None].clone(), inputs["keys"][None].clone()
+        return list(tensor_of(fn(q, k, CHOSEN_BLOCK, scene.size), name, "boolean", (1, LAYERS, T, T))[0])
     if name == "random_mask":
         base = inputs["base"] > 0 if "BigBird" in kind.name else torch.zeros(T, T, dtype=torch.bool)
         found = fn(inputs[SEED_DRAWS].clone(), scene.size, ~base)

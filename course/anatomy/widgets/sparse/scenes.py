@@ -10,6 +10,7 @@ LAYERS = 8
 GLOBALS = (0, 10, 15)  # the first n of these are global
 WINDOWS = (2, 3, 4)  # windows of the hybrid's local layers; the recording holds their masks
 SEED_DRAWS = "draws"  # name of the recorded random numbers, one per pair
+CHOSEN_BLOCK = 4  # keys in a block that is chosen
 
 
 class Kind(NamedTuple):
@@ -55,6 +56,10 @@ KINDS = (
         2,
     ),
     Kind(N_("hybrid: 3 local, 1 full"), N_("hybrid"), "hybrid_layers", N_("window of {n}"), WINDOWS, LAYERS),
+    Kind(N_("chosen keys: the best by scores"), N_("chosen"), "best_visible", N_("{n} keys"), (1, 2, 3, 4, 6), LAYERS),
+    Kind(
+        N_("chosen blocks: own and best (MoBA)"), N_("MoBA"), "block_choice", N_("{n} of 5 blocks"), (1, 2, 3), LAYERS
+    ),
 )
 
 
@@ -80,6 +85,8 @@ class Scene(NamedTuple):
 
 _EARLIER, _NEAR = "j ≤ i", "0 ≤ i − j < {n}"
 _GLOBAL = N_("|i − j| ≤ 1 or i or j is in {places}")
+_BEST = N_("j ≤ i and its score is one of the {n} best")
+_OWN_OR_BEST = N_("j ≤ i and its block is i's own or one of the {n} best")
 _BIG_BIRD = N_("|i − j| ≤ 1 or i or j is in {places} or drawn at random")
 
 
@@ -98,6 +105,8 @@ def _rules(name, n):
             (N_("j ≤ i and j mod {n} = {last}"), {"n": n, "last": n - 1}),
         ),
         "hybrid: 3 local, 1 full": (near, near, near, earlier),
+        "chosen keys: the best by scores": ((_BEST, {"n": n}),),
+        "chosen blocks: own and best (MoBA)": ((_OWN_OR_BEST, {"n": n - 1}),),
     }.get(name, (earlier,))
 
 

@@ -325,7 +325,7 @@ function growth(ui, parent, W, T, setting) {
 /** All patterns in small, each with the mask of the layer on show: pointing along them compares, a click keeps one. */
 function thumbnails(ui, parent, W, T, maskOf) {
   const { kinds } = ui.spec;
-  const across = W < 400 ? kinds.length / 2 : kinds.length; // in two rows where the names have no room in one
+  const across = W / kinds.length < 44 ? kinds.length / 2 : kinds.length; // in two rows where the names have no room in one
   const down = kinds.length / across;
   const width = W / across;
   const [side, high] = [Math.min(width - 4, 40), 58];

@@ -66,4 +66,16 @@ STORY = (
         moves=("pattern", "size"),
         show=({"pattern": 7}, {"pattern": 3}),
     ),
+    Step(
+        "Newer models let scores choose: each query keeps the 3 keys that score best, other ones in each layer. The "
+        "scores are random here, as before training.",
+        "How many of the 400 pairs does attention score in a layer?",
+        ("57", "60", "210"),
+        0,
+        "3 for each query, but the first two see only 1 and 2 keys. To choose, the indexer had looked at all 210.",
+        "Count the dark cells of a row, then look at the first two rows.",
+        {"pattern": 10, "size": 2, "query": 14, "layers": 1},
+        moves=("query", "layers"),
+        show=({"query": 1}, {"query": 0}, {"query": 14}),
+    ),
 )

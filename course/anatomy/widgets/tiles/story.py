@@ -41,7 +41,7 @@ STORY = (
     ),
     Step(
         "Only the framed tile of scores is held; earlier ones are thrown away, and new ones take their place. Choose "
-        "other sizes of a block, and watch the bars “held at once”.",
+        "other sizes of a block, and watch the bars “Numbers held at once”.",
         "Blocks of 2: how many of the 144 scores are held at once?",
         ("24", "4", "144"),
         1,
@@ -64,8 +64,8 @@ STORY = (
         show=({"query": 2, "read": 1}, {"query": 5, "read": 2}, {"query": 8, "read": 3}, {"query": 11, "read": 4}),
     ),
     Step(
-        "Another way: each block makes an average of its own, as if on a machine of its own, and “merge” joins two of "
-        "them at a time. Read on.",
+        "Another way: each block makes an average of its own, as if on a machine of its own, and the function merge joins two "
+        "of them at a time. Read on.",
         "Which numbers differ from those of the loop?",
         ("the sum", "the mixed values", "none"),
         2,
