@@ -58,7 +58,7 @@ STORY = (
         show=({"place": 0, "rule": 0}, {"place": 0, "rule": 1}),
     ),
     Step(
-        "Now the puppy was told to be in the garden, and asked for the puppy, the delta rule says “garden” alone. "
+        "Now the memories were told that the puppy is in the garden. Asked for it, the delta rule says “garden” alone. "
         "Ask for the dog.",
         "What did that cost the dog?",
         ("nothing", "of the kitchen, 0.36 is left", "the kitchen is gone"),
