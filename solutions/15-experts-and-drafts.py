@@ -567,7 +567,7 @@ for strength in (0, 3, 6, 9):
 # The entry `mix[i, j]` says how much of stream $i$ goes to stream $j$, so the sum runs over the *rows*.
 
 # %% [markdown] statement="streams.step"
-# Write the weights, and the step. `layer` is a function from $(B, T, d)$ to the same shape, and is called once. Use the root mean square with `eps` inside the root.
+# Write the weights, and the step. `layer` is a function from $(B, T, d)$ to the same shape; one call of it serves all streams. Use the root mean square with `eps` inside the root.
 
 # %% exercise="streams.step"
 def road_weights(streams, weight, bias, scale, rounds=20, eps=1e-6):
