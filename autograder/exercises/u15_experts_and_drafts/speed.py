@@ -71,7 +71,7 @@ no_cost: / (1 + K * cost) →
 EXERCISE = Exercise(
     id="draft.speed",
     title="How much faster",
-    points=1,
+    points=2,
     difficulty=2,
     minutes=7,
     reference=(drafting.acceptance, drafting.tokens_per_call, drafting.speedup),
