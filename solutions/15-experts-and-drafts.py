@@ -4,7 +4,7 @@
 # **You will be able to**
 #
 # - route tokens to experts, and keep all at work;
-# - let a cheap model draft tokens without changing the law of the text;
+# - let a cheap model draft tokens without changing what the large one would write;
 # - widen the residual stream without letting it explode;
 # - write the optimizer Muon, and store weights in 4 bits;
 # - give positions to pictures.
@@ -14,9 +14,9 @@
 # %% [markdown]
 # ## A puzzle before anything else
 #
-# A language model writes one token per call. A table of token pairs, which knows only what often follows what, guesses four tokens ahead in no time. The model looks at all four guesses in a single call and keeps what it likes, from the left.
+# A language model writes one token per call. A table of token pairs, which knows only what often follows what, guesses four tokens ahead in no time. The model looks at all four guesses in a single call. From the left, it keeps them up to the first one that fails, and then it adds one token of its own.
 #
-# Each guess is as good as the model's own choice in about half of the cases. How many tokens come out of one call on average?
+# Each guess passes in about half of the cases. How many tokens come out of one call on average?
 
 # %% setup=true
 import math
@@ -43,36 +43,36 @@ predict("draft.p1", "Four guesses, each passing with a chance of about 1/2. One 
         ["about 1 token", "about 2 tokens", "about 4 tokens"])
 
 # %% [markdown]
-# Keep your guess until section 5, where the trained model of this course answers. All parts of this unit are younger than the Transformer itself, and each of them stands in a model of 2024 to 2026.
+# Keep your guess until section 5, where the trained model of this course answers. Most parts of this unit are used in models of 2024 to 2026, and the table at the end says where.
 
 # %% [markdown]
 # ## 1. Who works for a token?
 #
 # A *mixture of experts* replaces a feed-forward layer by $E$ of them, the *experts*. A small linear layer, the *router*, gives each token one number per expert, and only the $k$ experts with the largest numbers work for this token. So a model can store many parameters and use few of them, which unit 13 counts.
 #
-# The chosen experts' outputs are added with *weights*, and routers differ in how they make them.
+# The outputs of the chosen experts are multiplied by *weights* and added, and routers differ in how they make these weights.
 
 # %% [markdown]
 # ### Worked example
 #
 # Suppose that a token's router gives three experts the numbers $\log 6$, $\log 3$ and $\log 1$, of which two may work. A softmax over all three gives 0.6, 0.3 and 0.1, so experts 0 and 1 work with the weights 0.6 and 0.3.
 #
-# If the softmax came after the choice, the weights would be 2/3 and 1/3. With $k = 1$ it would even be 1 whatever the router says, and so the router would get no gradient.
+# If the softmax came after the choice, the weights would be 2/3 and 1/3. With $k = 1$ the only weight would be 1 whatever the router says, and so the router would get no gradient.
 
 # %%
 logits = torch.tensor([6.0, 3.0, 1.0]).log()
 for k in (2, 1):
-    print(f"k = {k}: before the choice {logits.softmax(-1).topk(k).values.tolist()}, "
-          f"after it {logits.topk(k).values.softmax(-1).tolist()}")
+    before, after = logits.softmax(-1).topk(k).values, logits.topk(k).values.softmax(-1)
+    print(f"k = {k}: softmax before the choice {before.numpy().round(2)}, after it {after.numpy().round(2)}")
 
 # %% [markdown]
-# DeepSeek-V3 uses another router, in which each expert gets a *score* between 0 and 1 by a sigmoid. A *bias* per expert, which is no output of the router, is added to choose the experts. However, it takes no part in the weights, which are the scores alone, divided by their sum and multiplied by a constant `scale`.
+# DeepSeek-V3 uses another router, in which each expert gets a *score* between 0 and 1 by a sigmoid. To choose the experts, a *bias* is added to each score, a number per expert that is the same for all tokens. However, the bias takes no part in the weights. These are the scores of the chosen experts, divided by their sum and multiplied by a constant `scale`.
 
 # %% [markdown]
 # For example, let the scores be 0.8, 0.6 and 0.4 and the biases 0, 0 and 0.5. Then experts 2 (0.9) and 0 (0.8) work. Their weights are 0.4 / 1.2 = 1/3 and 0.8 / 1.2 = 2/3.
 
 # %% [markdown] statement="experts.route"
-# Write both routers, so that each returns the weights and the numbers of the chosen experts, in the order of the choice, the most wanted expert first. `logits` may have any leading shape, such as $(B, T, E)$.
+# Write both routers. Each returns the weights of the chosen experts and which experts these are, in the order of the choice: the most wanted expert comes first. `logits` may have any leading shape, such as $(B, T, E)$.
 
 # %% exercise="experts.route"
 def route(logits, k):
@@ -113,12 +113,12 @@ for place in range(2):
 print(f"{x.shape[0]} tokens; experts {chosen.tolist()}; output {tuple(y.shape)}")
 
 # %% [markdown]
-# Only two of the four experts are multiplied with any token, and the shared one with all. In DeepSeek-V3 each of 58 layers has 256 experts, of which 8 work, and one shared expert.
+# Only two of the four experts are multiplied with any token, and the shared one with all. In DeepSeek-V3 each of 58 layers has 256 experts, of which 8 work, and one shared expert ([2412.19437](https://arxiv.org/abs/2412.19437), section 4.2).
 
 # %% [markdown]
 # ## 2. Keep all of them busy
 #
-# Nothing above prevents the router from sending all tokens to the same few experts. An expert that gets more tokens learns more, becomes better, and so gets even more of them. To see what happens in training, in the next cells eight experts learn a task that has eight parts, so an even share is 12.5 % each.
+# Nothing above prevents the router from sending all tokens to the same few experts. An expert that gets more tokens learns more, becomes better, and so gets even more of them. In the next cells you see this in training: eight experts, one for each token, learn a task that has eight parts. An even share would be 12.5 % each.
 
 # %%
 predict("draft.p2", "Nobody keeps the balance. After 400 steps, the busiest of eight experts gets…",
@@ -131,13 +131,13 @@ print("load:", ", ".join(f"{share:.0%}" for share in free.load), f"; loss {free.
 # %%
 reveal("draft.p2",
        lambda: f"{free.busiest:.0%}, and {free.starved} experts get less than 2 %",
-       "Some experts do the work of two or three parts, and others have stopped learning because hardly any token reaches them.",
+       "Some experts do the work of about two parts, and others have stopped learning because hardly any token reaches them.",
        answer=lambda: "about 12 % of the tokens" if free.busiest < 0.2 else "20 to 40 %" if free.busiest < 0.5 else "nearly all")
 
 # %% [markdown]
 # ### A loss for balance
 #
-# One remedy is to add a number to the loss that is smallest when all experts get equally much. The *share* $f_i$ of expert $i$ is the part of all choices that fell on it. Let $P_i$ be its mean probability over all tokens.
+# One remedy is to add a number to the loss that is large when a few experts get most of the tokens. The *share* $f_i$ of expert $i$ is the part of all choices that fell on it. Let $P_i$ be its mean probability over all tokens.
 #
 # $$\text{loss} = E \sum_{i=1}^{E} f_i\, P_i$$
 #
@@ -172,14 +172,15 @@ def balance_loss(probabilities, chosen):
 # 3. `share = F.one_hot(chosen, E).sum((1, 2)) / (N * chosen.shape[-1])`, `return E * (share * probabilities.mean(1)).sum(-1).…`.
 
 # %% [markdown] worth="experts.balance_loss"
-# A published implementation joined the layers' tokens before counting, as in the example. Its loss was near 1 while single layers were uneven, and nobody noticed from the numbers alone.
+# Hugging Face's loss for Mixtral joins the tokens of all layers before it counts, as in the example, so uneven layers can hide each other. A user pointed it out in 2024 (transformers, issue 31464).
 
 # %% [markdown]
 # ### A bias for balance
 #
-# A loss for balance pulls the router away from what would be best for the text. DeepSeek-V3 therefore moves the bias of section 1 by hand, after each step. It goes up by a small constant for experts with less than the mean load, and down for those with more.
-#
-# For example, six choices fell on three experts as 4, 2 and 0, where the mean is 2. With a rate of 0.1 the biases 0, 0, 0 become −0.1, 0 and 0.1. How much too busy an expert is does not matter.
+# A loss for balance pulls the router away from what would be best for the text. DeepSeek-V3 therefore moves the bias of section 1 directly, without a gradient, after each step. The bias goes up by a small constant for experts with less than the mean load, and down for those with more.
+
+# %% [markdown]
+# For example, six choices fell on three experts as 4, 2 and 0, where the mean is 2. With a rate of 0.1 the biases 0, 0, 0 become −0.1, 0 and 0.1. It does not matter how far an expert lies above or below the mean.
 
 # %% [markdown] statement="experts.balance_bias"
 # Write the next bias, as a new tensor in the dtype of `bias`. An expert that nobody chose counts as one with load 0.
@@ -201,7 +202,7 @@ def balanced_bias(bias, chosen, rate=0.001):
 # The step is the same for all because loads are noisy: a batch that happens to be about one subject should not throw the router over.
 
 # %% [markdown]
-# Below, **your** routers send twelve words to three experts, and *Balance once* moves the biases by your function. Turn the knob of an expert: which words come to it, and do their weights change?
+# Below, **your** routers send twelve words to three experts. Drag the knob under an expert: which words come to it? Then press **experts for a word, router, room**, and choose two experts for a word. If a word keeps its two experts while you turn a knob, do its weights change? At last press **Balance once**, which moves the biases by your function.
 
 # %%
 ExpertsExplorer({"route": route, "route_biased": route_biased, "balanced_bias": balanced_bias})
@@ -229,7 +230,7 @@ with described("Share of the tokens for each of eight experts: {runs}.",
 #
 # > *"Balancing is for the hardware alone: experts that work evenly finish at the same time, but what the model learns gets worse."*
 #
-# If this is true, the task's own loss must be higher with balance than without. One run per setting is not enough to say so, so {{balancing.seeds:word}} seeds were recorded for each.
+# If this is true, the task's own loss must be higher with balance than without. One run per setting cannot decide this, so {{balancing.seeds:word}} seeds were recorded for each.
 
 # %%
 record = recorded("balancing")
@@ -253,7 +254,7 @@ show_large("balancing")
 # %% [markdown]
 # ## 3. Extension: places are limited
 #
-# Experts often lie on different GPUs, and each of them has memory for a fixed number of tokens, its *capacity*. Choices beyond it are dropped: that expert does not work for that token, and the residual stream passes on.
+# Experts often lie on different GPUs, and each of them has memory for a fixed number of tokens, its *capacity*. Choices beyond it are dropped: that expert does not work for that token, which goes on with its residual stream alone.
 #
 # Places are given to all first choices in the order of the tokens, then to all second choices, and so on, so that nobody's second choice takes a place from somebody's first.
 
@@ -283,6 +284,9 @@ def within_capacity(chosen, n_experts, capacity):
 # %% [markdown] worth="experts.capacity"
 # Dropping makes a token's result depend on the other tokens of its batch. DeepSeek-V3 drops nothing, since its experts are balanced well enough.
 
+# %% [markdown]
+# How much room do experts need? Here 1,000 tokens choose two of eight experts each, by random numbers. Which choices are dropped, and how many?
+
 # %%
 torch.manual_seed(0)
 _, chosen = route(torch.randn(1000, 8), 2)
@@ -293,14 +297,15 @@ for factor in (1.0, 1.25, 2.0):
 # %% [markdown]
 # ## 4. Draft and verify
 #
-# A decoder that writes waits for its weights to be fetched from memory, once per token (unit 08). Reading five tokens in one call takes hardly longer than reading one. So let a cheap model, the *draft*, write $K$ tokens, and let the large model read all of them in one call. It then says at each place which law it would have drawn from.
-#
+# A decoder that writes waits for its weights to be fetched from memory, once per token (unit 08). Reading five tokens in one call takes hardly longer than reading one. So let a cheap model, the *draft*, write $K$ tokens, and let the large model read all of them in one call. It then says at each place from which *law* it would have drawn, that is, which probability each token has there.
+
+# %% [markdown]
 # Which drafted tokens may stay? If all of them stayed, the text would be the draft's, but it should have *exactly* the law of the large model.
 
 # %% [markdown]
 # ### Worked example
 #
-# At one place there are two tokens, A and B. The draft draws them with $q = (0.8, 0.2)$, the model would with $p = (0.5, 0.5)$. The draft draws A too often, so an A is kept with the chance $p / q = 0.5 / 0.8 = 0.625$. A drafted B is always kept, since $q < p$.
+# At one place there are two tokens, A and B. The draft draws them with the probabilities $q = (0.8, 0.2)$, the model would draw them with $p = (0.5, 0.5)$. The draft draws A too often, so an A is kept with the chance $p / q = 0.5 / 0.8 = 0.625$. A drafted B is always kept, since $q < p$.
 #
 # So A comes out with $0.8 \cdot 0.625 = 0.5$, which is right, and B with only 0.2, so 0.3 is missing. Since an A is refused with just this chance, $0.8 \cdot 0.375 = 0.3$, B is drawn in that case.
 
@@ -343,26 +348,27 @@ def verify(drafted, q, p, u):
 # %% [markdown]
 # ### See it: the law is exact
 #
-# For one drafted token the output's law can be added up without any chance: over both tokens that the draft may draw, and over a fine grid of both random numbers. Does it equal the model's law?
+# For one drafted token the output's law can be added up without any chance: over all tokens that the draft may draw, and over a fine grid of both random numbers. Does it equal the model's law?
 
 # %%
-p, q, n = torch.tensor([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]), torch.tensor([[0.1, 0.3, 0.6]]), 40
+p, q, n = torch.tensor([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]), torch.tensor([[0.2, 0.3, 0.5]]), 40
 grid = (torch.arange(n) + 0.5) / n
 law = torch.zeros(3)
 for token in range(3):
     for u in torch.cartesian_prod(grid, grid):
         law[verify(torch.tensor([token]), q, p, u)[0]] += q[0, token] / n**2
-print("model", p[0].tolist(), " draft", q[0].tolist(), " output", [round(x, 3) for x in law.tolist()])
+for name, numbers in (("model", p[0]), ("draft", q[0]), ("output", law)):
+    print(f"{name:6}", numbers.numpy().round(3))
 
 # %% [markdown]
 # ### Claim on trial
 #
 # > *"Speculative decoding is an approximation: the text is a compromise between the large model and the small one, and a bad draft makes it worse."*
 #
-# If this is true, a worse draft must move the output's law away from the model's. So take drafts that get worse and worse, up to one that never draws what the model wants.
+# If this is true, a worse draft must move the output's law away from the model's. So take drafts that get worse and worse, up to one that always draws the token which the model likes least.
 
 # %%
-for name, worse in (("good", [0.45, 0.35, 0.2]), ("bad", [0.05, 0.05, 0.9]), ("hopeless", [0.0, 0.0, 1.0])):
+for name, worse in (("good", [0.4, 0.4, 0.2]), ("bad", [0.2, 0.0, 0.8]), ("hopeless", [0.0, 0.0, 1.0])):
     law, kept = torch.zeros(3), 0.0
     for token in range(3):
         for u in torch.cartesian_prod(grid, grid):
@@ -385,7 +391,7 @@ for name, worse in (("good", [0.45, 0.35, 0.2]), ("bad", [0.05, 0.05, 0.9]), ("h
 # Since drafting takes time, too, the tokens per call are not yet the speed. If one drafted token costs a tenth of a call of the large model, a round with $K = 2$ costs $1 + 2 \cdot 0.1 = 1.2$ calls. It gives 1.75 tokens, so it is $1.75 / 1.2 = 1.46$ times faster than writing one token per call.
 
 # %% [markdown] statement="draft.speed"
-# Write the three numbers: the acceptance of laws with any leading shape, the expected tokens per call, and the speedup when a drafted token costs `cost` calls.
+# Write a function for each of three numbers: the acceptance of laws with any leading shape, the expected tokens per call, and the speedup when a drafted token costs `cost` calls.
 
 # %% exercise="draft.speed"
 def acceptance(p, q):
@@ -414,12 +420,12 @@ def speedup(rate, K, cost):
 # 3. `return torch.minimum(p, q).sum(-1)`, `return sum(rate**i for i in range(…))`, `return tokens_per_call(rate, K) / (…)`.
 
 # %% [markdown] worth="draft.speed"
-# For a large model one drafted token of a small one costs a few percent of a call. In a batch of many users, however, calls wait for arithmetic (unit 13), five tokens cost five times as much as one, and drafts don't pay.
+# For a large model one drafted token of a small one costs a few percent of a call. In a batch of many users, however, calls wait for arithmetic (unit 13), so five tokens cost about five times as much as one, and drafts don't pay.
 
 # %% [markdown]
 # ### See it: a table drafts for a Transformer
 #
-# Now comes the puzzle, in which unit 12's model writes like Jane Austen. The draft is a table of which token follows which in her novels. First predict from the laws on a page that nobody trained on, then let **your** `verify` write.
+# Now comes the puzzle, in which unit 12's model writes like Jane Austen. The draft is a table of which token follows which in her novels. First your formulas say how many tokens to expect, from both laws on a page that no training read. Then **your** `verify` lets them write.
 
 # %%
 p, q = drafting.laws()
@@ -439,7 +445,7 @@ reveal("draft.p1",
        answer=lambda: min(("about 1 token", "about 2 tokens", "about 4 tokens"), key=lambda a: abs(int(a.split()[1]) - measured)))
 
 # %% [markdown]
-# Where is drafting easy? Look at the model's law after three beginnings. Where one token has nearly all of the probability, a draft that guesses it will pass, whereas a flat law makes every guess doubtful. (The picture cuts with the course's own function from unit 12.)
+# Where is drafting easy? Look at the model's law after three beginnings. Where one token has nearly all of the probability, a draft that guesses it will pass, whereas a flat law makes every guess doubtful. (The picture uses the course's own functions for temperature and cutting, which were exercises of unit 12.)
 
 # %%
 SamplingExplorer()
@@ -462,13 +468,13 @@ with described("Speedup against the number of drafted tokens at acceptance {rate
 # %% [markdown]
 # ## 6. Extension: a wider road
 #
-# The residual stream carries everything from layer to layer in one vector per token (unit 03). *Hyper-connections* carry $n$ vectors, the *streams*, where $n$ is 4 for example. Before each layer the streams are read into one input, and its output is written back to all of them. Between layers, an $n \times n$ matrix *mixes* the streams, and training decides how.
+# The residual stream carries everything from layer to layer in one vector per token (unit 03). *Hyper-connections* carry $n$ vectors, the *streams*, where $n$ is 4 for example. Before each layer the streams are added to one input, with weights, and the layer's output is written back to all of them. Between layers, an $n \times n$ matrix *mixes* the streams, and training decides how.
 #
 # What happens to a signal after many such mixings?
 
 # %%
-predict("draft.p3", "The mixing matrices are the identity plus noise of 0.3. After 96 of them a signal has grown at most…",
-        ["about 4 times", "about 100 times", "more than 1,000 times"])
+predict("draft.p3", "The mixing matrices are the identity plus noise of 0.3. After 96 of them, a signal is up to…",
+        ["about 4 times as large", "about 100 times as large", "more than 1,000 times as large"])
 
 # %%
 def gain(matrices):
@@ -484,7 +490,7 @@ print({L: f"{g:,.0f}" for L, g in free_gain.items()})
 reveal("draft.p3",
        lambda: f"{free_gain[96]:,.0f} times",
        "Each matrix may stretch a little, and 96 little stretches multiply.",
-       answer=lambda: "more than 1,000 times" if free_gain[96] > 1000 else "about 100 times")
+       answer=lambda: f"{'more than 1,000' if free_gain[96] > 1000 else 'about 100'} times as large")
 
 # %% [markdown]
 # DeepSeek-V4 therefore allows only matrices that are *doubly stochastic*, which means that no entry is negative, and that each row and each column sums to 1. Every new stream is then an average of old ones, so nothing grows. And a product of such matrices is doubly stochastic again.
@@ -545,15 +551,15 @@ for strength in (0, 3, 6, 9):
     print(f"diagonal + {strength}: after 12 layers {difference(strength, 12):.3f}, after 96 {difference(strength, 96):.3f}")
 
 # %% [markdown] evidence="exact"
-# **Verdict: the claim is right for mixing alone, and how soon it comes true depends on the diagonal.** Strong mixing makes the streams equal within 12 layers, whereas a diagonal of 9 leaves some difference after 96. In a model each layer also writes to the streams with different strengths, which makes them differ again.
+# **Verdict: the claim is right for mixing alone, and how soon it comes true depends on the diagonal.** Strong mixing makes the streams equal within 12 layers, whereas a diagonal of 9 leaves most of the difference after 96. In a model each layer also writes to the streams with different strengths, which makes them differ again.
 
 # %% [markdown]
 # ## 7. Extension: one step on the wide road
 #
-# In DeepSeek-V4 all three kinds of weights are computed from the streams themselves, for each token. Let $x$ be the $n$ streams of a token in a row, $n d$ numbers, divided by their root mean square (unit 02, without a gain). One matrix makes $2n + n^2$ numbers from it, which are split into three parts.
+# In DeepSeek-V4 all three kinds of weights are computed from the streams themselves, for each token. Join the $n$ streams of a token to one vector of $n d$ numbers, and divide it by its root mean square (unit 02, without a gain). One matrix makes $2n + n^2$ numbers from this vector, which are split into three parts.
 
 # %% [markdown]
-# Each part is multiplied by a number of its own, and a bias is added, so that
+# Each part is multiplied by a number of its own, its `scale`, and a bias is added. Then
 #
 # - `read` is the sigmoid of the first $n$,
 # - `write` is twice the sigmoid of the next $n$,
@@ -567,7 +573,7 @@ for strength in (0, 3, 6, 9):
 # The entry `mix[i, j]` says how much of stream $i$ goes to stream $j$, so the sum runs over the *rows*.
 
 # %% [markdown] statement="streams.step"
-# Write the weights, and the step. `layer` is a function from $(B, T, d)$ to the same shape, and is called once. Use the root mean square with `eps` inside the root.
+# Write the weights, and the step. `layer` is a function from $(B, T, d)$ to the same shape; one call of it serves all streams. Use the root mean square with `eps` inside the root.
 
 # %% exercise="streams.step"
 def road_weights(streams, weight, bias, scale, rounds=20, eps=1e-6):
@@ -595,7 +601,7 @@ def wide_step(streams, layer, read, write, mix):
 # 3. `made = (flat @ weight.T).split([n, n, n * n], -1)`; `read.sigmoid(), 2 * write.sigmoid(), doubly_stochastic(mix.unflatten(-1, (n, n)), rounds)`; `return mix.mT @ streams + …`.
 
 # %% [markdown] worth="streams.step"
-# With zeros for `weight`, a large diagonal in the bias of `mix`, and `write` at 1, the streams start as copies of an ordinary residual stream, so a trained model could be widened without changing what it computes.
+# With zeros for `weight`, a large diagonal in the bias of `mix`, `read` at $1/n$ and `write` at 1, the streams start as copies of an ordinary residual stream, so a trained model could be widened without changing what it computes.
 
 # %% [markdown]
 # What do the streams cost? A token's state is $n$ times as large, but the layers are as wide as before, and the weights per sublayer are few. For $n = 4$ and $d = 4{,}096$:
@@ -607,14 +613,14 @@ print(f"weights of one wide step: {(2 * n + n * n) * n * d:,}; of one feed-forwa
 # %% [markdown]
 # ## 8. Extension: Muon, a step that turns
 #
-# Adam divides each number of a gradient by its own size, as if a matrix were a list of numbers. However, a weight matrix turns vectors into vectors. Its gradient is a sum of a few directions, each with a strength (its *singular values*), of which a few are usually far larger than the rest. *Muon* makes them all about equal before it takes a step, so that weak directions are learned as fast as strong ones.
+# Adam divides each number of a gradient by its own usual size, as if a matrix were a list of numbers. However, a weight matrix turns vectors into vectors. Its gradient is a sum of directions, each with a strength, its *singular value*. A few strengths are usually far larger than the rest. *Muon* makes them all about equal before it takes a step, so that weak directions are learned as fast as strong ones.
 
 # %% [markdown]
 # How can singular values be changed without computing them? For a matrix $X$, the product $(X X^\top) X$ has the same directions, with each value $s$ turned into $s^3$, and $(X X^\top)^2 X$ has $s^5$. So a polynomial of matrices acts on each singular value by itself:
 #
 # $$X \leftarrow a X + b\,(X X^\top) X + c\,(X X^\top)^2 X \qquad s \leftarrow a s + b s^3 + c s^5$$
 #
-# The numbers $a = 3.4445$, $b = -4.775$, $c = 2.0315$ are chosen such that five rounds bring everything from 0.01 to 1 near 1.
+# The numbers $a = 3.4445$, $b = -4.775$, $c = 2.0315$ are chosen such that five rounds bring everything from 0.01 to 1 near 1, between about 0.7 and 1.2.
 
 # %%
 s = torch.tensor([0.01, 0.1, 0.3, 1.0])
@@ -625,10 +631,10 @@ for step in range(5):
 # %% [markdown]
 # At the start, $X$ is the matrix divided by its norm (the root of the sum of all squares), so no singular value exceeds 1. A tall matrix is transposed first and back at the end. Then $X X^\top$ has the shorter side, which saves work.
 #
-# The step itself begins with an ordinary momentum $m \leftarrow \beta m + (1 - \beta) g$. Then it looks ahead by applying the same line once more to the new $m$, but does not keep that result. This is made orthogonal, and the weight moves against it by the rate times $\sqrt{\max(1, \text{rows} / \text{columns})}$.
+# The step itself begins with an ordinary momentum $m \leftarrow \beta m + (1 - \beta) g$. Then it looks ahead by applying the same line once more to the new $m$, but does not keep that result. The polynomial's rounds are applied to this result, and the weight moves against what they give, by the rate times $\sqrt{\max(1, \text{rows} / \text{columns})}$.
 
 # %% [markdown] statement="muon.step"
-# Write both functions. `eps` is the smallest number that the norm is divided by, so a gradient of zeros gives a step of zeros. For a matrix of many rows and few columns the check counts the work.
+# Write both functions. The matrix is divided by its norm, but never by less than `eps`, so a gradient of zeros gives a step of zeros. For a matrix of many rows and few columns the check counts the work.
 #
 # No argument is changed in place.
 
@@ -675,7 +681,7 @@ for name, matrix in (("gradient", gradient / gradient.norm()), ("step", orthogon
 #
 # > *"Muon needs fewer steps than AdamW."*
 #
-# A fair comparison gives both the best of several rates. Here is one run of each, of unit 12's kind: a small model reads the novels character by character. With **your** step the matrices of the blocks are moved, and AdamW moves everything else.
+# A fair comparison gives both the best of several rates. Here is one run of each, in which a small model reads the novels character by character. In Muon's run, **your** step moves the matrices of the blocks, and AdamW moves everything else.
 
 # %%
 for name, step, rate in (("AdamW", None, 0.01), ("Muon", muon_step, 0.05)):
@@ -692,7 +698,7 @@ with described("Held-out loss of every recorded run against the rate, for AdamW 
 show_large("muon")
 
 # %% [markdown] evidence="recorded: muon, control: learning rate"
-# **Verdict: in this small model it is right.** Three seeds chose the rate of each optimizer, and {{muon.seeds:word}} fresh seeds compare them at that rate, after {{muon.steps}} steps.
+# **Verdict: in this small model it is right, since Muon is further after as many steps.** Three seeds chose the rate of each optimizer, and {{muon.seeds:word}} fresh seeds compare them at that rate, after {{muon.steps}} steps.
 #
 # | | best rate | loss |
 # |---|---|---|
@@ -777,7 +783,7 @@ reveal("draft.p4",
        answer=lambda: "less than 1 %" if cost[4] < 1.01 * exact else "about 10 %" if cost[4] < 1.5 * exact else "more than 50 %")
 
 # %% [markdown]
-# Now give each matrix an outlier in every row, fifty times as large as its other weights, as large models have them. What do groups save?
+# Now make one weight in each row of a matrix fifty times as large. By how much do smaller groups lower the error of the other weights, and how many bits do they cost?
 
 # %%
 torch.manual_seed(0)
@@ -789,9 +795,12 @@ for group in (128, 32, 8):
     print(f"groups of {group:3}: {bits_per_weight(4, group):.2f} bits, error of the ordinary weights {error:.2f}")
 
 # %% [markdown]
+# In groups of 8 an outlier spoils only its seven neighbors, so the error falls to about a quarter. However, 16-bit scales then cost two bits per weight.
+
+# %% [markdown]
 # ## 10. Extension: positions since RoPE
 #
-# RoPE turns a token by one number, its place in the text (unit 06). Which number should a piece of a picture have? It has a row and a column, and in a video a time as well. Qwen2-VL's *M-RoPE* gives each token three positions: time, height and width. The planes of a head are cut into three *sections*, and each plane turns by the position of its section. A word has its place three times, so for text nothing changes.
+# RoPE turns the planes of a token by one number, its place in the text (unit 06). Which number should a piece of a picture have? It has a row and a column, and in a video a time as well. Qwen2-VL's *M-RoPE* gives each token three positions: time, height and width. The planes of a head are cut into three *sections*, and each plane turns by the position of its section. A word has its place three times, so for text nothing changes.
 
 # %% [markdown]
 # ### Worked example
@@ -801,7 +810,7 @@ for group in (128, 32, 8):
 # %%
 theta = 10_000 ** (-torch.arange(0, 8, 2) / 8)
 section = [0, 0, 1, 2]
-print((torch.tensor([3, 5, 7])[section] * theta).tolist())
+print((torch.tensor([3, 5, 7])[section] * theta).numpy().round(4))
 
 # %% [markdown] statement="positions.sections"
 # Turn the planes of all heads. Plane $i$ is the numbers $i$ and $i + D/2$, as in unit 06's `apply_rope_half`. Compute angles in float32, for a float64 input in float64, and return `x`'s dtype. If the sections don't have $D/2$ planes together, raise a `ValueError`.
@@ -850,7 +859,7 @@ for what, planes in (("kept", share > 0.999), ("mixed", (share < 0.999) & (share
 # %% [markdown]
 # ### Worked example: scores that do decay
 #
-# Unit 06 called the decay of RoPE's scores a tendency, since $q$ and $k$ set the phase of each plane. *xPos* makes it a law: plane $i$ of a query at $m$ is multiplied by $\zeta_i^m$, that of a key at $n$ by $\zeta_i^{-n}$, with $\zeta_i < 1$. So its part of the score shrinks by $\zeta_i^{m - n}$, whatever $q$ and $k$ are. Below, their phases prefer the distance 2,000.
+# Unit 06 called the decay of RoPE's scores a tendency, since $q$ and $k$ set the phase of each plane. *xPos* makes it a law: plane $i$ of a query at $m$ is multiplied by $\zeta_i^m$, that of a key at $n$ by $\zeta_i^{-n}$, with $\zeta_i < 1$. So its part of the score shrinks by $\zeta_i^{m - n}$, whatever $q$ and $k$ are. Below, their phases prefer the distance 2,000. The last number in each row is the most that xPos allows there.
 
 # %%
 i = torch.arange(32) / 32
@@ -907,7 +916,7 @@ parts.compare_newer("gpt_oss", window=5)
 # %% [markdown]
 # ## 12. Your own experiment
 #
-# How many experts should a small model have? The growing model below reads the novels character by character, with a mixture of experts built on **your** router. Every token uses one expert, so all rows cost the same per token, but they store different numbers of parameters.
+# How many experts should a small model have? The growing model below reads the novels character by character, with a mixture of experts built on **your** router. Every token uses one expert, so both models need the same work per token, although they store different numbers of parameters.
 
 # %%
 from anatomy.experiments.growing import grow
@@ -931,7 +940,7 @@ for n_experts in (1, 4):
     print(f"{n_experts} experts: {grown.parameters:,} parameters, {grown.loss:.3f} nats per character")
 
 # %% [markdown]
-# Nothing here is graded. (For simplicity this layer computes all experts and hides most of them; a real one computes only the chosen.) Try $k = 2$, more experts, or a balance: where would you add **your** loss? Run at least two seeds for each setting, and write down in one sentence what a fourfold number of experts is worth.
+# Nothing here is graded. (For simplicity this layer computes all experts and hides most of them; a real one computes only the chosen.) Try $k = 2$, more experts, or a balance: where would you add **your** loss? (If it is computed and printed but never added, nothing changes, and no error says so.) Run at least two seeds for each setting, and write down in one sentence what a fourfold number of experts is worth.
 
 # %% [markdown] written="question"
 # A team speeds up its chat model with drafts from a small model. Users complain that answers got worse. An engineer finds that all drafted tokens with $p(x) > 0.1$ are kept, and that refused ones are drawn anew from $p$. Why does the text no longer have the model's law? Say what is wrong with each of the two rules, give a small example with numbers, and describe a test that would have found it.
@@ -965,6 +974,11 @@ quiz("In layer 1 all tokens choose expert 0, in layer 2 all choose expert 1. A b
       "as uneven as possible": (False, "Joined, both experts have the same share.")})
 
 # %%
+quiz("A balance loss is computed in each step and printed, but never added to the loss of the model. The load is…",
+     {"as uneven as without it": (True, "Only what is added to the loss gets a gradient, and no error tells."),
+      "even": (False, "A number that is only printed trains nothing.")})
+
+# %%
 quiz("A draft that is always refused makes the text…",
      {"worse": (False, "Each token then comes from the residual law, and the output's law is the model's."),
       "slower than without a draft": (True, "One token per call, and the drafting on top."),
@@ -981,16 +995,6 @@ quiz("Muon makes the singular values of a step…",
      {"about equal": (True, "Between about 0.7 and 1.2, which is near enough."),
       "smaller than those of Adam's step": (False, "It says nothing about Adam's."),
       "exactly 1": (False, "Five rounds of the polynomial only come near.")})
-
-# %%
-quiz("4 bits and a 16-bit scale for 32 weights. A weight takes…",
-     {"4 bits": (False, "The scale takes room, too."), "4.5 bits": (True, "4 + 16/32."), "20 bits": (False, "The scale is shared by 32.")})
-
-# %%
-quiz("A word stands between pictures. With three positions per token, it has…",
-     {"the same position three times": (True, "So for text, M-RoPE is RoPE."),
-      "a height and a width of 0": (False, "Then most of its planes would not turn, and words far apart would look near."),
-      "a time alone": (False, "Each plane turns by one of three positions, so all three must be there.")})
 
 # %%
 progress("15-experts-and-drafts")

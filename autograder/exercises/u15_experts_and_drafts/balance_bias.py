@@ -31,6 +31,13 @@ def _skewed(g: Source, E: int, *shape: int) -> torch.Tensor:
     return (g.uniform(*shape) ** 3 * (E - 1)).long()
 
 
+def _idle(g: Source) -> torch.Tensor:
+    """Forty choices with given loads: two lie between the mean of all experts and that of the chosen ones."""
+    experts = g.uniform(6).argsort()
+    queue = torch.repeat_interleave(torch.arange(6), torch.tensor([17, 9, 8, 6, 0, 0]))
+    return experts[queue][g.uniform(40).argsort()].reshape(20, 2)
+
+
 MISTAKES = changes(
     balanced_bias,
     """
@@ -46,6 +53,13 @@ no_absent: minlength=len(bias) → minlength=1
     minlength=len(bias).
 too_short: minlength=len(bias) → minlength=1
     The counts are too short when nobody chose the last expert. Use minlength=len(bias).
+tokens_over_experts: load.mean() → chosen[..., 0].numel() / len(bias)
+    The load is compared with tokens over experts, but each token makes k choices. Compare it with its mean, choices
+    over experts.
+used_alone: load.mean() → load[load > 0].mean()
+    The mean is taken over those experts alone that were chosen. All count, the idle ones with 0: load.mean().
+idle_kept: (load.mean() - load).sign() → (load.mean() - load).sign() * (load > 0)
+    The bias of an expert that nobody chose stays as it is. Its load of 0 is below the mean: raise it, too.
 median: load.mean() → load.median()
     The load is compared with the median. Compare it with the mean, choices over experts.
 even_up: (load.mean() - load).sign() → (2.0 * (load <= load.mean()) - 1).to(bias.dtype)
@@ -64,6 +78,8 @@ fixed_rate: + rate * (load → + 0.001 * (load
     The step is always 0.001. Use rate.
 in_place: return bias + rate * (load.mean() - load).sign() → return bias.add_(rate * (load.mean() - load).sign())
     bias itself is changed. Return a new tensor.
+last_token: chosen.flatten() → chosen[-1].flatten()
+    Only the last row of chosen is counted. All choices are load: flatten chosen.
 first_choice: chosen.flatten() → chosen[..., 0].flatten()
     Only the first choice of each token is counted. All of them are load.
 in_float32: return bias + rate → return bias.float() + rate ; .sign() → .sign().float()
@@ -90,6 +106,11 @@ EXERCISE = Exercise(
             "twenty tokens, two of six experts, nobody chooses the last",
             lambda g: call(g.randn(6), _skewed(g, 6, 20, 2), rate=0.05),
             weight=2,
+        ),
+        Case(
+            "idle",
+            "loads 17, 9, 8, 6, 0 and 0 in some order, where the mean is 6.67",
+            lambda g: call(g.randn(6), _idle(g), rate=0.2),
         ),
         Case(
             "texts",

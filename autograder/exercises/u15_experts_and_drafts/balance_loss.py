@@ -64,6 +64,14 @@ twice_counted: (share * probabilities.mean(1)) → (share * share)
     probabilities.
 twice_probabilities: (share * probabilities.mean(1)) → (probabilities.mean(1) ** 2)
     The mean probabilities are squared, and the choices are not used. Multiply them by the shares.
+mean_of_products: return E * (share → return (share ; .sum(-1).mean() → .mean()
+    The products are averaged over the experts. Add them up over the experts and multiply by E, then take the mean of
+    the layers: an even load then gives 1.
+chosen_alone: probabilities.mean(1) → (probabilities * F.one_hot(chosen, E).sum(2)).mean(1)
+    Only tokens that chose an expert count for its mean probability. All tokens do: the mean of the probabilities over
+    the tokens.
+likeliest: F.one_hot(chosen, E).sum((1, 2)) → F.one_hot(probabilities.argmax(-1), E).sum(1) ; (N * chosen.shape[-1]) → N
+    Each token's likeliest expert is counted, and chosen is not used. Count the choices that are given.
 first_choice: F.one_hot(chosen, E) → F.one_hot(chosen[..., :1], E) ; (N * chosen.shape[-1]) → N
     Only the first choice of each token is counted. All k count: sum over the choices, too.
 not_divided: share = counts / (N * chosen.shape[-1]) → share = counts

@@ -41,6 +41,14 @@ each_rank: cumsum(0).gather(1, queue[:, None]) → unflatten(0, (k, N)).cumsum(1
     through the whole queue.
 all_together: F.one_hot(queue, n_experts).cumsum(0).gather(1, queue[:, None]) → torch.arange(1, len(queue) + 1)[:, None]
     One count runs over all experts. Each expert has places of its own.
+along_experts: cumsum(0) → cumsum(1)
+    Each choice stands first in a queue of its own, so all are kept while there is any place. The running count goes
+    along the queue: cumsum(0).
+last_first: queue = chosen.T.flatten() → queue = chosen.flip(1).T.flatten()
+; .reshape(k, N).T → .reshape(k, N).T.flip(1)
+    The last choices get their places first. First come all first choices, then all second ones.
+only_after_first: .reshape(k, N).T → .reshape(k, N).T.long().cummin(1).values.bool()
+    Once a choice of a token finds no place, its later ones are dropped, too. Each choice is kept or dropped by itself.
 dropped_whole: .reshape(k, N).T → .reshape(k, N).T.all(-1, keepdim=True).expand(N, k)
     A token loses all its choices when one finds no place. Each choice is kept or dropped by itself.
 not_transposed: reshape(k, N).T → reshape(N, k)

@@ -50,7 +50,15 @@ def _counted(g: Source) -> Program:
     return tall.within(work=170_000, because="X·Xᵀ of a tall matrix is made on its shorter side")
 
 
-MISTAKES = changes(
+DECOMPOSED = changes(
+    (by_singular_values, step_by_lerp),
+    """
+largest_value: float(x.square().sum().sqrt()) → float(torch.linalg.matrix_norm(x, 2))
+    The matrix is divided by its largest singular value, which takes a decomposition. Divide by the root of the sum of
+    all squares.
+""",
+)
+MISTAKES = DECOMPOSED + changes(
     (muon.orthogonalize, muon.muon_step),
     """
 never_transposed: tall = g.shape[0] > g.shape[1] → tall = False
@@ -75,6 +83,8 @@ fixed_rounds: range(rounds) → range(5)
     There are always five rounds. Use rounds.
 cubic: (b * s + c * s @ s) @ x → (b * s) @ x
     The term of the fifth power is missing: c · (X·Xᵀ)²·X.
+terms_exchanged: (b * s + c * s @ s) → (c * s + b * s @ s)
+    b and c are exchanged: b belongs to (X·Xᵀ)·X, and c to (X·Xᵀ)²·X.
 squares_by_entry: c * s @ s → c * s * s
     X·Xᵀ is squared entry by entry. (X·Xᵀ)² is a matrix product: s @ s.
 linear_lost: x = a * x + (b → x = (b
@@ -85,6 +95,8 @@ momentum_summed: momentum = beta * momentum + (1 - beta) * gradient → momentum
     The whole gradient is added to the momentum. Add (1 − β) of it.
 not_ahead: orthogonalize(ahead) → orthogonalize(momentum)
     The step is made from the momentum itself. Look ahead first: the same line once more, with the new momentum.
+ahead_summed: ahead = beta * momentum + (1 - beta) * gradient → ahead = beta * momentum + gradient
+    What looks ahead takes the whole gradient. It is the same line once more: (1 − β) of the gradient.
 ahead_kept: orthogonalize(ahead), momentum → orthogonalize(ahead), ahead
     What looks ahead comes back as the momentum. Return the momentum before that.
 betas_exchanged: momentum = beta * momentum + (1 - beta) * gradient → momentum = (1 - beta) * momentum + beta * gradient

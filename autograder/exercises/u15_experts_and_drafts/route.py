@@ -33,7 +33,7 @@ def _by_hand(g: Source) -> Program:
 
 def _biases(g: Source, E: int) -> torch.Tensor:
     """Large enough to change the choice of most tokens."""
-    return g.uniform(E, low=-0.8, high=0.8)
+    return g.uniform(E, low=-0.5, high=0.5)
 
 
 def _trained(g: Source) -> Program:
@@ -64,6 +64,8 @@ bias_ignored: (scores + bias).topk → scores.topk
     In route_biased the bias changes nothing. Add it to the scores before the choice.
 bias_subtracted: scores + bias → scores - bias
     The bias is subtracted. A larger bias makes an expert more likely to be chosen: add it.
+bias_multiplied: (scores + bias).topk → (scores * bias).topk
+    The scores are multiplied by the bias, so a bias of 0 shuts an expert out. Add the bias to the scores.
 bias_inside: (scores + bias).topk → (logits + bias).sigmoid().topk
     The bias is added to the logits. Add it to the scores, after the sigmoid.
 softmax_scores: logits.sigmoid() → logits.softmax(-1)
@@ -106,12 +108,16 @@ EXERCISE = Exercise(
         Case(
             "bias by hand", "scores 0.8, 0.6, 0.4, bias 0.5 for the last: experts 2 and 0, weights 1/3, 2/3", _by_hand
         ),
-        Case("top two", "six tokens, two of five experts", lambda g: call(g.randn(6, 5, scale=1.5), 2)),
+        Case(
+            "top two",
+            "two texts of three tokens, two of five experts",
+            lambda g: call(g.randn(2, 3, 5, scale=1.5), 2),
+        ),
         Case("top one", "a single expert for each token keeps its probability", lambda g: call(g.randn(2, 3, 6), 1)),
         Case(
             "biased",
-            "six tokens, two of seven experts, in float64; biases change the choice",
-            lambda g: call(g.randn(6, 7, dtype=torch.float64), _biases(g, 7).double(), 2, fn="route_biased"),
+            "nine tokens, two of seven experts, in float64; biases change the choice",
+            lambda g: call(g.randn(9, 7, dtype=torch.float64), _biases(g, 7).double(), 2, fn="route_biased"),
             weight=2,
         ),
         Case(

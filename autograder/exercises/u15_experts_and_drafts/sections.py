@@ -67,6 +67,8 @@ ids_ignored: positions[axis] → torch.arange(x.shape[-2]).expand(D // 2, x.shap
     The positions are counted 0, 1, 2, …. Take them from the argument.
 first_text: places.permute(1, 2, 0) → places.permute(1, 2, 0)[:1]
     Every text gets the positions of the first one. positions has a row for each text: angles are (B, 1, T, D/2).
+turned_twice: first = x1 * cos - x2 * sin → first = x1 = x1 * cos - x2 * sin
+    The second half is made from a first half that is turned already. Compute both from the old halves.
 halves_exchanged: [first, second] → [second, first]
     The two turned halves are exchanged. x₁·cos − x₂·sin comes first.
 promoted: .to(x.dtype) →

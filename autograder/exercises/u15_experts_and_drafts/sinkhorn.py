@@ -87,7 +87,10 @@ one_more: range(rounds - 1) → range(rounds)
 one_fewer: range(rounds - 1) → range(rounds - 2)
     One round too few. Behind the first round, rounds − 1 more follow.
 fixed: range(rounds - 1) → range(19)
-    There are always twenty rounds. Use rounds.
+    The argument rounds changes nothing. Make as many rounds as it says.
+second_softmax: x / x.sum(-2, keepdim=True) → x.softmax(-2)
+    The columns go through a second softmax. Only the first division of the rows is one: divide the columns by their
+    sums.
 rows_alone: x = x / columns → pass
     After the first round only the rows are divided. Each round divides the columns, too.
 exponential: logits.softmax(-1) → logits.exp() / logits.exp().sum(-1, keepdim=True)

@@ -46,6 +46,9 @@ simple: sum(rate**i for i in range(K + 1)) → 1 + rate * K
     it pass: rate to the power i.
 all_or_nothing: sum(rate**i for i in range(K + 1)) → 1 + K * rate**K
     Only the case that all pass is counted. Add the chances that one passes, two pass, and so on.
+endless: sum(rate**i for i in range(K + 1)) → 1 / (1 - rate)
+    The sum goes on without an end, as if drafting never stopped. It has K + 1 terms, since at most K + 1 tokens come
+    out.
 closed_form_fails: sum(rate**i for i in range(K + 1)) → (1 - rate ** (K + 1)) / (1 - rate)
     At a rate of 1 the formula divides by 0. There all tokens pass: K + 1.
 cost_once: (1 + K * cost) → (1 + cost)
@@ -56,6 +59,8 @@ cost_per_token: (1 + K * cost) → ((1 + cost) * K)
     Every drafted token pays for a call of the large model. One call serves all of them: 1 + K · cost.
 bonus_drafted: (1 + K * cost) → (1 + (K + 1) * cost)
     K + 1 drafted tokens are paid. The bonus comes from the large model's call: 1 + K · cost.
+kept_paid: (1 + K * cost) → (1 + (tokens_per_call(rate, K) - 1) * cost)
+    Only the tokens that are kept are paid. All K are drafted before the large model sees them: 1 + K · cost.
 upside_down: tokens_per_call(rate, K) / (1 + K * cost) → (1 + K * cost) / tokens_per_call(rate, K)
     The quotient is upside down: tokens over calls.
 no_cost: / (1 + K * cost) →
@@ -66,7 +71,7 @@ no_cost: / (1 + K * cost) →
 EXERCISE = Exercise(
     id="draft.speed",
     title="How much faster",
-    points=1,
+    points=2,
     difficulty=2,
     minutes=7,
     reference=(drafting.acceptance, drafting.tokens_per_call, drafting.speedup),

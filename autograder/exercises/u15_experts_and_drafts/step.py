@@ -70,6 +70,12 @@ read_averaged: (read[..., None] * streams).sum(-2) → (read[..., None] * stream
     The layer's input is a mean of the streams. Add them, each times its entry of read.
 layer_reads_mixed: y = layer((read[..., None] * streams) → y = layer((read[..., None] * (mix.mT @ streams))
     The layer reads streams that are mixed already. It reads those that came in.
+written_first: mix.mT @ streams + write → mix.mT @ (streams + write ; y[..., None, :] → y[..., None, :])
+    What the layer writes is mixed, too. Mix the old streams alone, then add what it writes.
+layer_each: layer((read[..., None] * streams).sum(-2)) → (read[..., None] * layer(streams)).sum(-2)
+    The layer reads each stream by itself. It reads one input, the sum of the streams times read.
+residual_inside: y = layer((read[..., None] * streams).sum(-2)) → y = layer(x := (read[..., None] * streams).sum(2)) + x
+    The layer's input is added to its output. The old streams are carried on by mix alone.
 exchanged_weights: (read[..., None] * streams) → (write[..., None] * streams) ; + write[..., None] → + read[..., None]
     read and write are exchanged in the step.
 write_not_doubled: 2 * write.sigmoid() → write.sigmoid()

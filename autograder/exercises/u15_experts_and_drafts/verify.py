@@ -86,7 +86,17 @@ def _never(g: Source) -> Program:
     return several(6, add)
 
 
-MISTAKES = changes(
+BEHIND = changes(
+    at_once,
+    """
+behind_refused: drafted[:n], token → drafted[passes], token
+    Tokens behind a refused one are kept if they pass by themselves. They continue a text that no longer exists: return
+    those before it, and the new token.
+passes_counted: int(passes.long().cumprod(0).sum()) → int(passes.sum())
+    All tokens that pass are counted, those behind a refused one, too. Count up to the first refusal.
+""",
+)
+MISTAKES = BEHIND + changes(
     in_a_loop,
     """
 all_kept: if u[i] * q[i, token] >= p[i, token]: → if False:
@@ -101,6 +111,20 @@ unnormalized: rest / rest.sum() → rest
 from_model: rest = (p[i] - q[i]).clamp(min=0) → rest = p[i]
     After a refusal the new token is drawn from the model's law, so what the draft likes comes out too often. Draw from
     max(0, p − q), divided by its sum.
+behind_all: pick(rest / rest.sum(), u[-1]) → pick(p[-1], u[-1])
+    After a refusal the new token is drawn from p[-1], the law behind all drafted tokens. Draw it from max(0, p − q) at
+    the refused place, divided by its sum.
+without_refused: rest = (p[i] - q[i]).clamp(min=0) → rest = p[i].index_fill(0, token, 0)
+    After a refusal the new token is drawn from the model's law without the refused token. Draw from max(0, p − q),
+    divided by its sum.
+softmax_rest: rest = (p[i] - q[i]).clamp(min=0) → rest = (p[i] - q[i]).softmax(-1)
+    A softmax makes a law of p − q, so tokens come out of which nothing is missing. Set what is negative to 0, and
+    divide by the sum.
+next_random: pick(rest / rest.sum(), u[-1]) → pick(rest / rest.sum(), u[i + 1])
+    The new token is drawn with the number of the next place. The added token always uses the last number, u[K].
+bonus_too: pick(rest / rest.sum(), u[-1]) → pick(rest / rest.sum(), u[-1]), pick(p[-1], u[-1])
+    Two tokens are added after a refusal. The bonus comes only if all pass: after a refusal, add the one from the
+    residual law.
 from_draft: rest = (p[i] - q[i]).clamp(min=0) → rest = q[i]
     After a refusal the new token is drawn from the draft's law. Draw from max(0, p − q), divided by its sum.
 residual_reversed: (p[i] - q[i]) → (q[i] - p[i])
@@ -150,6 +174,8 @@ EXERCISE = Exercise(
     minutes=16,
     reference=drafting.verify,
     alternatives=[in_a_loop, at_once],
+    forbidden=("multinomial", "rand", "bernoulli"),
+    forbidden_message="The random numbers are given: compare with u, and draw with pick.",
     cases=[
         Case("by hand", "p = (0.5, 0.5), q = (0.8, 0.2): A is refused at u = 0.7 and kept at u = 0.6", _by_hand),
         Case(
