@@ -651,13 +651,13 @@ def apply_rope(x, position_ids, base=10000.0):
 # %% [markdown]
 # ### See it turn
 #
-# The picture has one dial per pair, drawn by your `apply_rope`. Press **Three tokens in front**, and all hands move while the score stays the same. Then press **more panels**: the heatmap in *Map* should be constant along its diagonals, and three numbers say by how much it fails. Try a wrong sign in your function, or choose a fault in *Break it*.
+# The picture has one dial per pair, drawn by your `apply_rope`. Press **Three tokens in front**, and all hands move while the score stays the same. Then press **more panels**: the heatmap in *Map* should be constant along its diagonals. Try a wrong sign in your function, or choose a fault in *Break it*.
 
 # %%
 RopeExplorer(apply_rope)
 
 # %% [markdown]
-# In *Proof*, which is also one of **more panels**, press **Next equality**: with the first equality of section 2 you stand on the key, and the query is left with the distance.
+# In *Proof*, another of these panels, press **Next equality**: with the first equality of section 2 you stand on the key, and the query is left with the distance.
 
 # %% [markdown]
 # ### Claim on trial: the dtype stays
