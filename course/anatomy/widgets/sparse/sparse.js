@@ -259,7 +259,7 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
 
 /** Layers from the input at the bottom to the query at the top; lines are the steps on a way to the query. */
 function growth(ui, parent, W, T, setting) {
-  const [H, top, left, foot] = [150, 14, 50, 26];
+  const [H, top, left, foot] = [130, 12, 50, 24];
   const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), html("small", {}, tr("point at a token: its ways"))));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which ways the inputs below reach the query at the top"));
@@ -328,7 +328,8 @@ function thumbnails(ui, parent, W, T, maskOf) {
   const across = W / kinds.length < 44 ? kinds.length / 2 : kinds.length; // in two rows where the names have no room in one
   const down = kinds.length / across;
   const width = W / across;
-  const [side, high] = [Math.min(width - 4, 40), 58];
+  const side = Math.min(width - 4, down > 1 ? 27 : 40);
+  const high = side + 18;
   const H = down * high;
   parent.append(html("p", { class: "ta-caption" }, tr("All patterns"), html("small", {}, tr("point along them, click to keep one"))));
   const canvas = picture(parent, W, H, tr("All patterns in small: the cells that the layer on show scores"));
