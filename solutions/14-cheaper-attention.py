@@ -131,7 +131,7 @@ total, sum(math.exp(x - 4) for x in (1, 2, 4))
 # %% [markdown] statement="tiles.stream"
 # Write attention over blocks of `block` keys (the last one may be shorter), with scores divided by $\sqrt D$. Return the result and the lse of each query.
 #
-# `mask` is boolean, has $S$ columns and broadcasts to $(\dots, T, S)$; True means "may look". A query without any key gets 0 and −∞. Scores may be 1,000 or −1,000. Make no floating tensor of $T \times S$ numbers: the check measures the largest one, and grading asks for 18,000 tokens.
+# `mask` is boolean, has $S$ columns and broadcasts to $(\dots, T, S)$; True means "may look". A query without any key gets 0 and −∞. Scores may be ±1,000. Make no floating tensor of $T \times S$ numbers, since grading asks for 18,000 tokens.
 #
 # A `ValueError` is raised for `block` < 1.
 
@@ -822,7 +822,7 @@ turned = rotate_pairs(one, torch.tensor([3])) @ rotate_pairs(one, torch.tensor([
 # Queries are made in two steps as well, through a latent of their own, which saves parameters and is not stored, and both latents go through an RMSNorm. All matrices of the heads lie in one, so `kv_up.weight` has $H$ times `nope` + `v_dim` rows. Each head's rows lie together, those of $W^{UK}_h$ first.
 
 # %% [markdown] statement="latent.shipped"
-# Write `forward` for the last $T$ of $S$ tokens, causal. Return the output and the pair (latents after their norm, rotated keys) of all $S$ tokens. This pair is the `past` of the next chunk, whose positions go on from there. Each head's query has `nope` plain numbers first, then `rope` rotary ones, and `kv_down` gives the latent first, then the shared key. Divide by $\sqrt{\text{nope} + \text{rope}}$, and rotate with the given `rotate_pairs`.
+# Write `forward` for the last $T$ of $S$ tokens, causal. Return the output and the pair (latents after their norm, rotated keys) of all $S$ tokens. The next chunk gets it as `past`, and its positions go on. Each head's query has `nope` plain numbers first, then `rope` rotary ones, and `kv_down` gives the latent first, then the shared key. Divide by $\sqrt{\text{nope} + \text{rope}}$, and rotate with the given `rotate_pairs`.
 #
 # Whether you write keys out or move the query into the latent space is up to you.
 
