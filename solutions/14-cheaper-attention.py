@@ -28,7 +28,7 @@ from anatomy import case, check, predict, progress, quiz, reveal
 from anatomy.cost import Meter
 from anatomy.experiments import choosing, recall, recorded, show_large, where
 from anatomy.plots import described, use_style
-from anatomy.widgets import AttentionExplorer, MemoryExplorer, TilesExplorer
+from anatomy.widgets import AttentionExplorer, MemoryExplorer, SparseExplorer, TilesExplorer
 from torch import nn
 
 def rotate_pairs(x, positions, base=10_000.0):
@@ -67,14 +67,14 @@ scores, values = torch.tensor([0.0, 0.0, math.log(6)]), torch.tensor([10.0, 30.0
 (scores.softmax(-1) @ values).item(), (2 * 20 + 6 * 60) / 8
 
 # %% [markdown]
-# A sum of exponentials overflows easily, because $e^{89}$ is too large for a float32. So what is passed on is its logarithm, called **logsumexp** or lse for short, $\ln \sum_s e^{x_s}$, which is $\ln 2$ for machine A and $\ln 6$ for B.
+# A sum of exponentials overflows easily, because $e^{89}$ is too large for a float32. So what is passed on is its logarithm, called **logsumexp** or lse for short. For scores $x_s$ it is $\ln \sum_s e^{x_s}$, which is $\ln 2$ for machine A and $\ln 6$ for B.
 #
 # A part in which a query may see no key at all has the sum 0, so its lse is $\ln 0 = -\infty$, and its average is set to 0.
 
 # %% [markdown] statement="tiles.merge"
 # Join two partial results of the same queries. Return the average over the keys of both, and their lse.
 #
-# The lse may be 1,000 or −1,000, and no number may overflow. Where neither part saw a key, the result is 0 with lse −∞, and never NaN.
+# The lse may be 1,000 for one query and −1,000 for another. Nothing may overflow, and no average may be lost. Where neither part saw a key, the result is 0 with lse −∞, and never NaN.
 
 # %% exercise="tiles.merge"
 def merge(out_a, lse_a, out_b, lse_b):
@@ -114,14 +114,14 @@ for first, second, third in ((a, b, c), (c, a, b)):
 # %% [markdown]
 # ## 2. Keys in blocks
 #
-# Merging makes a loop possible that reads the keys block by block and holds the scores of one block only. FlashAttention ([2205.14135](https://arxiv.org/abs/2205.14135)) keeps three things per query while it goes on, namely the largest score so far $m$, the sum $\ell$ of all $e^{x - m}$, and the values weighted with the same $e^{x - m}$.
+# Merging makes a loop possible that reads the keys block by block and holds the scores of one block only. FlashAttention ([2205.14135](https://arxiv.org/abs/2205.14135)) keeps three things per query while it goes on, namely the largest score so far $m$, the sum $\ell$ of all $e^{x - m}$, and the sum of the values, each times the same $e^{x - m}$.
 #
 # When a larger score arrives, $m$ changes, and what was summed before was measured against the old $m$.
 
 # %% [markdown]
 # ### Worked example
 #
-# Block 1 has the scores 1 and 2, block 2 has 4. After block 1, $m = 2$ and $\ell = e^{-1} + e^0 = 1.368$, and then block 2 raises the maximum to 4, so the old sum is multiplied by $e^{2 - 4}$ before the new part is added.
+# Block 1 has the scores 1 and 2, block 2 has 4. After block 1, $m = 2$ and $\ell = e^{-1} + e^0 = 1.368$. Block 2 raises the maximum to 4, so the old sum is multiplied by $e^{2 - 4}$ before the new part is added.
 
 # %%
 total = math.exp(1 - 2) + math.exp(2 - 2)
@@ -131,7 +131,7 @@ total, sum(math.exp(x - 4) for x in (1, 2, 4))
 # %% [markdown] statement="tiles.stream"
 # Write attention over blocks of `block` keys (the last one may be shorter), with scores divided by $\sqrt D$. Return the result and the lse of each query.
 #
-# `mask` is boolean and broadcasts to $(\dots, T, S)$; True means "may look". A query without any key gets 0 and −∞. Make no floating tensor of $T \times S$ numbers, because the check looks at the largest one, and grading asks for 18,000 tokens.
+# `mask` is boolean, has $S$ columns and broadcasts to $(\dots, T, S)$; True means "may look". A query without any key gets 0 and −∞. Scores may be ±1,000. Make no floating tensor of $T \times S$ numbers, since grading asks for 18,000 tokens.
 #
 # A `ValueError` is raised for `block` < 1.
 
@@ -178,11 +178,11 @@ for block in (2048, 128, 16):
 reveal("cheaper.p1",
        lambda: "; ".join(f"blocks of {b:,}: {n:,} numbers" for b, n in largest.items()),
        "All scores are 4.2 million numbers. With blocks of 128 the largest tensor is one block of scores. "
-       "With blocks of 16 it is the queries themselves, 2,048 × 64.",
+       "With blocks of 16 it is the result itself, 2,048 × 64.",
        answer="as few as one likes")
 
 # %% [markdown]
-# Below, **your** loop walks over 12 keys in blocks, and in the last step your `merge` does the same. Press *Read on* until key 6 comes, whose score is larger than all before: what shrinks?
+# Below, **your** loop walks over 12 keys in blocks, and in the last step your `merge` does the same. Press **Read on** until key 6 comes, whose score is larger than all before. What shrinks?
 
 # %%
 TilesExplorer({"attention_in_blocks": attention_in_blocks, "merge": merge})
@@ -230,7 +230,7 @@ for start in range(0, 6, 2):
 # %% [markdown] statement="tiles.causal"
 # Write causal attention of the last $T$ of $S$ tokens, in tiles of `block` queries and at most `block` keys, with result and lse as before. Hand each block of queries only those keys that its last query may see.
 #
-# One case has NaN in a key and a value after the block's last query. A tile that touches them is found out, since $0 \cdot \text{NaN}$ is NaN.
+# In two cases the last token has NaN in its key and value. A tile that reads them for an earlier query is found out, since $0 \cdot \text{NaN}$ is NaN.
 
 # %% exercise="tiles.causal"
 def causal_in_tiles(q, k, v, block):
@@ -359,6 +359,12 @@ def best_visible(scores, n):
 # A real kernel never makes the mask. It hands the list of positions to attention, which gathers those keys as in unit 09's extension.
 
 # %% [markdown]
+# In the patterns of unit 09, the place of a token decided what it reads. Here scores decide, so the columns differ from query to query and from layer to layer. The scores below are random, as before training. Add layers: after how many does the last token depend on every earlier one?
+
+# %%
+SparseExplorer({"best_visible": best_visible}, pattern="chosen keys: the best by scores", query=19)
+
+# %% [markdown]
 # ### Claim on trial
 #
 # > *"An indexer is causal as soon as its scores are: whatever comes later is masked with −∞, so it cannot change what an earlier token reads."*
@@ -385,7 +391,7 @@ for J in (1, 2, 8):
 # %% [markdown]
 # ### Experiment: does it find them?
 #
-# Can an indexer learn what a trained model reads? Take the small model of unit 12 and one of its layers, with rows of 128 tokens. Its indexer gets 100 steps to imitate the layer's weights, on the novels that the model was trained on. Then both read pages that neither has seen, and each query keeps 8 keys. How much of the attention weight lies on these 8?
+# Can an indexer learn what a trained model reads? Take the small model of unit 12 and one of its layers, with rows of 128 tokens. An indexer gets 100 steps to imitate that layer's weights, on the novels that the model was trained on. Then both read pages that neither has seen, and each query keeps 8 keys. How much of the attention weight lies on these 8?
 
 # %%
 learn, test = (choosing.layers(choosing.rows(n, held_out))[0] for n, held_out in ((48, False), (16, True)))
@@ -398,7 +404,7 @@ ways = {"the indexer": best_visible(index_scores(*indexer(test.x)).detach(), n),
         "any 8": best_visible(torch.rand(16, 128, 128, generator=torch.Generator().manual_seed(0)), n),
         "the best 8": best_visible(test.weights.mean(1), n)}
 for name, chosen in ways.items():
-    print(f"{name:12} hold {choosing.share(test, chosen, n):.0%} of the weight")
+    print(f"{name:12} {choosing.share(test, chosen, n):.0%} of the weight")
 
 # %% [markdown]
 # Compare the indexer with the last 8. In short rows of a small model, most of the weight lies on near keys anyway, so a window is a strong rival. *The best 8* are chosen with the weights of all four heads known, so no indexer of one list for all heads can do better.
@@ -448,7 +454,7 @@ state.flatten(), torch.tensor([1.0, 0.0]) @ state
 # The first form writes one token after the other, as in decoding. The second one has no loop, so it suits training. With decays 0.5 and 0.8 at tokens 1 and 2, for example, token 2 reads token 0 times $0.5 \cdot 0.8 = 0.4$.
 
 # %% [markdown] statement="state.linear"
-# Write both forms, in which `decay` has one number in (0, 1] per token and head. `linear_recurrent` begins with the given `state`, or with zeros, and returns the results and the last state. `linear_parallel` begins with zeros, and must stay finite when many small decays follow each other.
+# Write both forms, in which `decay` has one number in (0, 1] per token and head. `linear_recurrent` begins with the given `state`, or with zeros, and returns the results and the last state. `linear_parallel` makes no state, and must stay finite when many small decays follow each other.
 #
 # There is neither a softmax nor a root here. Do not change a state that you were given.
 
@@ -581,7 +587,7 @@ with described("Relative error of what is read back against the number of pairs,
 #
 # > *"A state of fixed size cannot look things up: only softmax attention finds again what was said."*
 #
-# {{recall.pairs}} pairs go by, over {{recall.keys}} keys, so that keys come again with new values. Then the model is asked for the last value of 8 of them. All three layers have the same parameters. Here is a short training with **your** functions; below are longer ones, recorded.
+# {{recall.pairs}} pairs go by, over {{recall.keys}} keys, so that keys come again with new values. Then the model is asked for the last value of 8 of them. Three layers try it, softmax attention, an added state and the delta rule, and all have the same parameters. Here is a short training with **your** functions, and below it are longer ones, recorded.
 
 # %%
 def added(q, k, v, rate):
@@ -694,7 +700,7 @@ x = torch.tensor([0.0, 0.0, math.log(2)])
 x.softmax(-1)[:2].tolist()
 
 # %% [markdown] statement="gate.sink"
-# Write attention with a sink per head. The scores are divided by $\sqrt D$ and masked, while the sink is neither. Mask as before, boolean with True = may look. A query that may look nowhere gets 0, and nothing is NaN. Scores of 1,000 must not overflow.
+# Write attention with a sink per head. The scores are divided by $\sqrt D$ and masked, while the sink is neither. Mask as before, boolean with True = may look. A query that may look nowhere gets 0. Scores and sinks of 1,000 must not overflow, and no gradient may be NaN.
 
 # %% exercise="gate.sink"
 def sink_attention(q, k, v, sink, mask=None):
@@ -714,7 +720,7 @@ def sink_attention(q, k, v, sink, mask=None):
 # 3. `column = sink[:, None, None].expand(*scores.shape[:-1], 1)`, `torch.cat([scores, column], dim=-1).softmax(-1)[..., :-1] @ v`.
 
 # %% [markdown] worth="gate.sink"
-# You have written this already: it is `merge` with a second part whose result is 0 and whose lse is the sink. So a one-pass kernel needs no change inside, and corrects its result at the end.
+# You have written this already: it is `merge` with a second part whose result is 0 and whose lse is the sink. So a kernel that reads keys in blocks needs no change inside, and corrects its result at the end.
 
 # %%
 torch.manual_seed(0)
@@ -724,7 +730,7 @@ merged = merge(out, lse, torch.zeros_like(out), sink[:, None].expand_as(lse))[0]
 print("difference:", (sink_attention(q, k, v, sink) - merged).abs().max().item())
 
 # %% [markdown]
-# Below are the trained model's heads again, now with a sink of 2 in each. The picture says that its rows no longer sum to 1, and this time that is right. Which heads lose most of their weight? Compare the sums, because a sink takes most where all scores are small.
+# Below are the trained model's 16 heads again, now with a sink of 2 in each. The picture says that its rows no longer sum to 1, and this time that is right. Which heads lose most of their weight? Compare the sums, because a sink takes most where all scores are small.
 
 # %%
 AttentionExplorer(lambda q, k, v, mask=None: sink_attention(q, k, v, torch.full((16,), 2.0), mask))
@@ -806,7 +812,7 @@ for chunk in (1, 16, 64, 1024):
 # %% [markdown]
 # ## 12. Extension: MLA as it is shipped
 #
-# Unit 08 computed attention on latents and left out the part with positions. DeepSeek-V3's layer has it ([2412.19437](https://arxiv.org/abs/2412.19437), section 2.1.1). A rotation between $q$ and $W^{UK}$ would be another one for every pair of positions, so it could not be absorbed. Therefore each head's query has two parts, of which the *plain* part meets the latent, while the *rotary* part meets one small key that is rotated, stored, and shared by all heads. The score is the sum of both products.
+# Unit 08 computed attention on latents and left out the part with positions. DeepSeek-V3's layer has it ([2412.19437](https://arxiv.org/abs/2412.19437), section 2.1.1). A rotation between $q$ and $W^{UK}$ would differ for every pair of positions, so it could not be absorbed. Therefore each head's query has two parts, of which the *plain* part meets the latent, while the *rotary* part meets one small key that is rotated, stored, and shared by all heads. The score is the sum of both products.
 
 # %% [markdown]
 # ### Worked example
@@ -822,7 +828,7 @@ turned = rotate_pairs(one, torch.tensor([3])) @ rotate_pairs(one, torch.tensor([
 # Queries are made in two steps as well, through a latent of their own, which saves parameters and is not stored, and both latents go through an RMSNorm. All matrices of the heads lie in one, so `kv_up.weight` has $H$ times `nope` + `v_dim` rows. Each head's rows lie together, those of $W^{UK}_h$ first.
 
 # %% [markdown] statement="latent.shipped"
-# Write `forward` for the last $T$ of $S$ tokens, causal. Return the output and the pair (latents after their norm, rotated keys) of all $S$ tokens, which is the next chunk's `past`, behind which positions go on counting. Each head's query has `nope` plain numbers first, then `rope` rotary ones, and `kv_down` gives the latent first, then the shared key. Divide by $\sqrt{\text{nope} + \text{rope}}$, and rotate with the given `rotate_pairs`.
+# Write `forward` for the last $T$ of $S$ tokens, causal. Return the output and the pair (latents after their norm, rotated keys) of all $S$ tokens. The next chunk gets it as `past`, and its positions go on. Each head's query has `nope` plain numbers first, then `rope` rotary ones, and `kv_down` gives the latent first, then the shared key. Divide by $\sqrt{\text{nope} + \text{rope}}$, and rotate with the given `rotate_pairs`.
 #
 # Whether you write keys out or move the query into the latent space is up to you.
 
@@ -914,7 +920,7 @@ def block_choice(q, k, block, n):
 # The means cost $T/b$ products per query, for blocks of $b$ keys, so the choice itself becomes cheap. However, a single important key can vanish in the mean of its block.
 
 # %% [markdown]
-# How often does that happen? In each of 200 texts of 64 random keys, key 21 fits the last query. A quarter of the keys is read.
+# How often does that happen? In each of 200 texts of 64 random keys, key 21 fits the last query, which reads its own block and 16 earlier keys.
 
 # %%
 torch.manual_seed(0)
@@ -1021,7 +1027,7 @@ quiz("Two parts have lse 2 and lse 5. The merged lse is…",
       "a little more than 5": (True, "ln(e² + e⁵) = 5.05."), "3.5": (False, "A mean of logarithms means nothing here.")})
 
 # %%
-quiz("One-pass attention meets a larger score than all before. What must be rescaled?",
+quiz("Attention in blocks meets a larger score than all before. What must be rescaled?",
      {"the sum and the mixed values": (True, "Both were measured against the old maximum."),
       "the sum alone": (False, "The values carry the same factors."),
       "the new scores": (False, "They are measured against the new maximum already.")})

@@ -12,7 +12,7 @@ from autograder.exercises.u08_kv_cache_and_gqa import cross, latent, rolling, st
 from autograder.exercises.u09_sparse_attention import gather, pairs
 from autograder.exercises.u11_assembly import experts, names
 from autograder.exercises.u13_scale_and_cost import forward
-from autograder.exercises.u14_cheaper_attention import backward, chunks, merge, stream
+from autograder.exercises.u14_cheaper_attention import backward, chunks, linear, merge, stream
 from autograder.exercises.u15_experts_and_drafts import muon
 from autograder.reference.assembly.loading import rename
 from autograder.reference.kv_cache import RollingCache
@@ -292,6 +292,25 @@ def larger_chunks(q, k, v, decay, chunk, state=None):
     return chunks.in_chunks(q, k, v, decay, 2 * chunk, state)
 
 
+def pairs_by_broadcasting(q, k, v, decay):
+    """Correct: products and sums of expanded tensors."""
+    T = q.shape[2]
+    passed = decay.log().cumsum(-1)
+    kept = (passed[..., None] - passed[:, :, None]).masked_fill(torch.ones(T, T).triu(1) > 0, -math.inf).exp()
+    scores = (q[:, :, :, None] * k[:, :, None]).sum(-1) * kept
+    return (scores[..., None] * v[:, :, None]).sum(-2)
+
+
+def pairs_from_states(q, k, v, decay):
+    """The recurrence's results."""
+    return linear.recurrent(q, k, v, decay)[0]
+
+
+def pairs_from_all_states(q, k, v, decay):
+    """A state for every token, all at the same time."""
+    return states_at_once(q, k, v, decay, 1)[0]
+
+
 def orthogonal_by_einsum(g, rounds=5, eps=1e-7):
     a, b, c = COEFFICIENTS
     x = (g if len(g) <= len(g.T) else g.T) / g.norm().clamp(min=eps)
@@ -322,6 +341,10 @@ WAYS = {
     "tiles.backward": (
         [backward.by_einsum, backward_by_queries],
         [backward._dense, backward_by_autograd],
+    ),
+    "state.linear": (
+        [(linear.recurrent, f) for f in (linear.parallel_by_products, pairs_by_broadcasting)],
+        [(linear.recurrent, f) for f in (pairs_from_states, pairs_from_all_states)],
     ),
     "state.chunks": (
         [chunks.by_products, larger_chunks],

@@ -58,6 +58,9 @@ no_mean: (d_out @ values.mT - mean) → (d_out @ values.mT)
     The softmax's own derivative is missing: every weight lowers the others. Subtract the row's sum of d_out · out.
 mean_of_values: mean = (d_out * out).sum(-1, keepdim=True) → mean = (d_out * out).mean(-1, keepdim=True)
     The mean of d_out · out is subtracted. It is the sum over the Dv numbers: a product of two vectors.
+mean_of_the_block: d_scores = weights → d_weights = d_out @ values.mT; d_scores = weights
+; (d_out @ values.mT - mean) → (d_weights - (weights * d_weights).sum(-1, keepdim=True))
+    The row's sum is taken over the block alone. It belongs to all keys, and d_out · out gives it before the loop.
 mean_of_d_out: mean = (d_out * out).sum(-1, keepdim=True) → mean = d_out.sum(-1, keepdim=True)
     The sum of d_out alone is subtracted. It is the product of d_out with the result.
 block_softmax: (q @ keys.mT / root - lse[..., None]).exp() → (q @ keys.mT / root).softmax(-1)

@@ -62,6 +62,14 @@ first_key: part.mean(-2) → part[..., 0, :]
     A block is scored by its first key. Score it by the mean of all its keys.
 last_key: part.mean(-2) → part[..., -1, :]
     A block is scored by its last key. Score it by the mean of all its keys.
+best_key: (q @ means.mT).masked_fill → best.masked_fill
+; hidden = → best = torch.stack([s.amax(-1) for s in (q @ k.mT).split(block, -1)], -1); hidden =
+    A block is scored by the best of its keys, so all keys are read for the choice. Score it by the mean of its keys.
+together: (q @ means.mT) → (torch.stack([x.mean(-2) for x in q.split(block, -2)], -2) @ means.mT)[:, :, own]
+    All queries of a block choose together, by their mean. Each query chooses alone.
+columns_in_turn: chosen.repeat_interleave(block, -1) → chosen.repeat(1, 1, 1, block)
+    The blocks' columns are repeated as a whole, so each key gets another block's choice. Repeat every column block
+    times, with repeat_interleave.
 mean_over_heads: (q @ means.mT).masked_fill → (q @ means.mT).mean(1, keepdim=True).expand(*q.shape[:3], -1).masked_fill
     All heads of a sentence choose the same blocks. Each head chooses by its own queries and keys.
 worst: descending=True → descending=False
@@ -125,8 +133,8 @@ EXERCISE = Exercise(
         Case("close scores", "in float64, blocks of 2: scores that float32 cannot tell apart", _close),
         Case(
             "more than there are",
-            "nine tokens in blocks of 2, four blocks each: the first queries read everything before them",
-            lambda g: call(*_inputs(g, 9, B=1), 2, 4),
+            "nine tokens in blocks of 2, four blocks each, then in blocks of 4, six each: the first queries read all",
+            lambda g: call(*_inputs(g, 9, B=1), 2, 4).call(*_inputs(g, 9, B=1), 4, 6),
         ),
         Case("the own block alone", "n = 1, and random T", _own, weight=0.5),
     ],

@@ -58,6 +58,18 @@ one_tile_early: k[..., : past + end, :], v[..., : past + end, :] → k[..., : pa
 ; block, mask) → block, mask[:, : past + start])
     The tiles stop one too early: the tile on the diagonal is left out, so no query sees itself. Keys go up to S − T +
     end.
+tile_too_many: : past + end, :], v[..., : past + end, :] → : past + end + block, :], v[..., : past + end + block, :]
+; torch.ones(end - start, past + end) → torch.ones(end - start, min(past + end + block, k.shape[-2]))
+    Each block of queries also gets the tile after its own. The mask hides it, but it is computed. Keys go up to S − T +
+    end.
+rounded_up: : past + end, :], v[..., : past + end, :] → : -(-(past + end) // block) * block, :], v[..., : seen, :]
+; mask = torch.ones(end - start, past + end) → seen = min(-(-(past + end) // block) * block, k.shape[-2])
+; .tril(past →; mask = torch.ones(end - start, seen).tril(past
+    The keys are rounded up to a multiple of block, so some come after the block's last query. The mask hides them, but
+    they are computed. Cut the keys at S − T + end.
+upper_triangle: .tril(past + start) → .triu(past + start + 1)
+    The mask is True where keys come after the query. True means may look: the lower triangle, with diagonal S − T +
+    start.
 past_forgotten: tril(past + start) → tril(start)
     The mask's diagonal forgets the past. Query t stands at position S − T + t: the diagonal of a block's mask is S − T
     + start.

@@ -54,6 +54,13 @@ filled_with_zero: -math.inf → 0.0
     Hidden scores are set to 0, which wins against negative ones. Fill them with −∞.
 later_wins: hidden.sort( → S - 1 - hidden.flip(-1).sort(
     Of equal scores the later key wins. The earlier one has to: sort downward and stably.
+unstable: descending=True, stable=True) → descending=True)
+    Equal scores come in any order, because a sort need not keep theirs. Sort with stable=True.
+topk: hidden.sort(dim=-1, descending=True, stable=True) → hidden.topk(min(n, S), dim=-1)
+    torch.topk breaks ties as it likes. Of equal scores the earlier key wins: sort downward and stably.
+penalty: hidden.sort( → (hidden - 1e-6 * torch.arange(S)).sort(
+    A small number is subtracted for each place to break ties, and it turns around scores that lie closer together than
+    that. Sort downward and stably, without it.
 all_that_tie: return chosen & seen → return (scores >= hidden.gather(-1, order[..., : min(n, S)][..., -1:])) & seen
     Every key that ties with the last place is kept, so some queries keep more than n. Of equal scores the earlier
     keys win.

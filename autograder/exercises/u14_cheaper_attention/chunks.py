@@ -71,6 +71,9 @@ old_state_lost: passed[..., -1, None, None].exp() * state + → +
 read_undecayed: passed.exp()[..., None] * (a @ state) → (a @ state)
     The state at the border is read whole by every token. By then it has shrunk by the decays since the border, the own
     one included.
+updated_too_early: out.append(linear_parallel(a, b, c, d) + passed.exp()[..., None] * (a @ state)) →
+; .mT @ c → .mT @ c; out.append(linear_parallel(a, b, c, d) + passed.exp()[..., None] * (a @ state))
+    The state is updated before the chunk reads it, so the chunk's own pairs count twice. Read first, then update.
 read_with_last: passed.exp()[..., None] * (a @ state) → passed[..., -1:].exp()[..., None] * (a @ state)
     Every token reads the border's state times all decays of the chunk. Token t has seen only those up to its own.
 own_decay_missing: passed.exp()[..., None] * (a @ state) → (passed - d.log()).exp()[..., None] * (a @ state)
@@ -86,7 +89,6 @@ upside_down: (passed[..., -1:] - passed).exp() → (passed - passed[..., -1:]).e
 since_start: d.log().cumsum(-1) → decay.log().cumsum(-1)[:, :, start : start + chunk]
     The decays are summed from the start of the text. Sum from the border: the state holds what came before it already.
 last_chunk_lost: range(0, q.shape[2], chunk) → range(0, q.shape[2] - q.shape[2] % chunk, chunk)
-; out = [] → out = [v[:, :, :0]]
     The last tokens are left out when T is no multiple of the chunk. The last chunk may be shorter.
 state_ignored: if state is None: → if True:
     The state that is handed in is not used. Begin with zeros only where it is None.

@@ -54,6 +54,15 @@ root_of_size: k.norm(dim=-1, keepdim=True) → k.shape[-1] ** 0.5
     The keys are divided by √D. Divide each by its own length, the root of its squares' sum.
 squared_length: k.norm(dim=-1, keepdim=True) → k.square().sum(-1, keepdim=True)
     The keys are divided by their squared length. Take the root.
+raw_key_reads: value - key.mT @ state → value - length * key.mT @ state
+; k = k / k.norm(dim=-1, keepdim=True) → norm = k.norm(dim=-1, keepdim=True); k = k / norm
+; change = → length = norm[:, :, t, :, None]; change =
+    What the state holds is read with the key as it came. Read with the key of length 1.
+raw_key_written: * key @ change → * (norm[:, :, t, :, None] * key) @ change
+; k = k / k.norm(dim=-1, keepdim=True) → norm = k.norm(dim=-1, keepdim=True); k = k / norm
+    The difference is written with the key as it came. Write with the key of length 1, which also reads.
+all_fade: change = value - key.mT @ state → change, state = value, (1 - rate[:, :, t, None, None]) * state
+    The whole state shrinks by 1 − rate, so other keys lose as well. Take out only what this key reads.
 decay_after_write: state = decay[:, :, t, None, None] * state → pass
 ; * key @ change → * key @ change; state = state * decay[:, :, t, None, None]
     The decay comes after the write, so the new pair shrinks at once. Decay first, then read and write.
@@ -102,7 +111,7 @@ def _gates(
 
 def _by_hand(g: Source) -> Program:
     """Key (3, 0), of length 3, is written with 10, then with 30; the query (1, 0) reads 10, then 30."""
-    k = torch.tensor([3.0, 0.0]).expand(1, 1, 2, 2)
+    k = torch.tensor([[3.0, 0.0], [3.0, 0.0]])[None, None]
     one = torch.ones(1, 1, 2)
     return call(k / 3, k, torch.tensor([10.0, 30.0]).reshape(1, 1, 2, 1), one, one)
 

@@ -95,6 +95,15 @@ only_last_decay: decay.log().cumsum(-1) → decay.log()
     linear_parallel takes two single decays instead of products. Sum the logarithms from the start with cumsum.
 no_mask: between.masked_fill(torch.ones(T, T).triu(1).bool(), -math.inf).exp() → between.exp()
     linear_parallel lets tokens see later ones. Set the factor to 0 where s > t.
+past_hidden: triu(1) → tril(-1)
+    linear_parallel hides the past and lets tokens see later ones. Set the factor to 0 where s > t.
+quotient: decay.log().cumsum(-1) → decay.cumprod(-1)
+; passed[..., :, None] - passed[..., None, :] → passed[..., :, None] / passed[..., None, :]
+; between.masked_fill(torch.ones(T, T).triu(1).bool(), -math.inf).exp() → between.tril()
+    linear_parallel divides one product of decays by another, and many small decays make both 0. Subtract the sums of
+    their logarithms, and take exp at the end.
+by_recurrence: (q @ k.mT * between) @ v → recurrent(q, k, v, decay)[0]
+    linear_parallel makes a state for each token. Write it as one masked product of all pairs, without a state.
 own_key_hidden: triu(1) → triu()
     In linear_parallel a token does not see its own pair. Hide only s > t: triu(1).
 masked_too_late: between.masked_fill(torch.ones(T, T).triu(1).bool(), -math.inf).exp() → between.exp().tril()
@@ -138,6 +147,18 @@ def _faded(g: Source) -> Program:
     """Sixty decays near 1e-6: their product is far below the smallest float64."""
     q, k, v = qkv(g, 60, B=1, H=2, dtype=torch.float64)
     return call(q, k, v, 1e-6 * _decay(g, 1, 2, 60, dtype=torch.float64), fn="linear_parallel", grad=[0, 1, 2, 3])
+
+
+def _counted(g: Source) -> Program:
+    """All pairs are 16 numbers, a state has 9,216."""
+    q, k, v = qkv(g, 4, B=1, H=1, D=96, Dv=96)
+    program = call(q, k, v, _decay(g, 1, 1, 4), fn="linear_parallel")
+    return program.within(largest=4_000, because="four tokens have 16 pairs and need no state")
+
+
+def _wide(g: Source) -> Program:
+    D = g.size(shown=24, graded=24_000)
+    return call(*qkv(g, 3, B=1, H=1, D=D, Dv=D), _decay(g, 1, 1, 3), fn="linear_parallel")
 
 
 def _with_gradients(g: Source) -> Program:
@@ -187,6 +208,8 @@ EXERCISE = Exercise(
             _faded,
             rounding=1e9,  # logarithms cancel before they are divided by such a decay
         ),
+        Case("cost", "four tokens, D and Dv 96: linear_parallel makes no state of 9,216 numbers", _counted),
+        Case("wide", "so large a D and Dv, in grading, that a state finds no room in memory", _wide),
         Case("gradients", "in float64: gradients reach all inputs, the state included", _with_gradients),
     ],
     mutants=MISTAKES,

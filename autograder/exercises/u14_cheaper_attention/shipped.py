@@ -119,6 +119,15 @@ no_query_norm: self.q_norm(self.q_down(x)) → self.q_down(x)
     The queries' latent is not normed. q_norm comes between q_down and q_up.
 no_latent_norm: self.kv_norm(c), → c,
     The latent is not normed. kv_norm comes before it is stored.
+stored_before_norm: self.kv_norm(c), rotate_pairs(k_rope, at) → c, rotate_pairs(k_rope, at)
+; w_uk, w_uv = self.kv_up.weight → raw, c = c, self.kv_norm(c); w_uk, w_uv = self.kv_up.weight
+; flatten(2)), (c, k_rope) → flatten(2)), (raw, k_rope)
+    The output is right, but latents are returned as they were before their norm. Norm them, then store.
+query_restarts: rotate_pairs(q_rope, at) → rotate_pairs(q_rope, torch.arange(T))
+    The queries of every chunk are rotated from position 0 on. They stand behind the stored tokens, as their keys do.
+key_first: c, k_rope = self.kv_down(x) → k_rope, c = self.kv_down(x)
+; split([self.kv_rank, self.rope], -1) → split([self.rope, self.kv_rank], -1)
+    The shared key is taken from the front of what kv_down gives. The latent comes first, then the key.
 scale_of_plain: math.sqrt(self.nope + self.rope) → math.sqrt(self.nope)
     The scores are divided by the root of nope. A head's query has nope + rope numbers.
 scale_of_latent: math.sqrt(self.nope + self.rope) → math.sqrt(self.kv_rank + self.rope)

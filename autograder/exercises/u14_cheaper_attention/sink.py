@@ -55,6 +55,16 @@ sink_masked: torch.cat([scores, column], dim=-1) → torch.cat([scores, column.m
     join the sink.
 sink_as_exponential: column = sink[ → column = sink.log().nan_to_num(nan=-math.inf)[
     The sink is added to the denominator as it stands. It is a logit: e to the sink is added.
+exponential_twice: column = sink[ → column = sink.exp()[
+    e to the sink is joined to the scores, and the softmax takes e to it once more. Join the sink itself.
+maximum_of_scores: torch.cat([scores, column], dim=-1).softmax(-1) → torch.cat([scores, column], dim=-1)
+; return weights[..., :-1] @ v → e = (weights - top).exp(); return e[..., :-1] / e.sum(-1, keepdim=True) @ v
+; column = sink → top = scores.amax(-1, keepdim=True).detach().clamp(min=-1e30); column = sink
+    The largest score is subtracted, but the sink may be larger, and e to the difference overflows. Subtract the largest
+    of the scores and the sink, or use softmax.
+every_sink: sink[:, None, None].expand(*scores.shape[:-1], 1) → sink.expand(*scores.shape[:-1], -1)
+; weights[..., :-1] → weights[..., : k.shape[2]]
+    Every head has the sinks of all heads in its denominator. Each has its own: shape it (H, 1, 1).
 one_in_denominator: column = sink[ → column = torch.zeros_like(sink)[
     A 1 is added to the denominator whatever the sink is. Add e to the head's sink.
 first_head: column = sink[:, None, None] → column = sink[:1, None, None]
@@ -109,6 +119,11 @@ def _hidden(g: Source) -> Program:
     return call(*qkv(g, 4, 6), _sink(g, 3), mask)
 
 
+def _far(g: Source) -> Program:
+    sink = g.randn(3, dtype=torch.float64) + torch.tensor([-900.0, 0.0, 900.0])
+    return call(*qkv(g, 3, 4, B=1, dtype=torch.float64), sink, grad=[0, 1, 2, 3])
+
+
 EXERCISE = Exercise(
     id="gate.sink",
     title="A sink in the denominator",
@@ -139,6 +154,7 @@ EXERCISE = Exercise(
             "scores of about 1,000, and sinks as large",
             lambda g: call(*qkv(g, 3, 5, B=1, scale=30.0), 900.0 + 200.0 * g.randn(3)),
         ),
+        Case("large sinks", "sinks of about −900, 0 and 900, in float64: gradients stay finite", _far),
         Case(
             "gradients",
             "in float64: gradients reach q, k, v and the sinks",

@@ -104,6 +104,9 @@ maximum_of_the_block: torch.maximum(largest, scores.amax(-1)) → scores.amax(-1
 no_maximum: safe = new.masked_fill(new == -math.inf, 0.0) → new = torch.zeros_like(new); safe = new
 ; old, weights = (largest - safe).exp(), → old, weights = torch.ones_like(safe),
     No maximum is subtracted, so e to a large score overflows. Subtract the largest score so far.
+starts_at_zero: q.new_full(q.shape[:-1], -math.inf) → q.new_zeros(q.shape[:-1])
+    The maximum starts at 0, so it stays 0 where all scores are negative, and e to a very low score vanishes. Start
+    with −∞.
 empty_nan: new.masked_fill(new == -math.inf, 0.0) → new
     A query that has seen no key so far gets NaN, from −∞ − (−∞). As long as its maximum is −∞, subtract 0 instead.
 zero_over_zero: total.masked_fill(total == 0, 1.0)[..., None] → total[..., None]
@@ -160,6 +163,11 @@ def _rising(g: Source, sign: int) -> Program:
     return call(q, k * 0.1 + sign * 60.0 * torch.arange(6.0)[:, None], v, 2)
 
 
+def _low(g: Source) -> Program:
+    q, k, v = qkv(g, 3, 6, B=1, H=2, dtype=torch.float64)
+    return call(2.0 + 0 * q, k - 250.0, v, 2)
+
+
 def _hidden_blocks(g: Source) -> Program:
     mask = g.mask(5, 7, keep=0.6)
     mask[:, 0] = False
@@ -211,6 +219,12 @@ EXERCISE = Exercise(
         Case("blocks of 1", "one key at a time, in float64", lambda g: call(*qkv(g, 3, 5, dtype=torch.float64), 1)),
         Case("rising scores", "each block's scores are hundreds larger than those before", lambda g: _rising(g, 1)),
         Case("falling scores", "the first block has the largest scores, by hundreds", lambda g: _rising(g, -1)),
+        Case(
+            "low scores",
+            "all scores are about −1,000, in float64",
+            _low,
+            rtol=1e-9,  # a score of 1,000 has lost three digits before it is subtracted
+        ),
         Case(
             "mask",
             "a mask (T, S) that leaves each query some key in its first block",
