@@ -16,10 +16,14 @@ WRONG_OUTPUT = "[data-mime-type='application/vnd.jupyter.stderr'], [data-mime-ty
 
 
 def point_at(page, area, root, heard):
-    """Points at the area until the readout says something else, as a hand does when the picture has moved away."""
+    """Points at the area until the readout says something else, as a hand does when the picture has moved away.
+
+    Each try goes elsewhere: what the keys chose last may be what lies in the middle.
+    """
     says_more = "([e, text]) => e.dataset.peek && e.querySelector('.ta-readout').textContent !== text"
-    for _attempt in range(12):
-        area.hover()
+    for attempt in range(12):
+        box, part = area.bounding_box(), (1 / 2, 1 / 4, 3 / 4)[attempt % 3]
+        area.hover(position={"x": part * box["width"], "y": part * box["height"]})
         try:
             page.wait_for_function(says_more, arg=[root.element_handle(), heard], timeout=5_000)
             return

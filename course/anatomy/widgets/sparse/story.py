@@ -67,8 +67,7 @@ STORY = (
         show=({"pattern": 7}, {"pattern": 3}),
     ),
     Step(
-        "Newer models let scores choose: each query keeps the 3 keys with the best scores, which are random here, as "
-        "before training.",
+        "In newer models each query keeps the 3 keys with the best scores, which are random here, as before training.",
         "How many of the 400 pairs does attention score in a layer?",
         ("57", "60", "210"),
         0,
