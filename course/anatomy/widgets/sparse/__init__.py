@@ -31,8 +31,8 @@ class SparseExplorer(SeveralFunctions):
     ``local_causal_mask(T, w)``, ``local_symmetric_mask(T, w)``, ``block_mask(T, block)``, ``longformer_mask(T, w,
     tokens)`` and ``random_mask(draws, keys, allowed)`` return a mask; ``strided_masks(T, stride)`` and ``fixed_masks(T,
     stride)`` return two; ``hybrid_layers(n_layers, w)`` returns a list of (window or None, has RoPE), of which only the
-    windows are drawn. ``best_visible(scores, n)`` and ``block_choice(q, k, block, n)`` of unit 14 return a mask for each
-    of LAYERS layers, (LAYERS, T, T) and (1, LAYERS, T, T), from recorded random vectors, as before training.
+    windows are drawn. ``best_visible(scores, n)`` and ``block_choice(q, k, block, n)`` of unit 14 return a mask for
+    each of LAYERS layers, (LAYERS, T, T) and (1, LAYERS, T, T), from recorded random vectors, as before training.
 
     Traits pattern (index into KIND_NAMES; a name works too), size (index of the slider's value), query and layers
     follow the controls; a click on a row of the grid chooses the query, a click on a small picture chooses the pattern.

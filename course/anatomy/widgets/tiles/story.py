@@ -64,8 +64,8 @@ STORY = (
         show=({"query": 2, "read": 1}, {"query": 5, "read": 2}, {"query": 8, "read": 3}, {"query": 11, "read": 4}),
     ),
     Step(
-        "Another way: each block makes an average of its own, as if on a machine of its own, and the function merge joins two "
-        "of them at a time. Read on.",
+        "Another way: each block makes an average of its own, as if on a machine of its own, and the function merge "
+        "joins two of them at a time. Read on.",
         "Which numbers differ from those of the loop?",
         ("the sum", "the mixed values", "none"),
         2,
