@@ -9,8 +9,8 @@ import re
 from autograder import ROOT
 from autograder.notebooks.address import Address
 
-HEAD, COLUMN = "| unit | you build |", " open in |"
-UNIT = re.compile(r"\| (\d\d-[a-z0-9-]+) \|")
+HEAD, COLUMN, CELLS = "| unit | you build | see |", " open in |", 3
+UNIT = re.compile(r"\| \[(\d\d-[a-z0-9-]+)\]")
 
 
 def readme(address: Address) -> bytes:
@@ -43,8 +43,8 @@ def table(text: str, address: Address) -> str:
 
 
 def _line(line: str, address: Address) -> str:
-    """One line of the table. The first two cells must not contain "|"."""
-    own = "|".join(line.split("|")[:3]) + "|"
+    """One line of the table. Its own cells must not contain "|"."""
+    own = "|".join(line.split("|")[: CELLS + 1]) + "|"
     if not address.repository:
         return own
     unit = UNIT.match(line)

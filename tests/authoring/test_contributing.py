@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from autograder import ROOT
+from autograder import ROOT, exercises
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 KINDS = ("exercise", "widget", "experiment", "unit", "language")
@@ -95,6 +95,23 @@ def test_links_lead_to_files_and_to_headings_in_them(page):
             headings = re.findall(r"^#+ (.+)$", there.read_text(encoding="utf-8"), re.M)
             slugs = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
             assert anchor in slugs, (target, slugs)
+
+
+READMES = {page: (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "README.zh-CN.md")}
+
+
+def test_a_stranger_reads_the_readme_in_two_minutes():
+    shown = re.sub(r"<[^>]+>|\]\([^)]*\)|[|#*`\[\]-]+", " ", READMES["README.md"])
+    assert len(shown.split()) <= 500
+
+
+def test_both_readmes_link_all_units_and_give_the_same_numbers():
+    for page, text in READMES.items():
+        linked = re.findall(r"^\| \[(\d\d-[\w-]+)\]\((\S+)\) \|", text, re.M)
+        assert linked == [(u, f"course/{u}/{u}.ipynb") for u in exercises.units()], page
+    checks = [text[text.index("1,812") : text.index("make bench-cheats")] for text in READMES.values()]
+    measured = [sorted(re.findall(r"\d[\d,]*", text)) for text in checks]
+    assert measured[0] == measured[1] and len(measured[0]) >= 7
 
 
 def test_the_house_is_read_in_ten_minutes():

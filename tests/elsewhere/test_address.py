@@ -88,10 +88,10 @@ def test_the_readmes_table_has_links_with_it_and_none_without():
     plain, linked = badges.table(README, NOWHERE), badges.table(README, PUBLIC)
     assert badges.table(linked, PUBLIC) == linked and badges.table(linked, NOWHERE) == plain
     changed = [line for line in linked.split("\n") if line not in plain.split("\n")]
-    assert len(changed) == len(exercises.units()) + 2 and changed[0] == "| unit | you build | open in |"
+    assert len(changed) == len(exercises.units()) + 2 and changed[0] == "| unit | you build | see | open in |"
     for unit in exercises.units():
-        (row,) = [line for line in changed if line.startswith(f"| {unit} ")]
-        assert re.findall(r"\[(\w+)\]\((\S+)\)", row) == PUBLIC.links(unit)
+        (row,) = [line for line in changed if line.startswith(f"| [{unit}]")]
+        assert re.findall(r"\[([A-Z]\w+)\]\((\S+)\)", row) == PUBLIC.links(unit)
     for line in plain.split("\n"):
         assert "colab.research" not in line and "mybinder" not in line
 

@@ -12,7 +12,7 @@ HERE = "map"
 def built() -> dict[str, str]:
     """Unit → what learners build in it, from the README's table of units."""
     table = (ROOT / "README.md").read_text(encoding="utf-8")
-    return dict(re.findall(r"^\| (\d\d-[\w-]+) \| (.+?) \|$", table, re.M))
+    return dict(re.findall(r"^\| \[(\d\d-[\w-]+)\]\(\S+\) \| (.+?) \|", table, re.M))
 
 
 def pages() -> dict[str, str]:
