@@ -213,7 +213,7 @@ widgets.MemoryExplorer()
 # %% [markdown]
 # ## Who works for which word (unit 15)
 #
-# A model with experts stores many parameters and uses few of them for each word. That pays if no expert is left without work.
+# A model with experts stores many parameters and uses few of them for each word, which pays if no expert is left without work.
 #
 # Give expert 2 some work with its knob. Then let each word go to two experts, and press “Balance once” until all have the same load.
 
