@@ -114,14 +114,14 @@ for first, second, third in ((a, b, c), (c, a, b)):
 # %% [markdown]
 # ## 2. Keys in blocks
 #
-# Merging makes a loop possible that reads the keys block by block and holds the scores of one block only. FlashAttention ([2205.14135](https://arxiv.org/abs/2205.14135)) keeps three things per query while it goes on, namely the largest score so far $m$, the sum $\ell$ of all $e^{x - m}$, and the sum of the values, each times the same $e^{x - m}$.
+# Merging makes a loop possible that reads the keys block by block and holds the scores of one block only. FlashAttention ([2205.14135](https://arxiv.org/abs/2205.14135)) keeps three things per query while it goes on, namely the largest score so far $m$, the sum $Z$ of all $e^{x - m}$, and the sum of the values, each times the same $e^{x - m}$.
 #
 # When a larger score arrives, $m$ changes, and what was summed before was measured against the old $m$.
 
 # %% [markdown]
 # ### Worked example
 #
-# Block 1 has the scores 1 and 2, block 2 has 4. After block 1, $m = 2$ and $\ell = e^{-1} + e^0 = 1.368$. Block 2 raises the maximum to 4, so the old sum is multiplied by $e^{2 - 4}$ before the new part is added.
+# Block 1 has the scores 1 and 2, block 2 has 4. After block 1, $m = 2$ and $Z = e^{-1} + e^0 = 1.368$. Block 2 raises the maximum to 4, so the old sum is multiplied by $e^{2 - 4}$ before the new part is added.
 
 # %%
 total = math.exp(1 - 2) + math.exp(2 - 2)
@@ -159,7 +159,7 @@ def attention_in_blocks(q, k, v, block, mask=None):
 
 # %% [markdown] hints="tiles.stream"
 # 1. In the example two things happen for every block: what was there is rescaled, then something is added. Which quantities need that? And what is subtracted as long as a query has seen no key?
-# 2. Start with $m = -\infty$, $\ell = 0$ and values 0. Per block: scores, mask, new maximum; `old` $= e^{m - m_{new}}$; multiply $\ell$ and the values by it, add the block's part. Divide once at the end. Or call your `merge` for each block.
+# 2. Start with $m = -\infty$, $Z = 0$ and values 0. Per block: scores, mask, new maximum; `old` $= e^{m - m_{new}}$; multiply $Z$ and the values by it, add the block's part. Divide once at the end. Or call your `merge` for each block.
 # 3. `new = torch.maximum(largest, scores.amax(-1))`, `safe = new.masked_fill(new == -math.inf, 0.0)`, `total = total * (largest - safe).exp() + …`, at the end `largest + total.log()`.
 
 # %% [markdown] worth="tiles.stream"
