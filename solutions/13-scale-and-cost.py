@@ -1096,4 +1096,4 @@ parts.written()
 # - LoRA: [Hu et al. 2021](https://arxiv.org/abs/2106.09685), and on a base in 4 bits QLoRA ([2305.14314](https://arxiv.org/abs/2305.14314)).
 # - Serving: [Pope et al. 2022](https://arxiv.org/abs/2211.05102), and with experts Mixtral ([2401.04088](https://arxiv.org/abs/2401.04088)) and DeepSeek-V3 ([2412.19437](https://arxiv.org/abs/2412.19437)).
 #
-# Every part of the Transformer that most models share is now yours. However, a model's cost still grows with its text, because every token attends to all the others. Next, **14-cheaper-attention** asks what of that can be saved, as the models of 2024 to 2026 try to.
+# Every part of the Transformer that most models share is now yours. However, a model's cost still grows with its text, because every token attends to all the others. Next, **14-cheaper-attention** asks what of that can be saved.

@@ -587,7 +587,7 @@ with described("Relative error of what is read back against the number of pairs,
 #
 # > *"A state of fixed size cannot look things up: only softmax attention finds again what was said."*
 #
-# {{recall.pairs}} pairs go by, over {{recall.keys}} keys, so that keys come again with new values. Then the model is asked for the last value of 8 of them. Three layers try it, softmax attention, an added state and the delta rule, and all have the same parameters. Here is a short training with **your** functions, and below it are longer ones, recorded.
+# {{recall.pairs}} pairs go by, over 16 keys, so that keys come again with new values. Then the model is asked for the last value of 8 of them. Three layers try it, softmax attention, an added state and the delta rule, and all have the same parameters. Here is a short training with **your** functions, and below it are longer ones, recorded.
 
 # %%
 def added(q, k, v, rate):

@@ -123,7 +123,7 @@ def _counted(g: Source) -> Program:
 
 
 def _long(g: Source) -> Program:
-    n = g.size(shown=40, graded=18_000)
+    n = g.size(shown=40, graded=3_000)
     return call(*_given(g, n, n, B=1, H=1, D=4, Dv=2), 512)
 
 
@@ -150,7 +150,7 @@ EXERCISE = Exercise(
         Case("one block", "blocks longer than the text, T = 1", lambda g: call(*_given(g, 1, 5, B=1), 64)),
         Case("float64", "blocks of 1, in float64", lambda g: call(*_given(g, 3, 4, torch.float64), 1)),
         Case("cost", "128 keys in blocks of 16: no tensor has 6,000 numbers or more", _counted, weight=3),
-        Case("long text", "so many tokens, in grading, that all weights find no room in memory", _long, weight=3),
+        Case("long text", "as many as 3,000 tokens in grading, in blocks of 512 keys", _long),
     ],
     mutants=MISTAKES,
     unasked="""

@@ -174,8 +174,6 @@ EXERCISE = Exercise(
     minutes=16,
     reference=drafting.verify,
     alternatives=[in_a_loop, at_once],
-    forbidden=("multinomial", "rand", "bernoulli"),
-    forbidden_message="The random numbers are given: compare with u, and draw with pick.",
     cases=[
         Case("by hand", "p = (0.5, 0.5), q = (0.8, 0.2): A is refused at u = 0.7 and kept at u = 0.6", _by_hand),
         Case(

@@ -26,7 +26,7 @@ bitwise_xor bmm broadcast_to ceil chunk clamp clamp_max clamp_min clip clone con
 count_nonzero cummax cummin cumprod cumsum deg2rad detach diag diag_embed diagonal diff div divide dot eq equal erf
 erfc erfinv exp exp2 expm1 fix flatten flip fliplr flipud floor floor_divide fmax fmin fmod frac gather ge greater
 greater_equal gt heaviside hsplit hypot imag index_add index_copy index_fill index_put index_select inner isclose
-isfinite isin isinf isnan isneginf isposinf isreal kron kthvalue le lerp less less_equal log log10 log1p log2
+isfinite isin isinf isnan isneginf isposinf isreal kron kthvalue le lerp less less_equal log log10 log1p log2 logaddexp
 logical_and logical_not logical_or logical_xor lt masked_fill masked_scatter masked_select matmul max maximum mean
 median min minimum mm moveaxis movedim mul multiply mv nan_to_num nanmean nansum narrow ne neg negative nonzero norm
 not_equal numel outer permute positive pow prod put ravel real reciprocal remainder repeat_interleave reshape
@@ -152,7 +152,7 @@ torch.nn.modules.module.Module torch.nn.modules.linear.Linear torch.autograd.fun
 # Names that are listed above, but are equivalents of one forbidden name. Spelled as ``plain`` returns them.
 _EQUIVALENTS = {
     # sigmoid(a − b) = exp(a − logaddexp(a, b)): one division away from the forbidden logaddexp.
-    "logsumexp": {"sigmoid", "expit"},
+    "logsumexp": {"sigmoid", "expit", "logaddexp"},
     # The built-in variance of a row is allowed (the text suggests mean and var), the ready-made quotient is not:
     # normalize, renorm, cosine similarity, correlations and response norms are not listed at all. Norms are fine:
     # dividing by a norm is the formula itself.

@@ -56,7 +56,10 @@ def test_with_rate_1_the_newest_pair_is_always_read_back():
 
 
 # What these do differently is not in the pictures: keys have length 1 here, no state is given, and no text comes twice.
-ELSEWHERE = {"not_normalized", "squared_length", "queries_too", "state_ignored", "written_in_place"}
+ELSEWHERE = {
+    "not_normalized", "squared_length", "queries_too", "state_ignored", "written_in_place", "raw_key_reads",
+    "raw_key_written",
+}  # fmt: skip
 OF_RECURRENT = {
     "no_decay", "decay_after_write", "decay_on_write", "read_before_write", "not_summed", "keys_and_values_exchanged",
     "first_state_returned", "all_states", "scaled", "normalized",
