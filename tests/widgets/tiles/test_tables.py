@@ -70,11 +70,11 @@ def test_values_that_are_not_rescaled_keep_the_old_bars_high():
     assert np.isclose(wrong.facts()["sum"], CASE.make(read=3).facts()["sum"], rtol=1e-5)
 
 
-# These differ in other places than its pictures: in cost, in errors that are raised, for queries without any key, or
+# These differ in other places than its pictures: in cost, in errors that are raised, for very low scores or no key, or
 # where v has another width than here.
 ELSEWHERE = {
     "dense", "padded_keys", "last_block_lost", "unchecked", "zero_alone", "empty_nan", "zero_over_zero", "no_maximum",
-    "large_negative", "scaled_by_values",
+    "large_negative", "scaled_by_values", "starts_at_zero",
 }  # fmt: skip
 
 
@@ -83,8 +83,8 @@ def test_wrong_loops_show(name):
     assert gaps(TilesExplorer({"attention_in_blocks": LOOPS[name]})).max() > TOLERANCE
 
 
-# Here no lse is large, no query is without a key in both parts, and a wrong axis raises torch's own error.
-@pytest.mark.parametrize("name", sorted(MERGES.keys() - {"unshifted", "empty_nan", "ones_for_empty", "wrong_axis"}))
+# Here no lse is large or far from another, no query is without a key in both parts, and a wrong axis raises torch's own error.
+@pytest.mark.parametrize("name", sorted(MERGES.keys() - {"unshifted", "one_maximum", "empty_nan", "ones_for_empty", "wrong_axis"}))
 def test_wrong_mergers_show(name):
     assert gaps(TilesExplorer({"merge": MERGES[name]}, way=MERGE)).max() > TOLERANCE
 
