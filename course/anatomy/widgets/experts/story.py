@@ -22,8 +22,8 @@ STORY = (
         show=({"bias2": ZERO + 1}, {"bias2": ZERO + 3}),
     ),
     Step(
-        "Now each word goes to two experts, mixed by weights. Look at “mat” at the right: a bar is a score, and its line "
-        "is score + bias, which chooses. Drag the knob under expert 1 to its right end.",
+        "Now each word goes to two experts, mixed by weights. Look at “mat” at the right: a bar is a score, and its "
+        "line is score + bias, which chooses. Drag the knob under expert 1 to its right end.",
         "Does the bias change the weights of “mat”?",
         ("yes, expert 1 counts more", "no"),
         1,
