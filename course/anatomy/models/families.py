@@ -9,7 +9,7 @@ from . import names
 from .config import Config, config
 from .names import Rules, State
 from .newer import NEWER
-from .released import Family, Theirs, UnknownFamily, activation_of, decoder_like
+from .released import Family, Theirs, UnknownFamily, activation_of, decoder_like, latent_like
 
 
 def _llama(theirs: Theirs) -> Config:
@@ -66,16 +66,7 @@ def _mixtral(theirs: Theirs) -> Config:
 def _deepseek(theirs: Theirs) -> Config:
     if not theirs.get("q_lora_rank"):
         raise UnknownFamily("this DeepSeek projects queries without a latent; the part here has one")
-    return decoder_like(
-        theirs,
-        attention="latent",
-        position="rope_pairs",
-        head_dim=theirs["qk_nope_head_dim"],
-        q_rank=theirs["q_lora_rank"],
-        kv_rank=theirs["kv_lora_rank"],
-        rope_dim=theirs["qk_rope_head_dim"],
-        v_dim=theirs["v_head_dim"],
-    )
+    return latent_like(theirs)
 
 
 def _gpt2(theirs: Theirs) -> Config:

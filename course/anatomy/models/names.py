@@ -52,21 +52,36 @@ def cut_glm(state: State) -> State:
     return parted
 
 
-def cut_mixtral(state: State) -> State:
-    """Splits experts, stacked in memory with gate and up fused, into the files' w1 (gate), w2 (down) and w3 (up)."""
+def unstack_experts(state: State, part: Callable[[str, Tensor], State]) -> State:
+    """Splits experts that are stacked in memory, one matrix or bias under another, into one of each in the files.
+
+    ``part(last, matrix)`` gives what becomes of one expert's share of ``X.experts.last``, by the names within that
+    expert, which is ``X.experts.number``.
+    """
     parted: State = {}
     for name, tensor in state.items():
-        stem, stacked, last = name.rpartition(".mlp.experts.")
-        if not stacked:
+        stem, stacked, last = name.rpartition(".experts.")
+        found = [part(last, one) for one in tensor] if stacked and last.startswith(_STACKED) else []
+        for i, share in enumerate(found):
+            parted |= {f"{stem}.experts.{i}.{inner}": one for inner, one in share.items()}
+        if not found:
             parted[name] = tensor
-            continue
-        for i, matrix in enumerate(tensor):
-            expert = f"{stem}.block_sparse_moe.experts.{i}"
-            if last == "gate_up_proj":
-                parted[f"{expert}.w1.weight"], parted[f"{expert}.w3.weight"] = matrix.chunk(2, dim=0)
-            else:
-                parted[f"{expert}.w2.weight"] = matrix
     return parted
+
+
+_STACKED = ("gate_up_proj", "down_proj")
+
+
+def cut_mixtral(state: State) -> State:
+    """Splits experts, stacked in memory with gate and up fused, into the files' w1 (gate), w2 (down) and w3 (up)."""
+
+    def part(last: str, matrix: Tensor) -> State:
+        if last == "down_proj":
+            return {"w2.weight": matrix}
+        return dict(zip(("w1.weight", "w3.weight"), matrix.chunk(2, dim=0), strict=True))
+
+    parted = unstack_experts(state, part)
+    return {n.replace(".mlp.experts.", ".block_sparse_moe.experts."): t for n, t in parted.items()}
 
 
 EXPERTS = [

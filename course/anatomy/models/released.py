@@ -59,6 +59,20 @@ def decoder_like(theirs: Theirs, **changes: Any) -> Config:
     return config(**sizes | changes)
 
 
+def latent_like(theirs: Theirs, **changes: Any) -> Config:
+    """Configuration that the DeepSeeks with latent queries share."""
+    sizes = {
+        "attention": "latent",
+        "position": "rope_pairs",
+        "head_dim": theirs["qk_nope_head_dim"],
+        "q_rank": theirs["q_lora_rank"],
+        "kv_rank": theirs["kv_lora_rank"],
+        "rope_dim": theirs["qk_rope_head_dim"],
+        "v_dim": theirs["v_head_dim"],
+    }
+    return decoder_like(theirs, **sizes | changes)
+
+
 _ACTIVATIONS = {
     "silu": "silu",
     "relu": "relu",

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from .. import names
 from ..config import Config
-from ..released import Theirs, UnknownFamily, base_of, decoder_like
+from ..released import Theirs, UnknownFamily, base_of, latent_like
 from .experts import cut_experts, weighted_sum
 from .family import Newer, Own
 from .rows import row_by_row
@@ -34,18 +34,7 @@ def latent_configuration(theirs: Theirs) -> Config:
     expert_ff and shared_ff (widths), expert_scale (what the weights sum to)."""
     if not theirs.get("q_lora_rank") or theirs.get("attention_bias") or not theirs["norm_topk_prob"]:
         raise UnknownFamily("the part here has a latent for queries, no biases, and weights that are divided by a sum")
-    c = decoder_like(
-        theirs,
-        attention="latent",
-        position="rope_pairs",
-        head_dim=theirs["qk_nope_head_dim"],
-        q_rank=theirs["q_lora_rank"],
-        kv_rank=theirs["kv_lora_rank"],
-        rope_dim=theirs["qk_rope_head_dim"],
-        v_dim=theirs["v_head_dim"],
-        n_experts=theirs["n_routed_experts"],
-        n_active=theirs["num_experts_per_tok"],
-    )
+    c = latent_like(theirs, n_experts=theirs["n_routed_experts"], n_active=theirs["num_experts_per_tok"])
     more: dict[str, Any] = {"n_dense": theirs["first_k_dense_replace"], "expert_ff": theirs["moe_intermediate_size"]}
     more |= {"n_groups": theirs["n_group"], "n_open": theirs["topk_group"]}
     more |= {"shared_ff": theirs["moe_intermediate_size"] * theirs["n_shared_experts"]}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from ..names import State
+from ..names import State, unstack_experts
 
 
 def weighted_sum(x: Tensor, weights: Tensor, chosen: Tensor, experts: Iterable[nn.Module]) -> Tensor:
@@ -29,16 +29,10 @@ def cut_experts(state: State) -> State:
 
     ``experts.gate_up_proj`` (E, 2·d_ff, d_model) has the gate first; ``experts.down_proj`` is (E, d_model, d_ff).
     """
-    parted: State = {}
-    for name, tensor in state.items():
-        stem, stacked, last = name.rpartition(".experts.")
-        if not stacked or last not in ("gate_up_proj", "down_proj"):
-            parted[name] = tensor
-            continue
-        for i, matrix in enumerate(tensor):
-            expert = f"{stem}.experts.{i}"
-            if last == "gate_up_proj":
-                parted[f"{expert}.gate_proj.weight"], parted[f"{expert}.up_proj.weight"] = matrix.chunk(2, dim=0)
-            else:
-                parted[f"{expert}.down_proj.weight"] = matrix
-    return parted
+
+    def part(last: str, matrix: Tensor) -> State:
+        if last == "down_proj":
+            return {"down_proj.weight": matrix}
+        return dict(zip(("gate_proj.weight", "up_proj.weight"), matrix.chunk(2, dim=0), strict=True))
+
+    return unstack_experts(state, part)

@@ -134,20 +134,15 @@ def _build(c: Config, own: Own) -> nn.Module:
 
 def _cut(state: State) -> State:
     """Splits the stacked experts: gate and up are every second column, and matrices lie as (d_in, d_out)."""
-    parted: State = {}
-    for name, tensor in state.items():
-        stem, stacked, last = name.rpartition(".experts.")
-        if not stacked:
-            parted[name] = tensor
-            continue
+
+    def part(last: str, one: Tensor) -> State:
         kind = "bias" if last.endswith("_bias") else "weight"
-        for i, one in enumerate(tensor):
-            expert, rows = f"{stem}.experts.{i}", one if kind == "bias" else one.T
-            if last.startswith("down_proj"):
-                parted[f"{expert}.down_proj.{kind}"] = rows
-            else:
-                parted[f"{expert}.gate_proj.{kind}"], parted[f"{expert}.up_proj.{kind}"] = rows[::2], rows[1::2]
-    return parted
+        rows = one if kind == "bias" else one.T
+        if last.startswith("down_proj"):
+            return {f"down_proj.{kind}": rows}
+        return {f"gate_proj.{kind}": rows[::2], f"up_proj.{kind}": rows[1::2]}
+
+    return names.unstack_experts(state, part)
 
 
 FAMILY = Newer(
