@@ -75,7 +75,7 @@ widgets.GradientFlowExplorer()
 #
 # Without the bend of its activation, an FFN would be no more than one matrix, and models use bends of very different shapes.
 #
-# Let β of Swish grow: which curve does it turn into?
+# Let β of Swish go to 0: what is left of the line that three units add up to?
 
 # %%
 widgets.ActivationExplorer()

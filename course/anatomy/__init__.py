@@ -1,7 +1,7 @@
 """Student side of the Transformer Anatomy course.
 
 ``check("rope.rotate_half", rotate_half)`` checks an exercise, ``evaluate`` returns the same verdict as an object,
-``case("rope.rotate_half", 3)`` fetches one of its cases,
+``case("rope.rotate_half", 3)`` fetches one of its cases, ``show_answer("rope.rotate_half")`` shows a whole answer,
 ``predict`` and ``reveal`` record a prediction and show it beside the result, ``quiz`` asks recap questions,
 ``progress()`` shows how far you are. Widgets live in ``anatomy.widgets``, plotting style in ``anatomy.plots``.
 
@@ -19,6 +19,7 @@ from . import moved
 __version__ = "0.2.0"  # the only place with the version; CHANGELOG.md begins with it
 
 if TYPE_CHECKING:
+    from .notebook.answers import show_answer as show_answer
     from .notebook.cases import case as case
     from .notebook.checks import CheckFailed as CheckFailed
     from .notebook.checks import check as check
@@ -43,6 +44,7 @@ _PUBLIC = {
     "quiz": "notebook.quizzes",
     "record_prediction": "notebook.predictions",
     "reveal": "notebook.predictions",
+    "show_answer": "notebook.answers",
     "speak": "system.translation",
 }
 __all__ = [*_PUBLIC]

@@ -66,11 +66,15 @@ def open_here(page, path):
 
 def move(page, widget):
     """Unfolds a widget, focuses each control and presses a key; returns (those without effect, how many there are)."""
-    still = []
+    still, slots = [], widget.locator("input[type=range]:visible, select:visible")
+    following = widget.get_by_role("button", name="Next step")
+    if not slots.count() and following.is_visible():  # they come with the second step of the story
+        following.click()
+        settle(page)
     for fold in widget.locator("button[aria-expanded=false]:visible").element_handles():
         fold.click()
     page.mouse.move(0, 0)  # a picture shows what the pointer rests on, not what its controls say
-    controls = widget.locator("input[type=range]:visible, select:visible").element_handles()
+    controls = slots.element_handles()
     for control in controls:
         if not control.is_enabled():  # another choice enables it: β is only for swish
             continue

@@ -7,11 +7,13 @@ import pytest
 from .cases import CASES
 from .frames import frame, frozen, places, rest
 from .page import settle, trait
-from .stages import state_of
+from .stages import set_state, state_of
 
 pytestmark = pytest.mark.browser
 FREE = {"reduced_motion": "no-preference"}
 MS = 260  # for each state
+CONTROLS = """() => [...document.querySelectorAll('.ta-controls :is(input, select, output)')]
+  .map((e) => [e.value, e.checked ?? ''])"""
 EACH = pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.widget.opening])
 
 
@@ -50,6 +52,23 @@ def test_a_touch_ends_it(draw, name, touch):
         assert rest(page) == []
     assert picture(page) == calm
     assert page.locator("[aria-live=polite]").count() == 1
+
+
+@EACH
+def test_the_controls_show_what_the_opening_shows(draw, stage, name):
+    """While a state of the opening is shown, each control stands where it would if the learner had set that state."""
+    widget = CASES[name].make()
+    other, there = stage(CASES[name].make()), []
+    for state in widget.opening:
+        set_state(other, {k: v for k, v in state.items() if k in widget.controls})
+        there.append(other.evaluate(CONTROLS))
+    with opening(draw, widget) as page:
+        seen = []
+        for _ in range(2):
+            frame(page, MS)
+            seen.append(page.evaluate(CONTROLS))
+    assert all(controls in there for controls in seen)
+    assert len({str(c) for c in seen}) > 1 or len({str(c) for c in there}) == 1
 
 
 @EACH

@@ -1,8 +1,11 @@
 """A page written by save_html works from a file without a network and reads well: light, dark, wide, on a phone."""
 
+import io
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from .axe import violations
 from .cases import CASES
@@ -31,6 +34,22 @@ def test_a_saved_page_works_and_reads_well(pages, saved, name, scheme):
         found["axe, phone"] = violations(page)
     wrong = [f"{what}: {line}" for what, lines in found.items() for line in lines]
     assert not wrong, f"{name}, {scheme}\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_without_scripts_the_picture_lies_on_the_page_as_if_drawn_for_it(pages, saved, scheme):
+    """Its margin has the page's color, in the dark too, and blue stays blue."""
+    with pages.page(SIZES["wide"], color_scheme=scheme, java_script_enabled=False) as page:
+        page.goto(saved("ActivationExplorer").as_uri())
+        page.wait_for_selector("#widget > img")
+        with Image.open(io.BytesIO(page.screenshot())) as shot:
+            box = page.locator("#widget > img").bounding_box()
+            inside = shot.convert("RGB").crop((box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]))
+            paper = shot.convert("RGB").getpixel((1, 1))
+    colors = np.asarray(inside).astype(int)
+    assert np.abs(colors[1, 1] - paper).max() <= 1
+    bluer = colors[..., 2] - colors[..., 0]
+    assert bluer.max() > 100 and bluer.min() > -100
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from anatomy.widgets.tools.story import Step
 
 from .cases import CASES
 from .page import settle, trait
+from .stages import set_state
 
 EACH = pytest.mark.parametrize("name", CASES)
 
@@ -102,6 +103,41 @@ def test_the_scene_can_be_left_and_set_again(stage, name):
     assert trait(page, told) == value and scene.get_attribute("aria-disabled") == "true"
 
 
+@EACH
+@pytest.mark.browser
+def test_what_a_step_goes_without_comes_with_another(stage, name):
+    """Hidden things take no part in the tab order; a trait that was set elsewhere keeps its control."""
+    case = CASES[name]
+    page = stage(case.usual)
+    names = {part for step in case.widget.story for part in step.without}
+    find = lambda part: page.locator(f".ta [data-part={part}]")
+    for i, step in enumerate(case.widget.story):
+        set_state(page, {**step.state, "alone": True, "step": i})
+        for part in names:
+            if i == 0:  # a notebook's text may speak of any control
+                set_state(page, {"alone": False, "step": i})
+                assert find(part).first.is_visible(), part
+                set_state(page, {"alone": True, "step": i})
+            away = part in step.without
+            shown = "(all) => all.map((e) => getComputedStyle(e).display === 'none')"
+            assert set(find(part).evaluate_all(shown)) == {away}, (i, part)
+            if away and part in step.state:
+                set_state(page, {part: elsewhere(case.usual, part, step.state[part])})
+                assert find(part).is_visible()
+                set_state(page, {part: step.state[part]})
+    assert not names & set.intersection(*(set(step.without) for step in case.widget.story))
+
+
+@pytest.mark.browser
+def test_checks_come_later_only_where_no_function_is_given(stage):
+    """The checks of a learner's function are news at once; those of the reference can wait for the second step."""
+    page = stage(CASES["RopeExplorer"].usual)
+    checks = page.locator(".ta [data-part=checks]").first
+    for alone, step, seen in ((False, 0, True), (True, 0, False), (True, 1, True), (False, 1, True)):
+        set_state(page, {"alone": alone, "step": step})
+        assert checks.is_visible() == seen, (alone, step)
+
+
 def elsewhere(widget, name, value):
     """Another value of that trait."""
     kind = widget.traits()[name]
@@ -143,6 +179,122 @@ def test_no_answer_is_right_about_another_picture(stage, name):
         page.get_by_role("button", name="Set the scene").press("Enter")
         settle(page)
         assert {k: trait(page, k) for k in step.state} == step.state and reply.is_visible()
+
+
+# Read-outs that show the answer, and that a learner works with: (widget, step) → why they need not wait.
+WORKED_WITH = {
+    ("ExpertsExplorer", 1): "the weight 0.41 before the bias, to compare with the one after it",
+    ("ExpertsExplorer", 2): "the loads 11, 9, 4 from which the presses start",
+    ("MemoryExplorer", 4): "what the puppy reads; the question is about the dog",
+    ("MixExplorer", 0): "the weights that are dragged, and their sum",
+    ("CacheStepper", 3): "the rule that is to be used",
+    ("ObjectiveLab", 1): "the place of the token, which happens to be 3",
+    ("ObjectiveLab", 5): "the tokens of one objective, to compare with the other one’s",
+    ("SoftmaxStabilityExplorer", 2): "a note that says what QK-norm is, not what its slope does",
+}
+# Visible words of the read-outs: the line, signs, facts, notes, and whatever else can wait.
+READ_OUT = """() => {
+  const seen = (e) => e.checkVisibility({visibilityProperty: true}) && !e.closest('.ta-unseen, .ta-story');
+  const text = (n) => n.nodeType === 3 ? (seen(n.parentElement) ? n.data : '') : [...n.childNodes].map(text).join('');
+  const all = '.ta-readout, .ta-signs li, .ta-facts tr, .ta-note, [data-readout]';
+  return [...document.querySelectorAll(`.ta :is(${all})`)].map(text).filter((t) => t.trim());
+}"""
+PLACES = """() => [...document.querySelectorAll('.ta-controls, .ta-readout, .ta-signs, .ta-svg, .ta-caption')]
+  .filter((e) => e.checkVisibility()).map((e) => Math.round(e.getBoundingClientRect().top))"""
+VAGUE = {"yes", "no", "both", "none", "neither", "nothing", "never", "nowhere", "alike", "same"}
+NUMBER = re.compile(r"(?<![\d.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\d|\.\d)")
+
+
+def word_of(choice):
+    """What of a choice a read-out would tell: “at ‘very’” is very, “Pre-LN’s” is Pre-LN."""
+    return re.sub(r"^(at|with|the|in|a) |’s$", "", re.sub(r"^at “|[“”]", "", choice))
+
+
+def told_by(step):
+    """(what gives the answer away, the other choices if it is a word): the right choice, and numbers that only the
+    reply to it has."""
+    right, *others = (word_of(c) for c in (step.choices[step.answer], *step.choices) if c)
+    others = [o for o in others if o != right]
+    named = [step.says, step.asks, step.look, *step.choices, *map(str, step.state.values())]
+    known = set(NUMBER.findall(" ".join(named)))
+    numbers = [(n, []) for n in NUMBER.findall(step.because) if n not in known and len(n) > 1]
+    return ([] if right.split(",")[0] in VAGUE else [(right, [] if NUMBER.fullmatch(right) else others)]) + numbers
+
+
+def tells(readout, what, others=()):
+    """Whether a read-out has that number, perhaps with more digits, or that word and none of the others: a legend names
+    them all."""
+    if NUMBER.fullmatch(what):
+        return any(n == what or ("." in what and n.startswith(what)) for n in NUMBER.findall(readout))
+    return bool(re.search(rf"(?<!\w){re.escape(what)}(?!\w)", readout)) and not any(o in readout for o in others)
+
+
+@EACH
+@pytest.mark.browser
+def test_no_readout_gives_an_answer_away(stage, name):
+    """In the scene, before an answer, no read-out shows the right answer or a number that only the reply to it has."""
+    case, found = CASES[name], []
+    page = stage(case.usual)
+    for i, step in enumerate(case.widget.story):
+        set_state(page, {**step.state, "step": i})
+        readouts = page.evaluate(READ_OUT)
+        hits = [(what, text) for what, others in told_by(step) for text in readouts if tells(text, what, others)]
+        if bool(hits) != ((name, i) in WORKED_WITH) and not step.asks_for_function:
+            found.append((i, step.asks, hits))
+    assert not found
+
+
+@EACH
+@pytest.mark.browser
+def test_what_waits_comes_with_any_answer_and_pushes_nothing(stage, name):
+    case = CASES[name]
+    page = stage(case.usual)
+    root = page.locator(".ta")
+    for i, step in enumerate(case.widget.story):
+        if not step.waits:
+            continue
+        set_state(page, {**step.state, "step": i})
+        before, places = page.evaluate(READ_OUT), page.evaluate(PLACES)
+        assert root.get_attribute("data-waits") == " ".join(step.waits)
+        if i % 2:
+            page.get_by_role("button", name="Reveal", exact=True).press("Enter")
+        else:
+            wrong = next(c for j, c in enumerate(step.choices) if j != step.answer)
+            page.locator(".ta-asks").get_by_role("button", name=wrong, exact=True).press("Enter")
+        settle(page)
+        assert root.get_attribute("data-waits") == "" and page.evaluate(READ_OUT) != before
+        assert page.evaluate(PLACES) == places
+        assert not page.get_by_role("button", name="Reveal", exact=True).is_visible()
+
+
+@pytest.mark.browser
+def test_what_waits_is_not_heard_and_says_nothing_of_another_picture(stage):
+    """It is in no accessibility tree; a control that leaves the scene brings it; the scene takes it away again."""
+    page = stage(CASES["MaskExplorer"].usual)
+    line = "may look at 4 of 8"
+    status = page.locator(".ta-readout")
+    assert line in status.text_content() and line not in status.aria_snapshot()
+    set_state(page, {"query": 4})
+    assert "may look at 5 of 8" in status.aria_snapshot()
+    set_state(page, {"query": 3})
+    assert line not in status.aria_snapshot()
+    page.get_by_role("button", name="Reveal", exact=True).press("Enter")
+    settle(page)
+    assert line in status.aria_snapshot()
+    page.get_by_role("button", name="Next step").press("Enter")
+    page.get_by_role("button", name="Previous step").press("Enter")
+    settle(page)
+    assert line in status.aria_snapshot(), "what was shown once does not hide again"
+    page.evaluate("() => model.set('step', 1)")
+    settle(page)
+    page.emulate_media(media="print")
+    assert page.locator(".ta-line").is_visible()
+    page.emulate_media(media="screen")
+
+
+def test_only_readouts_wait():
+    with pytest.raises(ValueError, match="“Ask\\?” lets curve wait; it can be line, signs, numbers"):
+        Step("Say.", "Ask?", ("a", "b"), 0, "because", "look", waits=("curve",))
 
 
 def test_what_may_move_is_a_part_of_the_scene():

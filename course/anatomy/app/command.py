@@ -1,7 +1,7 @@
 """The command ``anatomy``: a table with one line for each subcommand, which is imported when it is used.
 
-A subcommand is a function of its own arguments that returns an exit status. Nothing here imports torch, so that
-``anatomy doctor`` can say what is wrong with it.
+A subcommand is a function of its own arguments that returns an exit status. None imports torch before it needs a
+tensor: importing it takes seconds, and ``anatomy doctor`` has to be able to say what is wrong with it.
 """
 
 import contextlib
@@ -22,7 +22,9 @@ INTERRUPTED = 130  # the exit status that shells report for a program stopped by
 COMMANDS: dict[str, tuple[str, str]] = {
     "lab": ("app.lab:main", N_("open JupyterLab on your notebooks; copy them where none are yet")),
     "update": ("app.workspace:update_command", N_("bring a new release into your notebooks, keep every answer")),
+    "check": ("parts.command:main", N_("run the answers of saved notebooks, and say which pass")),
     "progress": ("progress.page:main", N_("show how far you are")),
+    "drill": ("drill.command:main", N_("write an exercise again from blank, before you forget it")),
     "certificate": ("progress.certificate:main", N_("write a page to print that lists what you built")),
     "doctor": ("app.doctor:main", N_("say what is wrong with this installation, and how to mend it")),
     "gallery": ("app.gallery:main", N_("open the widgets as pages in a browser, without a notebook")),
@@ -80,15 +82,21 @@ def _run(given):
     try:
         run = getattr(importlib.import_module(f"..{module}", __package__), function)
     except (ImportError, OSError) as error:  # a library is missing, or one of its own libraries is
-        what = installation.how_to_repair() if name == "doctor" else _("`anatomy doctor` says what to do.")
-        said = _("anatomy {name} cannot start: {error}").format(name=name, error=error)
-        print(f"{said}\n{what}", file=sys.stderr)
-        return 1
+        return _cannot_start(name, error)
     try:
         return run(rest)
+    except ImportError as error:  # the same, of a library that is imported when it is needed
+        return _cannot_start(name, error)
     except BrokenPipeError:  # `anatomy progress | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains once more as it ends
         return 1
+
+
+def _cannot_start(name, error):
+    what = installation.how_to_repair() if name == "doctor" else _("`anatomy doctor` says what to do.")
+    said = _("anatomy {name} cannot start: {error}").format(name=name, error=error)
+    print(f"{said}\n{what}", file=sys.stderr)
+    return 1
 
 
 def _say_anything():
@@ -97,3 +105,7 @@ def _say_anything():
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError, ValueError):
                 stream.reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

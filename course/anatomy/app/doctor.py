@@ -24,7 +24,7 @@ from .findings import MARKS, Examination, Finding
 OLDEST, NEWEST = (3, 11), (3, 14)  # Python; newer ones may work, but libraries support them late
 PATIENCE = 180  # seconds for the libraries' first import, which may compile and be scanned for viruses
 SLOW = 4.0  # seconds for products that take a tenth of one on an ordinary laptop
-IMPORTS = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "tokenizers", "sympy", "filelock")
+IMPORTS = "torch numpy matplotlib ipywidgets anywidget safetensors tokenizers sympy filelock fsrs".split()
 EXTENSIONS = {"anywidget": "anywidget", "@jupyter-widgets/jupyterlab-manager": "jupyterlab_widgets"}
 
 _TRIAL = """
@@ -67,7 +67,12 @@ def python() -> Iterator[Finding]:
 
 
 def _this_copy():
-    yield Finding("good", f"Transformer Anatomy {__version__}, {installation.kind()}, {Path(__file__).parents[1]}")
+    course = f"Transformer Anatomy {__version__}", _(installation.kind()), Path(__file__).parents[1]
+    yield Finding("good", listed(course))
+    if installation.answers():
+        yield Finding("good", _("Whole answers are here, for learners by themselves: `show_answer` in a notebook"))
+    else:
+        yield Finding("good", _("Made for a class: no whole answers are here"))
     try:
         there = importlib.metadata.version(installation.NAME)
     except importlib.metadata.PackageNotFoundError:
@@ -265,3 +270,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     print("\n" + said.format(n=wrong, mark=MARKS["wrong"]))
     return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

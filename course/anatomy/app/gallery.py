@@ -52,17 +52,27 @@ def lay_out(folder: Path, wanted: Sequence[Entry]) -> list[Entry]:
 
 
 def make(folder: Path, wanted: Sequence[Entry], stale: Sequence[Entry]) -> Iterator[Entry]:
-    """Writes the pages of these widgets, and yields each that is done. Raises MissingRecording and OSError."""
-    from ..widgets import REGISTERED
-    from ..widgets.tools import page
-
+    """Writes the pages of these widgets, and yields each that is done. Raises MissingRecording, OSError and,
+    if torch or another library cannot be imported, ImportError.
+    """
+    registered, page = _widgets()
     sources = _sources()
     for entry in stale:
         at = wanted.index(entry)
         above = gallery_pages.above(wanted, at)
         around = page.Around(entry.called, f"{_mark(above, sources)}\n", above)
-        files.replace(_page(folder, entry), page.written(REGISTERED[entry.folder](), around).encode())
+        files.replace(_page(folder, entry), page.written(registered[entry.folder](), around).encode())
         yield entry
+
+
+def _widgets():
+    """The widgets, and the module that writes their pages: torch is imported with them."""
+    try:
+        from ..widgets import REGISTERED
+        from ..widgets.tools import page
+    except OSError as error:  # torch is there, and a library of its own isn't
+        raise ImportError(str(error)) from error
+    return REGISTERED, page
 
 
 def _page(folder, entry):
@@ -146,14 +156,13 @@ def _options(argv, names):
 
 
 def _make(folder, wanted, stale):
-    """Makes the pages; one line says how far it is, or, where lines cannot be written over, only that it has begun."""
+    """Makes the pages, and says so before the first import; a terminal is told how far it is, in one line."""
     if not stale:
         return
-    counts = sys.stdout.isatty()
-    if not counts:
-        print(_("Making {all} pages, which takes some seconds.").format(all=len(stale)), flush=True)
+    began = _("Making {all} pages, which takes some seconds. They are kept: the next time they are there at once.")
+    print(began.format(all=len(stale)), flush=True)
     for n, _entry in enumerate(make(folder, wanted, stale), 1):
-        if counts:
+        if sys.stdout.isatty():
             said = _("Pages made: {n} of {all}").format(n=n, all=len(stale))
             print(f"\r{said}", end="\n" if n == len(stale) else "", flush=True)
 
@@ -163,3 +172,7 @@ def _open(page):
         return webbrowser.open(page.as_uri())
     except webbrowser.Error:
         return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

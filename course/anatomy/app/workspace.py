@@ -21,7 +21,7 @@ from ..system import files, installation
 from ..system.installation import Place
 from ..system.installation import command as _typed
 from ..system.texts import tell
-from ..system.translation import ENGLISH, _, listed, ngettext, sentences, usually
+from ..system.translation import _, listed, ngettext, sentences, usually
 from . import carry_over, releases
 from .build_stamp import NotANotebook, is_as_built, parse, plain, release_of, to_bytes, unit_of
 
@@ -91,7 +91,7 @@ def update(place: Place, source: Path | None = None, say: Say = tell) -> int:
 
 def _newer(place, source):
     """One sentence on where to get a newer release, if this update did not bring one from a source; else ""."""
-    if place.root is not None and place.language != ENGLISH:
+    if place.is_built:
         return _("`make build LANG={language}` makes those of a newer one.").format(language=place.language)
     known = source or place.root and (place.root / ".git").exists()
     return "" if known else installation.how_to_get_newer()

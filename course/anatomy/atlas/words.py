@@ -166,7 +166,7 @@ def size(row: Row) -> int:
 def short(n: float) -> str:
     """A number of parameters in words: 6.74 billion."""
     for limit, unit in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if n >= limit:
+        if n >= 0.9995 * limit:  # three digits of it are 1.00
             return f"{n / limit:.3g} {unit}"
     return f"{n:,.0f}"
 

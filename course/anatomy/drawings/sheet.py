@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..figures.pictured import in_svg
+from ..system.labels import label
 from .theme import NARROWEST, PAGE_STYLE, SIZE, STYLE, TITLE_SIZE
 
 Point = tuple[float, float]
@@ -192,8 +194,8 @@ class Drawing:
             around = '<div class="ad-row">'
         else:
             panels = [_svg(p.width, p.height, p.title, p.says, "", p.shapes(), True) for p in self.panels]
-            around = f'<div class="ad-row" role="group" aria-label="{html.escape(self.title)}">'
-        return "\n".join([around, f"<style>{STYLE}{PAGE_STYLE}</style>", *panels, "</div>"])
+            around = f'<div class="ad-row" role="group" aria-label="{html.escape(label(self.title))}">'
+        return "\n".join([around, f"<style>{STYLE}{PAGE_STYLE}</style>", *map(in_svg, panels), "</div>"])
 
     def save(self, path: str | Path) -> Path:
         """Writes the SVG file; returns its path."""
@@ -204,7 +206,7 @@ class Drawing:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         # No image/svg+xml in addition: as an image, the drawing could not follow JupyterLab's theme.
-        return {"text/html": self.html(), "text/plain": f"{self.title}. {self.alt}"}
+        return {"text/html": self.html(), "text/plain": f"{label(self.title)}. {label(self.alt)}"}
 
 
 def side_by_side(*drawings: Drawing) -> Drawing:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..system.translation import _
+from . import pictured
 from .tables import Table, as_html
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def bundle(figure: "Figure", alt: str = "", png: bool = True) -> tuple[dict[str,
     import matplotlib as mpl
     from matplotlib.colors import to_hex
 
-    from .reading import tables, told
+    from .captions import told
+    from .reading import tables
 
     found = tables(figure)
     alt = alt or told(found)
@@ -82,10 +84,12 @@ def bundle(figure: "Figure", alt: str = "", png: bool = True) -> tuple[dict[str,
     from .themes import LIGHT, themed
 
     follow = to_hex(figure.get_facecolor()) == LIGHT
-    data = {"text/html": page(themed(picture.getvalue(), alt, follow), alt, found), "text/plain": alt}
+    svg = themed(pictured.in_svg(picture.getvalue()), alt, follow)
+    data = {"text/html": page(svg, alt, found), "text/plain": alt}
     if png:
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", bbox_inches="tight")
+        with pictured.spoken(figure):
+            figure.savefig(buffer, format="png", bbox_inches="tight")
         data["image/png"] = base64.b64encode(buffer.getvalue()).decode()
     return data, {"image/png": {"alt": alt}}
 

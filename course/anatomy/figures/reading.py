@@ -20,11 +20,14 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
+from ..system.labels import label
+from ..system.translation import N_, _, listed
+from .captions import caption, of_columns, of_lines, of_rows
 from .tables import MOST_ROWS, Table, joined, number, thinned
 
 MOST_COLUMNS = 13
 Key = float | str
-BAND, BARS = "lowest to highest", "ends of the error bars"  # meanings of the numbers in brackets
+BAND, BARS = N_("lowest to highest"), N_("ends of the error bars")  # meanings of the numbers in brackets
 
 
 @dataclass
@@ -47,13 +50,13 @@ class Series:
 
     def header(self, what: str) -> str:
         """Name of its column; ``what`` is the label of the axis of its values."""
-        return self.name or ("band" if not self.values else what or "value")
+        return self.name or (_("band") if not self.values else what or _("value"))
 
     def cell(self, key: Key) -> str:
         """Text of its cell in a row: ``0.92 (0.9 to 0.95)``; without brackets if the band has no width."""
         reached = [v for v in self.ends.get(key, ()) if not math.isnan(v)]
         low, high = (number(min(reached)), number(max(reached))) if reached else ("", "")
-        band = low if low == high else f"{low} to {high}"
+        band = low if low == high else _("{low} to {high}").format(low=low, high=high)
         if key not in self.values:
             return band or joined(())
         value = joined(self.values[key])
@@ -70,13 +73,6 @@ def tables(figure: Figure) -> list[Table]:
     return found
 
 
-def told(found: Sequence[Table]) -> str:
-    """Sentences that describe a figure, for one without alt text."""
-    if not found:
-        return "A plot."
-    return "A plot. " + " ".join(f"{t.caption} Columns: {', '.join(t.columns)}." for t in found)
-
-
 def _of_series(ax: Axes, labels: dict[tuple[str, str, str], str]) -> list[Table]:
     """Tables of the series of a panel."""
     across = _named(ax.yaxis) and not _named(ax.xaxis)  # rows follow the vertical axis, as in a horizontal bar chart
@@ -88,12 +84,12 @@ def _of_series(ax: Axes, labels: dict[tuple[str, str, str], str]) -> list[Table]
     for group in _groups(series):
         keys = sorted({k for s in group for k in s.keys()}, key=_order(along))
         kept, thin = thinned(len(keys))
-        columns = [header or ("name" if _named(along) else "place"), *(s.header(what) for s in group)]
-        brackets = dict.fromkeys(s.meaning for s in group if s.meaning)
-        said = [f"In brackets: {', '.join(brackets)}."] if brackets else []
-        said += [f"Rows: {thin}."] if thin else []
-        caption = _caption(ax, f"{what}{f' by {header}' if header else ''}", *said, *words)
-        found.append(Table(caption, tuple(columns), tuple(_row(keys[i], group) for i in kept)))
+        columns = [header or (_("name") if _named(along) else _("place")), *(s.header(what) for s in group)]
+        brackets = dict.fromkeys(_(s.meaning) for s in group if s.meaning)
+        said = [_("In brackets: {meanings}.").format(meanings=listed(brackets))] if brackets else []
+        said += [of_rows(thin)]
+        above = caption(_title(ax), what, header, *said, *words)
+        found.append(Table(above, tuple(columns), tuple(_row(keys[i], group) for i in kept)))
         words = []
     return found
 
@@ -200,20 +196,16 @@ def _points(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
 
 def _sentences(ax: Axes) -> list[str]:
     """Describes the lines across the panel in words."""
-    found: dict[tuple[str, str], list[float]] = {}
+    found: dict[tuple[bool, str], list[float]] = {}
     for line in ax.lines:
         if line.get_transform() == ax.transData:
             continue
         x, y = _points(line)
         if len(x) == 2 and x[0] == x[1]:
-            found.setdefault(("Vertical", _own(line.get_label())), []).append(float(x[0]))
+            found.setdefault((True, _own(line.get_label())), []).append(float(x[0]))
         elif len(y) == 2 and y[0] == y[1]:
-            found.setdefault(("Horizontal", _own(line.get_label())), []).append(float(y[0]))
-    return [
-        f"{way} line{'s' if len(at) > 1 else ''} at {', '.join(map(number, dict.fromkeys(at)))}"
-        f"{f' ({name})' if name else ''}."
-        for (way, name), at in found.items()
-    ]
+            found.setdefault((False, _own(line.get_label())), []).append(float(y[0]))
+    return [of_lines(upright, name, at) for (upright, name), at in found.items()]
 
 
 def _of_images(ax: Axes) -> list[Table]:
@@ -229,42 +221,34 @@ def _of_images(ax: Axes) -> list[Table]:
         columns, column_words = thinned(cells.shape[1], MOST_COLUMNS - 1)
         down, right = _places(ax.yaxis), _places(ax.xaxis)
         name = lambda place, i: k if isinstance(k := place(float(i)), str) else number(k)
-        words = " ".join(f"{what}: {said}." for what, said in (("Rows", row_words), ("Columns", column_words)) if said)
-        header = f"{_label(ax, ax.yaxis) or 'row'} \\ {_label(ax, ax.xaxis) or 'column'}"
+        header = f"{_label(ax, ax.yaxis) or _('row')} \\ {_label(ax, ax.xaxis) or _('column')}"
         body = (
             (name(down, i), *(number(float(f"{cells[i, j]:.3g}")) for j in columns)) for i in rows
         )  # three digits, because colors show no more
         marks = sum(len(_points(line)[0]) for line in ax.lines if _has_data(ax, line))
-        marked = f"{marks} cells are marked." if marks else ""
-        caption = _caption(ax, _colors(ax), words, marked)
-        found.append(Table(caption, (header, *(name(right, j) for j in columns)), tuple(body)))
+        marked = _("{n} cells are marked.").format(n=marks) if marks else ""
+        above = caption(_title(ax), _colors(ax), "", of_rows(row_words), of_columns(column_words), marked)
+        found.append(Table(above, (header, *(name(right, j) for j in columns)), tuple(body)))
     return found
 
 
 def _colors(ax: Axes) -> str:
     """Label of the panel's color bar."""
     bars = [bar for i in (*ax.images, *ax.collections) if (bar := getattr(i, "colorbar", None)) is not None]
-    return next((label for b in bars if (label := b.ax.get_ylabel() or b.ax.get_xlabel())), "")
+    return next((label(text) for b in bars if (text := b.ax.get_ylabel() or b.ax.get_xlabel())), "")
 
 
-def _caption(ax: Axes, what: str, *words: str) -> str:
+def _title(ax: Axes) -> str:
     titles = [ax.get_title(), *(other.get_title() for other in _beside(ax, column=True))]  # maybe above the column
-    title = next((_one_line(t) for t in titles if t), "")
-    if not title:
-        first = f"values{what}." if what.startswith(" by ") else f"{what or 'values'}."
-    else:  # if the values have no label, the panel's title says what they are
-        first = f"{title}{what}." if what.startswith(" by ") or not what else f"{title}: {what}."
-    if first.split()[0] not in ("ms", "ns"):
-        first = first[0].upper() + first[1:]
-    return " ".join([first, *filter(None, words)])
+    return next((_one_line(label(t)) for t in titles if t), "")
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def _own(label: object) -> str:
+def _own(text: object) -> str:
     """The label if an author wrote it, else ""; Matplotlib's own labels begin with an underscore."""
-    return "" if not isinstance(label, str) or label.startswith("_") else " ".join(label.split())
+    return "" if not isinstance(text, str) or text.startswith("_") else " ".join(label(text).split())
 
 
 def _look(line: Line2D) -> tuple[str, str, str]:
@@ -292,10 +276,12 @@ def _of_look(line: Line2D, here: dict[str, tuple[str, str]], labels: dict[tuple[
     """
     if _look(line) in labels:
         return labels[_look(line)]
-    color, _, marker = _look(line)
+    color, _style, marker = _look(line)
     if color in here:
         name, other = here[color]
-        return name if other in ("", marker) else f"{name}, {'dots' if line.get_linestyle() == 'None' else 'line'}"
+        if other in ("", marker):
+            return name
+        return _("{a}, {b}").format(a=name, b=_("dots") if line.get_linestyle() == "None" else _("line"))
     same = {name for (c, _, m), name in labels.items() if (c, m) == (color, marker)}
     return same.pop() if len(same) == 1 else ""
 
@@ -325,7 +311,7 @@ def _label(ax: Axes, axis: Axis) -> str:
         told += _beside(ax, of_x, below=of_x)  # panels below, or to the left
         told += [o for o in _beside(ax, not of_x, below=not of_x) if _shares(ax, o, of_x)]
     texts = (o.get_xlabel() if of_x else o.get_ylabel() for o in told)
-    return next((_one_line(t) for t in texts if t), "")
+    return next((_one_line(label(t)) for t in texts if t), "")
 
 
 def _shares(ax: Axes, other: Axes, of_x: bool) -> bool:
@@ -363,7 +349,7 @@ def _ticks(axis: Axis) -> dict[float, str]:
     if not isinstance(locator, FixedLocator) and type(locator).__name__ != "StrCategoryLocator":
         return {}
     places = [float(p) for p in locator()]
-    texts = [" ".join(str(text).split()) for text in axis.get_major_formatter().format_ticks(places)]
+    texts = [" ".join(label(str(t)).split()) for t in axis.get_major_formatter().format_ticks(places)]
     often = Counter(texts)
     named = (f"{text} ({at:g})" if often[text] > 1 else text for at, text in zip(places, texts, strict=True))
     return {at: text for at, text, plain in zip(places, named, texts, strict=True) if plain}

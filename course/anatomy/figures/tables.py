@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..system.translation import ENGLISH, _, language
+
 MOST_ROWS = 24  # a longer table is thinned, and its caption says so
 
 
@@ -60,8 +62,9 @@ def thinned(count: int, most: int = MOST_ROWS) -> tuple[list[int], str]:
     if step == 1:
         return list(range(count)), ""
     kept = list(range(0, count, step))
-    last = "" if kept[-1] == count - 1 else " and the last"
-    return sorted({*kept, count - 1}), f"every {_ordinal(step)}{last} of {count:,}"
+    nth = _ordinal(step) if language() == ENGLISH else str(step)
+    said = _("every {nth} of {count}") if kept[-1] == count - 1 else _("every {nth} and the last of {count}")
+    return sorted({*kept, count - 1}), said.format(nth=nth, count=f"{count:,}")
 
 
 def joined(values: Sequence[float], most: int = 6) -> str:
@@ -70,7 +73,8 @@ def joined(values: Sequence[float], most: int = 6) -> str:
     if not values:
         return "–"
     if len(values) > most:
-        return f"{number(min(values))} to {number(max(values))} ({len(values)} values)"
+        ends = _("{low} to {high}").format(low=number(min(values)), high=number(max(values)))
+        return _("{ends} ({n} values)").format(ends=ends, n=len(values))
     return "; ".join(number(v) for v in values)
 
 

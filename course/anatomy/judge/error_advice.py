@@ -17,7 +17,36 @@ _DTYPE = N_(
     "you make yourself gets x's dtype by dtype=x.dtype."
 )
 
-# (pattern found in "Type: message", advice; {1}, {2} are the groups of the pattern). The first match is used.
+_NONE = N_(
+    "Something is None here: an optional argument that was not given (test with `is not None`), or a function that "
+    "ends without return."
+)
+
+# (pattern found in "Type: message", advice; {1}, {2} are the groups of the pattern). The first match is used. The
+# messages of these types quote names that the learner chose, in which any word may stand: no other pattern is tried.
+_QUOTING = (
+    *("NameError", "UnboundLocalError", "AttributeError", "KeyError"),
+    *("ImportError", "ModuleNotFoundError", "NotHere"),
+)
+_OF_NAMES = [
+    (re.compile(pattern, re.S), advice)
+    for pattern, advice in (
+        (
+            r"NameError: name '(\w+)' is not defined",
+            N_("{1} is not known here: a typing error, or a cell above that was not run."),
+        ),
+        (r"UnboundLocalError", N_("The name is used before it gets a value, perhaps inside an if that was not taken.")),
+        (r"AttributeError: 'NoneType' object", _NONE),
+        (r"AttributeError: .*before Module.__init__\(\) call", N_("Begin __init__ with super().__init__().")),
+        (
+            r"AttributeError: .*has no attribute '(\w+)'",
+            N_(
+                "Print type(…) of what stands before .{1}: it is not what you take it for, or the "
+                "name is spelled another way."
+            ),
+        ),
+    )
+]
 _ADVICE = [
     (re.compile(pattern, re.S), advice)
     for pattern, advice in (
@@ -31,8 +60,15 @@ _ADVICE = [
         (
             r"Expected size for first two dimensions of batch2 tensor|inconsistent tensor size, expected tensor \[|"
             r"size mismatch, got input|must match the existing size|Expected tensor to have size|"
-            r"number of dimensions of .* should be|both arguments to mat|einsum",
+            r"number of dimensions of .* should be|both arguments to mat",
             _MATRIX,
+        ),
+        (
+            r"RuntimeError: einsum\(\)",
+            N_(
+                "In einsum each letter is an axis: a tensor has as many letters as axes, a letter has the same size "
+                "wherever it stands, and each letter of the result stands among those of the inputs."
+            ),
         ),
         (
             r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton "
@@ -72,13 +108,7 @@ _ADVICE = [
             N_("An index is as large as the length or larger. Indices run from 0 to length − 1."),
         ),
         (r"IndexError: too many indices", N_("The tensor has fewer axes than you index. Print its shape.")),
-        (
-            r"'NoneType' object|NoneType",
-            N_(
-                "Something is None here: an optional argument that was not given (test with "
-                "`is not None`), or a function that ends without return."
-            ),
-        ),
+        (r"NoneType", _NONE),
         (
             r"got an unexpected keyword argument '(\w+)'",
             N_("It is called with {1}=…: one parameter must have exactly this name."),
@@ -98,11 +128,6 @@ _ADVICE = [
                 "first line of {1} (self too)."
             ),
         ),
-        (
-            r"NameError: name '(\w+)' is not defined",
-            N_("{1} is not known here: a typing error, or a cell above that was not run."),
-        ),
-        (r"UnboundLocalError", N_("The name is used before it gets a value, perhaps inside an if that was not taken.")),
         (
             r"Boolean value of Tensor with more than one value|bool value of Tensor with no values",
             N_(
@@ -131,15 +156,11 @@ _ADVICE = [
             N_("A tensor of several entries stands where one number is needed. Index it, or sum over an axis."),
         ),
         (r"Error\(s\) in loading state_dict", ""),  # has its own sentence
-        (
-            r"has no attribute '(\w+)'",
-            N_(
-                "Print type(…) of what stands before .{1}: it is not what you take it for, or the "
-                "name is spelled another way."
-            ),
-        ),
         (r"ZeroDivisionError", N_("Something is divided by zero. Which count or sum is 0 in this case?")),
-        (r"before Module.__init__\(\) call", N_("Begin __init__ with super().__init__().")),
+        (
+            r"Torch not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver",
+            N_('There is no GPU here, nor in grading. Without .cuda() and device="cuda" tensors stay where they are.'),
+        ),
         (
             r"RecursionError",
             N_("The function calls itself without end. Does it have the name of another one that it needs?"),
@@ -215,7 +236,7 @@ def advice_for(name: str, message: str, own: Collection[str] = ()) -> str:
     is_known = called is not None and "<" not in called[1] and "load_state_dict" not in called[1]
     if called and is_known and called[1].partition(".")[0] not in own:
         return _(_OTHERS).replace("{1}", called[1])
-    for pattern, english in _ADVICE:
+    for pattern, english in _OF_NAMES if name in _QUOTING else _ADVICE:
         found = pattern.search(text)
         if found:
             advice = _(english)

@@ -2,12 +2,14 @@
 
 import html
 import re
+import time
 from collections.abc import Mapping, Sequence
 
 from ..judge.verdict import CALM, Verdict, box
 from ..program import units
 from ..program.records import MissingRecording
-from ..progress.standing import is_extension, passed, unit_view, whats_next
+from ..progress.standing import attempts, is_extension, passed, unit_view, whats_next
+from ..system import hosted, installation
 from ..system.store import Entry
 from ..system.translation import N_, _, listed, said
 from .session import Run, Stale
@@ -19,6 +21,7 @@ GONE = N_(
     "it back (Ctrl+Z). Run its cell, then check again."
 )
 FIRST_HINT = 2  # failing tries before a hint is offered
+ANSWER_AFTER = 5  # failing attempts before a whole answer may be looked up; by then every hint was offered
 
 
 def inline(markdown: str) -> str:
@@ -74,9 +77,10 @@ def after(verdict: Verdict, entry: Entry) -> tuple[str, str]:
         unit, exercise = units.exercise(verdict.exercise)
         if verdict.passed:
             _passed(shown, unit, exercise)
+            _offer_drill(shown, exercise, entry)
         else:
             _offer_hint(shown, unit, exercise, entry)
-    except (KeyError, TypeError, ValueError, MissingRecording):
+    except (KeyError, TypeError, ValueError, OverflowError, MissingRecording):
         pass  # a damaged file of texts costs these lines, not the verdict
     return shown.both()
 
@@ -144,17 +148,37 @@ def _offer_extensions(shown, view, coming):
         shown.add(f"<p>{label}: {' · '.join(links)}</p>", f"{label}: {' · '.join(words)}")
 
 
+def _offer_drill(shown, exercise, entry):
+    """Names the command for writing it again from blank, once the first pass was on an earlier day."""
+    at = entry.get("passed_at")
+    if not isinstance(at, int) or not hosted.has_links():  # where a notebook is shown alone, there is no terminal
+        return
+    if time.localtime(at)[:3] < time.localtime(time.time())[:3]:
+        again = _("Again from blank, in a notebook of its own: `anatomy drill {exercise}`").format(
+            exercise=exercise["id"]
+        )
+        shown.add(f"<p>{inline(again)}</p>", bare(again))
+
+
 def _offer_hint(shown, unit, exercise, entry):
     tries = entry.get("tries", 0)
     if tries < FIRST_HINT or entry.get("passed_on_try"):
         return
-    name = _(HINTS[min(tries - FIRST_HINT, len(HINTS) - 1)])
-    href = units.link(unit, units.cell_id("hint", exercise["id"]), here=unit)
-    stuck, link = _("Stuck? {hint} is below this check."), units.anchor(href, name)
+    stuck, (link, name) = _("Stuck? {hint} is below this check."), hint(unit, exercise["id"], tries)
     shown.add(
         f"<p>{stuck.format(hint=link)}</p>",
         stuck.format(hint=name),
     )
+    if attempts(entry) >= ANSWER_AFTER and installation.answers():
+        call = f'from anatomy import show_answer; show_answer("{exercise["id"]}")'
+        last = _("If the hints are not enough, this shows a whole answer: `{call}`").format(call=call)
+        shown.add(f"<p>{inline(last)}</p>", bare(last))
+
+
+def hint(unit: str, exercise_id: str, tries: int) -> tuple[str, str]:
+    """(a link to it, its name) of the hint that fits the number of failing tries."""
+    name = _(HINTS[min(max(tries - FIRST_HINT, 0), len(HINTS) - 1)])
+    return units.anchor(units.link(unit, units.cell_id("hint", exercise_id), here=unit), name), name
 
 
 def not_checked(stale: Stale) -> tuple[str, str]:

@@ -130,6 +130,26 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
 
     Judges nothing, and raises NotChecked, if the cell that defines a function failed to run or was changed since.
     """
+    check_and_note(exercise_id, functions, _in_progress)
+
+
+def _in_progress(verdict):
+    entry = note(verdict)
+    # The count is saved in the notebook: an instructor's report says which exercises took most tries. Checks after a
+    # pass do not add to it.
+    tries = entry.get("passed_on_try") or entry.get("tries", 0)
+    return after_check.after(verdict, entry), {"anatomy": {"exercise": verdict.exercise, "tries": tries}}
+
+
+def check_and_note(
+    exercise_id: str,
+    functions: Sequence[Callable[..., Any]],
+    noted: Callable[[Verdict], tuple[tuple[str, str], dict[str, Any]]],
+) -> None:
+    """As ``check``.
+
+    noted: records the try; returns the lines below the verdict, as HTML and as text, and the output's metadata.
+    """
     shell = _shell()
     if shell is not None:
         named = _named(records.recent(exercise_id, with_mistakes=False), functions)
@@ -140,23 +160,19 @@ def check(exercise_id: str, *functions: Callable[..., Any]) -> None:
             raise NotChecked(exercise_id, text)
     with stopped.sign_of_life(sys.stdout) if shell is not None else contextlib.nullcontext():
         verdict, words = _tried(exercise_id, functions)
-    entry = note(verdict)
+    after, about = noted(verdict)
     named = _named(records.recent(exercise_id, with_mistakes=False), functions)
     gone, failing = [], []
     if shell is not None:
         gone = session.current.helpers_gone(named, shell.user_ns)
         failing = [] if verdict.passed else session.current.helpers_failing(named, shell.user_ns)
         session.current.judged(named, verdict.passed)
-    helpers = after_check.helpers_failing(failing), after_check.helpers_gone(gone)
-    below = *helpers, printed.below(words), after_check.after(verdict, entry)
-    # The count is saved in the notebook: an instructor's report says which exercises took most tries. Checks after a
-    # pass do not add to it.
-    tries = entry.get("passed_on_try") or entry.get("tries", 0)
+    below = after_check.helpers_failing(failing), after_check.helpers_gone(gone), printed.below(words), after
     _display(
         shell,
         verdict.html("".join(markup for markup, _text in below)),
         "\n".join(t for t in (verdict.text(), *(text for _markup, text in below)) if t),
-        {"anatomy": {"exercise": verdict.exercise, "tries": tries}},
+        about,
     )
     # There is nothing to update if no widget was imported.
     following = sys.modules.get("anatomy.widgets.tools.following")

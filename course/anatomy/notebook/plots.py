@@ -7,6 +7,7 @@ import matplotlib as mpl
 from cycler import cycler
 
 from .. import figures
+from ..system.labels import label
 from ..system.translation import PICTURE, said
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GRAY = (
@@ -63,4 +64,5 @@ def described(alt: str, **values: object) -> Iterator[None]:
 
 
 def _filled(text: str, values: dict[str, object]) -> str:
-    return text.format(**values) if values else text
+    said = {name: label(value) if isinstance(value, str) else value for name, value in values.items()}
+    return text.format(**said) if values else text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..program import units
 from ..program.records import MissingRecording
 from ..system import stopped, store
+from ..system.labels import label
 from ..system.translation import _, said
 
 if TYPE_CHECKING:
@@ -218,6 +219,11 @@ def _one_of_the_options(prediction_id, answer):
     raise ValueError(wrong.format(name=prediction_id, answer=answer, options=options))
 
 
+def _result(value: object) -> str:
+    """A result in words, which the cell's code has put together in English."""
+    return str({k: label(str(v)) for k, v in value.items()}) if isinstance(value, dict) else label(str(value))
+
+
 class Revealed:
     """Prediction and result side by side; a placeholder for both until there is a prediction."""
 
@@ -279,9 +285,11 @@ class Revealed:
     @property
     def _came_out(self):
         """(the result, more about it)."""
-        value = str(self.value)
-        unit = _unit(self.id)
-        return (said(unit, value), "") if self.answer in (None, value) else (said(unit, self.answer), value)
+        value, unit = str(self.value), _unit(self.id)
+        if self.answer in (None, value):
+            shown = said(unit, value)
+            return (shown if shown != value else _result(self.value), "")
+        return said(unit, self.answer), _result(self.value)
 
     @property
     def _judgment(self):

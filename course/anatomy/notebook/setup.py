@@ -7,7 +7,7 @@ import sys
 from ..system import installation
 from ..system.translation import _
 
-NEEDED = ("torch", "numpy", "matplotlib", "ipywidgets", "anywidget", "safetensors", "sympy", "filelock", "jupyterlab")
+NEEDED = "torch numpy matplotlib ipywidgets anywidget safetensors sympy filelock fsrs jupyterlab".split()
 
 
 def environment_report() -> None:

@@ -12,13 +12,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from ..notebook.checks import _shell, evaluate
 from ..program import records, units
-from ..system import store
+from ..system import store, translation
 from ..system.texts import short
 from ..system.translation import _, none_of
 from . import books
@@ -46,6 +46,15 @@ class Stopped(KeyboardInterrupt):
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
+
+
+class Found(NamedTuple):
+    """What a judged answer gave: the first three are a Part's. said: the check's own words on the mistake, else ""."""
+
+    why: str
+    values: tuple[Any, ...] = ()
+    needed: Needed = Needed([])
+    said: str = ""
 
 
 @dataclass
@@ -89,8 +98,9 @@ def look(exercise_id: str) -> Part:
         unit, about = units.exercise(exercise_id)
         targets = tuple(records.calls_of(exercise_id)[0])
     except KeyError:
-        records.load(exercise_id)  # raises MissingRecording, which suggests similar names
-        raise
+        record = records.load(exercise_id)  # else raises MissingRecording, which suggests similar names
+        path = books.find(record.unit)
+        return Part(record.id, record.unit, record.title, tuple(record.targets), path, _("your course leaves it out."))
     part = Part(exercise_id, unit, about["title"], targets, books.find(unit))
     try:
         book = books.read(part.path, unit)
@@ -98,54 +108,53 @@ def look(exercise_id: str) -> Part:
         part.why = str(error)
         return part
     if exercise_id not in book.found:
-        book.found[exercise_id] = _judged(part, book)
-    part.why, part.values, part.needed = book.found[exercise_id]
+        book.found[exercise_id] = judge(part, book)
+    part.why, part.values, part.needed = book.found[exercise_id][:3]
     if part.why == STUB and _passed_before(exercise_id):
         part.why = _NOT_SAVED
     return part
 
 
-def _judged(part: Part, book: books.Book) -> tuple[str, tuple[Any, ...], Needed]:
-    """Returns (why, values, needed) of a part whose notebook can be read."""
+def judge(part: Part, book: books.Book) -> Found:
+    """Runs a part's answer from its notebook, with the public check."""
     answer = book.answers.get(part.id)
     if answer is None or part.id in book.released:
-        return STUB, (), Needed([])
+        return Found(STUB)
     if book.codes[answer].error:
-        return _("its cell cannot run: {error}.").format(error=book.codes[answer].error), (), Needed([])
-    at, said = max(answer, book.place.get(part.id, 0)), ""
+        return Found(_("its cell cannot run: {error}.").format(error=book.codes[answer].error))
+    at, first = max(answer, book.place.get(part.id, 0)), None
     # First only what the functions need, then their whole cells: a few answers rely on what a cell does besides
     # defining names.
     for whole in ((), [*book.answers.values(), *book.own]):
         code = needed(book.codes, part.targets, at, whole)
-        why, values = _tried(part, code)
-        if not why:
-            return "", values, code
-        if why == STUB:
-            return why, (), Needed([])
-        said = said or why
-    return said, (), Needed([])
+        found = _tried(part, code)
+        if not found.why or found.why == STUB:
+            return found
+        first = first or found
+    assert first is not None
+    return first
 
 
-def _tried(part: Part, code: Needed) -> tuple[str, tuple[Any, ...]]:
-    """Runs the code in its own module and checks what it defines; returns (why it is wrong or "", values)."""
+def _tried(part: Part, code: Needed) -> Found:
+    """Runs the code in its own module and checks what it defines."""
     missing = [t for t in part.targets if t in code.unknown]
     if missing:
-        return _("it defines no {names}.").format(names=none_of(missing)), ()
+        return Found(_("it defines no {names}.").format(names=none_of(missing)))
     with _watched(part), _quietly():
         try:
             names = _run(part, "\n".join(s.text for s in code.statements))
         except (SystemExit, Exception) as error:
             said = short(f"{type(error).__name__}: {error}", _TOO_LONG)
-            return _("its cell stops with {said}.").format(said=said), ()
+            return Found(_("its cell stops with {said}.").format(said=said))
         values = tuple(names[t] for t in part.targets)
         verdict = evaluate(part.id, *values)
     if verdict.passed:
-        return "", values
+        return Found("", values, code)
     mistake = verdict.mistakes[0]
     if mistake.name == "generic.not_written":
-        return STUB, ()
-    said = short(" ".join(mistake.message.split()), _TOO_LONG)
-    return _("does not pass as saved. {said}").format(said=said), ()
+        return Found(STUB)
+    said = " ".join(translation.said(part.id, mistake.message).split())
+    return Found(_("does not pass as saved. {said}").format(said=short(said, _TOO_LONG)), said=said)
 
 
 def _passed_before(exercise_id: str) -> bool:

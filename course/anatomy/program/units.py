@@ -26,7 +26,18 @@ def _read(path):
 
 def names() -> list[str]:
     """Names of the units, e.g. ``06-rope``, in course order."""
-    return sorted(p.stem for p in _folder().glob("*.json"))
+    found = sorted(p.stem for p in _folder().glob("*.json"))
+    chosen = _chosen(assets_dir() / "course.json")
+    return [name for name in chosen if name in found] or found
+
+
+@cache
+def _chosen(path):
+    """The units of an instructor's own course, in order; () in the course as it is."""
+    try:
+        return tuple(json.loads(path.read_text(encoding="utf-8"))["units"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
 
 
 def _folder():
@@ -38,10 +49,11 @@ def load(unit: str) -> dict[str, Any]:
     """The description of one unit in ``assets/units``.
 
     Returns:
-        dict with ``unit``, ``title``, ``minutes`` and the lists ``exercises`` (id, title, points, minutes, difficulty,
-        extension: not on the core path, worth), ``predictions`` (id, question, options, adjacent: the result comes in
-        the next cell), ``quizzes`` (id, question, choices of text, right, why) and ``claims`` (id, claim, cells: marks
-        of the cells that decide it).
+        dict with ``unit``, ``title``, ``minutes`` (of all exercises), ``reading`` (minutes of it, for ``core`` and for
+        ``extensions``) and the lists ``exercises`` (id, title, points, minutes, difficulty, extension: not on the core
+        path, worth), ``predictions`` (id, question, options, adjacent: the result comes in the next cell), ``quizzes``
+        (id, question, choices of text, right, why) and ``claims`` (id, claim, cells: marks of the cells that decide
+        it).
 
     Raises:
         MissingRecording: there is no such unit, or its file is damaged; the message says what to do.
@@ -55,6 +67,29 @@ def load(unit: str) -> dict[str, Any]:
     except ValueError:
         damaged = _("{file} in assets/units is damaged. {repair}")
         raise MissingRecording(damaged.format(file=path.name, repair=how_to_repair("make build"))) from None
+
+
+def core_minutes(unit: Known) -> int:
+    """Minutes for a unit's core path, reading included, rounded to five: what its first cell says. unit: ``load``'s.
+
+    The length of the course is the sum over its units; whatever says how long something takes asks here.
+    """
+    return _minutes(unit, "core", [e for e in unit["exercises"] if not e.get("extension")])
+
+
+def extension_minutes(unit: Known) -> int:
+    """The same for all extensions of a unit; 0 if it has none."""
+    more = [e for e in unit["exercises"] if e.get("extension")]
+    return _minutes(unit, "extensions", more) if more else 0
+
+
+def _minutes(unit, path, exercises):
+    return to_five(sum(e["minutes"] for e in exercises) + unit.get("reading", {}).get(path, 0))
+
+
+def to_five(minutes: float) -> int:
+    """The nearest five minutes, at least five."""
+    return max(5, 5 * round(minutes / 5))
 
 
 def exercise(exercise_id: str) -> tuple[str, Known]:

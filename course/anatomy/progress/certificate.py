@@ -16,9 +16,9 @@ from pathlib import Path
 
 from ..system import files, store, texts
 from ..system.store import Entry
-from ..system.translation import N_, _, listed, sentences
+from ..system.translation import N_, _, listed, said, sentences
 from .certificate_page import Built, Sheet, Work, page, plain
-from .standing import UnitView, is_extension, passed, views
+from .standing import UnitView, is_extension, looked_up, passed, views
 
 LONGEST_NAME = 80  # characters
 EARLIEST, LATEST = 946_684_800, 4_102_444_800  # 2000 to 2100: a time outside is damaged data, not a date
@@ -124,7 +124,7 @@ def _kept() -> dict[str, object]:
 
 def _work(view: UnitView) -> Work:
     built = tuple(
-        Built(e["title"], float(e["points"]), is_extension(e), passed_on(entry))
+        Built(said(e["id"], e["title"]), float(e["points"]), is_extension(e), passed_on(entry), looked_up(entry))
         for e, entry in view.exercises
         if passed(entry)
     )

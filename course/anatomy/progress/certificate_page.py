@@ -36,12 +36,13 @@ NO_DATE = N_("date not kept")
 
 @dataclass(frozen=True)
 class Built:
-    """An exercise that was passed; on: the day, "" if it was not stored."""
+    """An exercise that was passed; on: the day, "" if it was not stored; looked_up: its answer was seen before."""
 
     title: str
     points: float
     extension: bool
     on: str
+    looked_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ def summary(sheet: Sheet) -> str:
     complete = sum(w.done == w.core for w in works if w.core)
     extensions, extra = sum(w.extensions for w in works), sum(w.extra for w in works)
     claims = sum(w.claims[0] for w in works)
+    seen = sum(b.looked_up for w in works for b in w.built)
     points, possible = sum(w.points for w in works), sum(w.possible for w in works)
     first = _("{done} of {exercises} of the core path, {points:g} of {possible}.").format(
         done=done, exercises=_exercises(core), points=points, possible=points_of(possible)
@@ -113,10 +115,16 @@ def summary(sheet: Sheet) -> str:
         "The cells that decide {n} claims on trial were run.",
         claims,
     )
+    seen_first = ngettext(
+        "In {n} of them a whole answer was looked up before the pass.",
+        "In {n} of them whole answers were looked up before the pass.",
+        seen,
+    )
     return sentences(
         first,
         units.format(n=complete, all=len(works)) if complete else "",
         more.format(extensions=_extensions(extensions), points=points_of(extra)) if extensions else "",
+        seen_first.format(n=seen) if seen else "",
         decided.format(n=claims) if claims else "",
     )
 
@@ -175,7 +183,8 @@ def plain(sheet: Sheet) -> str:
 
 
 def _title(built: Built) -> str:
-    return _("{title} (extension)").format(title=built.title) if built.extension else built.title
+    title = _("{title} (extension)").format(title=built.title) if built.extension else built.title
+    return _("{title} (answer looked up first)").format(title=title) if built.looked_up else title
 
 
 def page(sheet: Sheet) -> str:

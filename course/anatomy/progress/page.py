@@ -10,7 +10,7 @@ from ..program.units import Known
 from ..system import hosted
 from ..system.store import Entry
 from ..system.translation import _, listed, ngettext, said
-from .standing import UnitView, is_extension, next_in, passed, view_in, views
+from .standing import UnitView, is_extension, looked_up, next_in, passed, view_in, views
 
 # Text colors are the page's own, so that they fit light and dark themes.
 STYLE = """<style>
@@ -66,9 +66,13 @@ def duration(minutes: float) -> str:
 
 def state(entry: Entry) -> str:
     """An exercise's state in words."""
+    seen, tries = looked_up(entry), entry.get("tries", 0)
     if passed(entry):
-        return _("passed on try {n}").format(n=entry["passed_on_try"])
-    tries = entry.get("tries", 0)
+        way = _("passed on try {n}, after looking the answer up") if seen else _("passed on try {n}")
+        return way.format(n=entry["passed_on_try"])
+    if seen:
+        so_far = ngettext("answer looked up, {n} try so far", "answer looked up, {n} tries so far", tries)
+        return so_far.format(n=tries)
     if not tries:
         return _("not tried yet")
     return ngettext("{n} try so far", "{n} tries so far", tries).format(n=tries)
@@ -104,7 +108,7 @@ def left(minutes: float) -> str:
 
 
 def asides(view: UnitView) -> list[str]:
-    """Phrases about a unit's predictions, questions and claims."""
+    """Phrases about a unit's predictions, questions, answers that were looked up, and claims."""
     (held, judged), (right, answered, asked), (decided, claims) = view.predictions, view.quiz, view.claims
     out = []
     if judged:
@@ -114,6 +118,9 @@ def asides(view: UnitView) -> list[str]:
         if answered < asked:
             so_far = _("recap: {n} of {total} right at first try, {left} to go")
         out.append(so_far.format(n=right, total=answered, left=asked - answered))
+    if view.looked_up:
+        seen = ngettext("{n} answer looked up", "{n} answers looked up", view.looked_up)
+        out.append(seen.format(n=view.looked_up))
     if claims and (decided or any(entry for _, entry in view.exercises)):  # before the start it would only be noise
         out.append(_("{n} of {total} claims decided").format(n=decided, total=claims))
     return out
@@ -247,3 +254,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"progress: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..judge.verdict import Verdict
-from ..program import records, units
+from ..program import units
+from ..program.assets import MissingRecording
 from ..program.units import Known
 from ..system import store
 from ..system.installation import how_to_repair
@@ -20,8 +21,10 @@ from ..system.translation import _, listed, said
 def note(verdict: Verdict) -> Entry:
     """Records one try of an exercise; returns the exercise's entry.
 
-    ``tries`` counts only up to the first pass: later checks neither add to it nor take the pass back.
+    ``tries`` counts only up to the first pass: later checks neither add to it nor take the pass back. ``blank`` says
+    how many of them were of a stub as it came, which *Run All Cells* checks, too.
     """
+    blank = any(m.name == "generic.not_written" for m in verdict.mistakes)
     now = int(time.time())
 
     def change(data):
@@ -29,15 +32,32 @@ def note(verdict: Verdict) -> Entry:
         entry["best"] = max(entry["best"], verdict.score)
         if entry["passed_on_try"] is None:
             entry["tries"] += 1
+            if blank:
+                entry["blank"] = entry.get("blank", 0) + 1
             if verdict.passed:
                 entry |= {"passed_on_try": entry["tries"], "passed_at": now}
 
     return store.update("progress", change)[0][verdict.exercise]
 
 
+def note_looked_up(exercise_id: str) -> None:
+    """Records that the whole answer was shown before the exercise was passed, and when that was first."""
+    now = int(time.time())
+
+    def change(data):
+        entry = data.setdefault(exercise_id, {"tries": 0, "best": 0.0, "passed_on_try": None})
+        if entry["passed_on_try"] is None:
+            entry.setdefault("looked_up_at", now)
+
+    store.update("progress", change)
+
+
 @dataclass
 class UnitView:
-    """One unit as ``progress()`` shows it. problem: why its data cannot be read, else ""."""
+    """One unit as ``progress()`` shows it.
+
+    length: minutes of its core path, reading included. problem: why its data cannot be read, else "".
+    """
 
     name: str
     title: str
@@ -45,6 +65,7 @@ class UnitView:
     predictions: tuple[int, int] = (0, 0)  # held, judged so far
     quiz: tuple[int, int, int] = (0, 0, 0)  # right on first try, answered, asked
     claims: tuple[int, int] = (0, 0)  # decided, all
+    length: int = 0
     problem: str = ""
 
     @property
@@ -78,9 +99,16 @@ class UnitView:
         return _reached(self.extensions)
 
     @property
+    def looked_up(self) -> int:
+        """Exercises of either kind whose answer was looked up before a pass."""
+        return sum(looked_up(entry) for _, entry in self.exercises)
+
+    @property
     def minutes(self) -> float:
-        """Minutes of the core path's exercises that are not passed yet."""
-        return sum(e["minutes"] for e, entry in self.core if not passed(entry))
+        """Minutes left on the core path: its length, with as much of it gone as of the time for its exercises."""
+        everything = sum(e["minutes"] for e, _ in self.core)
+        still_open = sum(e["minutes"] for e, entry in self.core if not passed(entry))
+        return units.to_five(self.length * still_open / everything) if still_open else 0
 
 
 def _count(exercises):
@@ -101,6 +129,16 @@ def passed(entry: Entry) -> bool:
     return entry.get("passed_on_try") is not None
 
 
+def looked_up(entry: Entry) -> bool:
+    """Whether the whole answer was looked up before the exercise was passed, according to its entry."""
+    return entry.get("looked_up_at") is not None
+
+
+def attempts(entry: Entry) -> int:
+    """Tries of something that the learner wrote, according to an exercise's entry."""
+    return entry.get("tries", 0) - entry.get("blank", 0)
+
+
 def views() -> list[UnitView]:
     """A UnitView for each unit, in course order. A unit that cannot be read has a ``problem`` and hides no other."""
     tries, predictions, quizzes, claims = map(store.read, ("progress", "predictions", "quizzes", "claims"))
@@ -119,9 +157,10 @@ def views() -> list[UnitView]:
                     (sum(judged), len(judged)),
                     (sum(a["right_on_first"] for a in answered), len(answered), len(unit["quizzes"])),
                     (sum(bool(claims.get(c["id"])) for c in unit["claims"]), len(unit["claims"])),
+                    units.core_minutes(unit),
                 )
             )
-        except (records.MissingRecording, OSError) as error:
+        except (MissingRecording, OSError) as error:
             out.append(UnitView(name, name, problem=str(error)))
         except (KeyError, TypeError):
             problem = _("Its description is damaged. {repair}").format(repair=how_to_repair("make build"))

@@ -41,7 +41,7 @@ NEEDED = {
 DRIVE = Path("/content/drive")  # where Google's own examples mount it
 FOLDER = "transformer-anatomy"
 _ADDRESS = Path(__file__).parents[1] / "address.json"
-_KEPT = ("progress", "predictions", "quizzes", "claims")  # the files of ``store``
+_KEPT = ("progress", "predictions", "quizzes", "claims", "drills")  # the files of ``store``
 
 
 class CannotRun(SystemExit):

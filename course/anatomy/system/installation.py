@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import files, translation
-from .translation import ENGLISH, _, listed, sentences
+from .translation import ENGLISH, N_, _, listed, sentences
 
 FIRST = "00-start-here"
 WORK = "work"  # the learner's folder within a course folder
@@ -37,6 +37,11 @@ class Place:
     own: Path
     root: Path | None
     language: str = ENGLISH
+
+    @property
+    def is_built(self) -> bool:
+        """True if the release is made by ``make build LANG=…``, in a checkout and in another language than English."""
+        return self.root is not None and self.released != self.root / "course"
 
     def name(self, path: Path) -> str:
         """A path of either folder, as short as the learner knows it."""
@@ -59,13 +64,19 @@ class Place:
 def place_in(root: Path, own: Path | None = None, language: str = "") -> Place:
     """The Place of a course folder, a checkout or an unpacked zip. own: the learner's folder, if not ``work/``.
 
-    language: of the notebooks; "" for that of the learner's own, or English if there are none.
+    language: of the notebooks; "" for that of the learner's own, or if there are none that of ``course/``, which is
+    English but in a package for a class in another language.
     """
+    at_home = language_of(root / "course")
     if own is None:
-        usual = [root / named(WORK, name) for name in ([language] if language else translation.languages())]
+        names = [language] if language else [at_home, *translation.languages()]
+        usual = [root / (WORK if name == at_home else named(WORK, name)) for name in names]
         own = next(filter(is_learners, usual), usual[0])
-    language = language or language_of(own)
-    return Place(root / "course" if language == ENGLISH else root / "build" / language / "course", own, root, language)
+    spoken = language or _language_named(own) or at_home
+    built = root / "build" / spoken / "course"
+    # A package has one language. Notebooks that were begun in another are brought into it by the next update.
+    here = spoken == at_home or not language and not built.is_dir() and not (root / "autograder").is_dir()
+    return Place(root / "course", own, root, at_home) if here else Place(built, own, root, spoken)
 
 
 def named(folder: str, language: str) -> str:
@@ -80,7 +91,8 @@ def languages() -> list[str]:
         return translation.languages()
     there = (DATA / "languages").glob(f"*/{FIRST}") if root is None else (root / "build").glob(f"*/course/{FIRST}")
     found = {path.parents[0 if root is None else 1].name for path in there}
-    return [name for name in translation.languages() if name == ENGLISH or name in found]
+    found.add(ENGLISH if root is None else language_of(root / "course"))
+    return [name for name in translation.languages() if name in found]
 
 
 def unknown(language: str) -> str:
@@ -95,7 +107,7 @@ def unknown(language: str) -> str:
 def kind() -> str:
     """``"project"``, ``"package"`` or ``"wheel"``."""
     root = course_root()
-    return "wheel" if root is None else "project" if (root / "autograder").is_dir() else "package"
+    return N_("wheel") if root is None else N_("project") if (root / "autograder").is_dir() else N_("package")
 
 
 def course_root() -> Path | None:
@@ -139,6 +151,13 @@ def assets() -> Path:
     return DATA / "assets" if not (beside / "recordings").is_dir() and (DATA / "assets").is_dir() else beside
 
 
+def answers() -> Path | None:
+    """The file with the whole answers that a learner may look up; None in a class's package, which is made without."""
+    root = course_root()
+    places = [assets() / "answers.json", *([root / "solutions" / "answers.json"] if root else [])]
+    return next((path for path in places if path.is_file()), None)
+
+
 # ---- the learner's folder of a wheel -------------------------------------------------------------------------
 
 
@@ -149,12 +168,17 @@ def is_learners(folder: Path) -> bool:
 
 def language_of(own: Path) -> str:
     """The language of a learner's notebooks, according to the first one that can be read; English if it names none."""
+    return _language_named(own) or ENGLISH
+
+
+def _language_named(own: Path) -> str:
+    """The same; "" if there is no notebook that can be read."""
     for path in sorted(own.glob("[0-9]*/*.ipynb")):
         try:
             return next(filter(None, map(translation.spoken_by, _code(path))), ENGLISH)
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue  # damaged: try the next one
-    return ENGLISH
+    return ""
 
 
 def _code(path: Path) -> Iterator[str]:
@@ -330,7 +354,7 @@ def how_to_restore(where: Place, unit: str) -> str:
     """One sentence on how a learner gets a released notebook back."""
     if where.root is None:
         return how_to_repair()
-    if where.language != ENGLISH:
+    if where.is_built:
         return _("To put the release back: `make build LANG={language}`.").format(language=where.language)
     if (where.root / ".git").exists():
         return _("To put the release back: `git checkout course/{unit}`, then `make update`.").format(unit=unit)

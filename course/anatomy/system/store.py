@@ -125,9 +125,9 @@ def _apply(path, data):
 
 def _lock(path, held):
     """Takes the lock, which ``held`` gives back. Returns False on a file system without locks."""
-    lock = filelock.FileLock(path.with_name(f".{path.stem}.lock"), timeout=PATIENCE, poll_interval=0.01)
+    lock = filelock.FileLock(path.with_name(f".{path.stem}.lock"), timeout=PATIENCE)
     try:
-        held.enter_context(lock)
+        held.enter_context(lock.acquire(poll_interval=0.01))
     except NotImplementedError:
         return False  # some network folders; writing without a lock is better than never saving
     return True
@@ -213,6 +213,9 @@ def _tidy_try(value):
     )
     if entry and entry["passed_on_try"] is not None:
         entry["tries"] = entry["passed_on_try"]  # older versions kept counting after the pass
+    if entry and not _number(entry.get("blank", 0), int):
+        del entry["blank"]
+        sound = False
     return entry, sound
 
 
@@ -246,4 +249,23 @@ def _tidy_answer(value):
     return (entry, sound) if entry and entry["first"] is not None else (None, False)
 
 
-_TIDY = {"progress": _tidy_try, "predictions": _tidy_prediction, "quizzes": _tidy_answer}
+def _tidy_drill(value):
+    entry, sound = _tidy(
+        value,
+        {"exercise": None, "opened_at": None, "tries": 0, "tried_at": None, "hints": 0, "passed_at": None},
+        {
+            "exercise": lambda v: isinstance(v, str),
+            "tries": lambda v: _number(v, int),
+            "hints": lambda v: _number(v, int),
+            **{key: lambda v: v is None or _number(v, int) for key in ("opened_at", "tried_at", "passed_at")},
+        },
+    )
+    return (entry, sound) if entry and entry["exercise"] is not None else (None, False)
+
+
+_TIDY = {
+    "progress": _tidy_try,
+    "predictions": _tidy_prediction,
+    "quizzes": _tidy_answer,
+    "drills": _tidy_drill,
+}

@@ -11,7 +11,7 @@ CASE = Case(
     [
         ("combobox", "activation", "activation", "ArrowDown"),
         ("slider", "input x", "place", "ArrowRight"),
-        ("slider", "β of swish", "beta", "ArrowRight"),
+        ("slider", "β of swish", "beta", "ArrowLeft"),
         ("slider", "value v", "value", "Home", {"activation": "gelu"}),
         ("slider", "shift of all units", "shift", "ArrowRight", {"activation": "relu", "shift": -4}),
         ("group", "look at", "look", "ArrowRight"),

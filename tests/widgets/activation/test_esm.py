@@ -66,7 +66,7 @@ def test_a_point_shows_its_formula_and_lights_up_everywhere(stage, panel):
     assert "f′(x) = Φ(x) + x · φ(x) = 0.023 + (−2.00) · 0.054 = −0.085" in heard
     now = views(page)
     assert all(a != b for a, b in zip(before[:4], now[:4], strict=True))  # slope, curve, gate, tangent
-    assert trait(page, "place") == 100
+    assert trait(page, "place") == 90
     page.mouse.move(2, 2)
     settle(page)
     assert (readout(page), views(page)) == (quiet, before)
@@ -193,7 +193,7 @@ def sum_line(page):
     return [tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+)[ ,](-?[\d.]+)", d)]
 
 
-@pytest.mark.parametrize("state, told", [({}, "a straight line"), ({"beta": 20.0}, "it bends")])
+@pytest.mark.parametrize("state, told", [({"beta": 0.0}, "a straight line"), ({}, "it bends")])
 def test_two_layers_draw_what_python_computes(stage, state, told):
     """From x = −3 to 3, and whether the line bends is said in the picture and in the alt text."""
     widget = ActivationExplorer(ACTIVATIONS, **state)
@@ -211,8 +211,21 @@ def test_two_layers_draw_what_python_computes(stage, state, told):
     assert "Sum = 2 · f(2.00) − 4 · f(1.00) + 3 · f(0.00) = 0" in readout(page)
 
 
-def test_one_picture_stands_beside_the_curve(stage):
-    """The two layers, or the gate and the units, each with their own sliders; β only for swish."""
+@pytest.mark.parametrize("place", [60, 90, 110])
+def test_the_heights_of_three_units_add_up_to_the_height_of_the_sum(stage, place):
+    """In numbers under the captions, and as sticks in the pictures."""
+    page = stage(ActivationExplorer(ACTIVATIONS, place=place, beta=1.0))
+    captions = page.locator(".ta-row .ta-row .ta-caption small").all_text_contents()
+    heights = [float(text.replace("−", "-")) for text in captions]
+    sticks = page.evaluate("""() => [...document.querySelectorAll('.ta-row .ta-row path[style*="--ta-two"]')]
+        .map((p) => p.getAttribute('d').match(/-?[\\d.]+/g).map(Number)).map(([, from, , to]) => from - to)""")
+    assert len(heights) == len(sticks) == 4
+    assert sum(heights[:3]) == pytest.approx(heights[3], abs=0.02) and sum(map(abs, heights[:3])) > 1
+    assert sum(sticks[:3]) == pytest.approx(sticks[3], abs=0.5)
+
+
+def test_the_layers_or_the_curve_with_its_gate_are_in_sight(stage):
+    """Each with their own sliders; β only for swish."""
     page = stage(CASE.make())
     sliders = lambda: {n for n in ("β of swish", "value v", "shift of all units") if find(page, "slider", n).count()}
     gate = page.get_by_label("Product of the activated gate")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from anatomy import atlas
+from anatomy.atlas.words import families
 from anatomy.widgets import ModelAtlas
 from anatomy.widgets.atlas import INDEX, ROWS
 
@@ -229,8 +230,19 @@ def test_lines_lead_from_mark_to_mark(stage):
     expected += [("gpt-3", n) for n in "gpt-neox-20b pythia-6.9b opt-350m opt-175b gpt-oss-20b gpt-oss-120b".split()]
     where = lambda name: marks[str(INDEX[name])]
     lines = [[where(a)[0], where(a)[2], where(b)[0], where(b)[1]] for a, b in expected]
+    assert page.evaluate(ends) == [], "nobody looks at a model yet"
+    page.locator("[role=listbox]").focus()
+    settle(page)
+    assert sorted(page.evaluate(ends)) == sorted(lines)
+    page.evaluate("() => document.activeElement.blur()")
+    settle(page)
+    assert page.evaluate(ends) == []
+    page.locator("[role=option]").nth(INDEX["gpt-3"]).hover()
+    settle(page)
     assert sorted(page.evaluate(ends)) == sorted(lines)
     page.evaluate("(i) => model.set('first', i)", INDEX["gpt-4"])
+    settle(page)
+    page.locator("[role=option]").nth(INDEX["gpt-4"]).hover()
     settle(page)
     assert page.evaluate(ends) == []
 
@@ -267,3 +279,21 @@ def test_frames_mark_what_differs_unless_everything_does(stage):
     ):
         page = stage(ModelAtlas(view=1, first=INDEX[names[0]], second=INDEX[names[1]]))
         assert (page.evaluate(framed) > 0) == some, names
+
+
+BARS = """() => [...document.querySelectorAll('[role=listbox] [data-share]')]
+  .map((e) => [e.dataset.share, e.getAttribute('width')])"""
+
+
+@pytest.mark.parametrize("state", [{}, {"since": 2019, "until": 2023}, {"attention": 3}])
+def test_the_bar_under_a_year_is_the_share_of_its_filled_marks(stage, state):
+    """Of the models that pass the filter; one whose norm nobody published counts nowhere."""
+    widget = ModelAtlas(**state)
+    told = []
+    for year in sorted({row.year for row in ROWS}):
+        norms = [families(ROWS[i])["norm"] for i in widget.shown() if ROWS[i].year == year]
+        told.append((norms.count("RMSNorm"), sum(norm != "not published" for norm in norms)))
+    bars = stage(widget).evaluate(BARS)
+    assert [share for share, _ in bars] == [f"{filled}/{known}" for filled, known in told]
+    widths = [34 * filled / max(known, 1) for filled, known in told]
+    assert [float(width) for _, width in bars] == pytest.approx(widths, abs=0.01) and max(widths) > 10

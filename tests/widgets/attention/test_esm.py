@@ -73,7 +73,7 @@ def lit(page):
       const seen = (e) => (e.style.visibility === 'hidden' ? null : e);
       const at = (e, name, from, step) => (seen(e) && Math.round((e.getAttribute(name) - from) / step));
       const [column, row, bar] = marks;
-      return [at(row, 'y', 20, 28), at(column, 'x', 50, column.getAttribute('width')), at(bar, 'y', 20, 28)];
+      return [at(row, 'y', 20, 25), at(column, 'x', 50, column.getAttribute('width')), at(bar, 'y', 20, 25)];
     }""")
 
 

@@ -88,7 +88,7 @@ def test_the_end_of_the_caches_is_dragged_and_answers_keys(stage):
     page.mouse.down()
     per_user, weights = 4096 * 524_288, 13.48e9
     for users in (32, 4, 1):
-        share = (weights + users * per_user) / (1.5 * 80e9)
+        share = (weights + users * per_user) / (1.25 * 80e9)
         page.mouse.move(box["x"] + 1 + share * (box["width"] - 2), at["y"] + 12, steps=3)
         assert trait(page, "users") == users
     page.mouse.up()

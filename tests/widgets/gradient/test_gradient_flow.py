@@ -15,7 +15,7 @@ from ..learners import unfinished
 from ..page import find, settle, trait, words
 from ..page import said as heard
 from ..stages import set_state
-from .case import CASE
+from .case import CASE, LATER
 from .learners import WIRED
 
 browser_test = pytest.mark.browser
@@ -120,8 +120,8 @@ def test_a_wrong_wiring_is_called_so_and_broken_curves_are_not_drawn(stage):
 
 
 @browser_test
-def test_depths_beyond_the_live_ones_are_called_recorded(stage, right):
-    page = stage(right)
+def test_depths_beyond_the_live_ones_are_called_recorded(stage):
+    page = stage(CASE.make(**LATER))
     find(page, "slider", "number of layers").press("End")
     settle(page)
     assert page.locator(".ta-caption small").first.text_content().startswith("solid: Post-LN, recorded")
@@ -131,8 +131,8 @@ def area(page, name):
     return page.locator(f".ta-area[aria-label^='{name}']")
 
 
-def show_all(page):
-    page.get_by_role("button", name="All 7 wirings").click()
+def show_all(page, what="All 7 wirings"):
+    page.get_by_role("button", name=what, exact=True).click()
     settle(page)
 
 
@@ -149,11 +149,12 @@ def formula(page):
 @browser_test
 @pytest.mark.parametrize("where, layer", [("Layers", 4), ("Flow", 10)])
 def test_a_layer_that_is_pointed_at_says_its_norm_in_both_wirings(stage, right, where, layer):
-    page = stage(CASE.usual)
+    page = stage(CASE.make(**LATER))
+    show_all(page, "Curves")
     point(page, where, layer, 12)
     one, two = right.curve(0)[layer], right.curve(1)[layer]
     assert f"over the weights W of layer {layer + 1} = {one:.3g} (Post-LN), {two:.3g} (Pre-LN)." in formula(page)
-    dots = page.locator("circle:not(.ta-sum)").evaluate_all("(all) => all.map((c) => c.style.visibility)")
+    dots = page.locator("circle:not(.ta-sum, .ta-loss)").evaluate_all("(all) => all.map((c) => c.style.visibility)")
     assert dots == ["visible"] * 4
     page.mouse.move(1, 1)
     settle(page)
@@ -162,7 +163,9 @@ def test_a_layer_that_is_pointed_at_says_its_norm_in_both_wirings(stage, right, 
 
 @browser_test
 def test_running_along_the_depths_sets_the_depth_as_the_keys_do(stage):
-    by_hand, by_key = stage(CASE.usual), stage(CASE.usual)
+    by_hand, by_key = stage(CASE.make(**LATER)), stage(CASE.make(**LATER))
+    for page in (by_hand, by_key):
+        show_all(page, "Curves")
     point(by_hand, "Depths", 3, 5)
     assert trait(by_hand, "depth") == 12 and "48 layers of width" in by_hand.locator(".ta-readout").text_content()
     point(by_hand, "Depths", 3, 5, "click")
@@ -181,7 +184,7 @@ def test_running_along_the_depths_sets_the_depth_as_the_keys_do(stage):
 
 @browser_test
 def test_small_pictures_show_and_choose_a_wiring(stage):
-    page = stage(CASE.usual)
+    page = stage(CASE.make(**LATER))
     curve = page.locator(".ta-svg[aria-label^='Gradient norm of each'] path.ta-mine")
     before = curve.get_attribute("d")
     show_all(page)
@@ -196,7 +199,7 @@ def test_small_pictures_show_and_choose_a_wiring(stage):
 @browser_test
 def test_dashes_show_only_where_a_curve_leaves_the_recorded_one(stage):
     dashes = ".ta-svg[aria-label^='Gradient norm of each'] path.ta-reference"
-    assert stage(CASE.usual).locator(dashes).count() == 0
+    assert stage(CASE.make(**LATER)).locator(dashes).count() == 0
     wrong = stage(GradientFlowExplorer({**WIRED, "post_ln": WIRED["pre_ln"]}))
     assert wrong.locator(dashes).count() == 1
     assert "gray dashes" in wrong.locator(".ta-caption small").first.text_content()
@@ -218,15 +221,15 @@ def bars(page):
 @pytest.mark.parametrize("depth", [12, 96])
 def test_bars_are_the_norms_on_one_linear_scale(stage, depth):
     """Learner's at 12 layers, recorded at 96; only of those layers that the gradient has come to."""
-    widget = GradientFlowExplorer(WIRED, depth=depth)
+    widget = GradientFlowExplorer(WIRED, depth=depth, back=96)
     page, curves = stage(widget), [widget.curve(0), widget.curve(1)]
     top = max(c.max() for c in curves)
     for seen, curve in zip(bars(page), curves, strict=True):
-        assert seen == pytest.approx(62 * curve / top, abs=0.02)
+        assert seen == pytest.approx(128 * curve / top, abs=0.02)
     assert f"linear from 0 to {top:.3g}" in page.locator(".ta-bar .ta-note").text_content()
     set_state(page, {"back": 5})
     for seen, curve in zip(bars(page), curves, strict=True):
-        assert (seen[:-5] == 0).all() and seen[-5:] == pytest.approx(62 * curve[-5:] / top, abs=0.02)
+        assert (seen[:-5] == 0).all() and seen[-5:] == pytest.approx(128 * curve[-5:] / top, abs=0.02)
     last = depth - 4
     assert f"come to layer {last}: {curves[0][last - 1]:.3g} (Post-LN), {curves[1][last - 1]:.3g} (Pre-LN)" in formula(
         page
@@ -273,7 +276,7 @@ def drawn(page, i):
 @browser_test
 def test_the_two_wirings_are_drawn_with_the_norm_where_their_function_has_it(stage):
     """Norms on the stream are at the sum's height and after it; those on the branch are above it and before it."""
-    page = stage(CASE.usual)
+    page = stage(CASE.make(**LATER))
     norms = {"Post-LN": 1, "Pre-LN": 1, "sandwich": 2, "pre+post": 2, "norm inside": 1, "DeepNorm": 1, "parallel": 1}
     for i, name in enumerate(NAMES):
         set_state(page, {"wiring": i, "other": i})
@@ -288,7 +291,7 @@ def test_the_two_wirings_are_drawn_with_the_norm_where_their_function_has_it(sta
 
 @browser_test
 def test_a_wiring_that_is_pointed_at_is_drawn(stage):
-    page = stage(CASE.usual)
+    page = stage(CASE.make(**LATER))
     assert [drawn(page, i)[0].split(":")[0] for i in (0, 1)] == ["Post-LN", "Pre-LN"]
     show_all(page)
     point(page, "Wirings", 5, 7)
@@ -318,20 +321,71 @@ def test_small_pictures_are_the_gradient_per_layer_on_one_scale(stage, depth):
 
 @browser_test
 def test_it_says_what_follows_from_a_large_last_gradient_beside_the_last_layer(stage):
-    row = stage(CASE.usual).locator(".ta-row", has_text="Last layer against depth")
+    row = stage(CASE.make(**LATER)).locator(".ta-row", has_text="Last layer against depth")
     assert "so it needs warm-up (arXiv:2002.04745). Pre-LN’s falls" in row.text_content()
 
 
 @browser_test
-def test_all_wirings_take_the_place_of_the_curves_when_asked_or_when_the_story_is_about_them(stage):
-    page = stage(CASE.usual)
+def test_curves_or_all_wirings_unfold_when_asked_or_when_the_story_is_about_them(stage):
+    page = stage(CASE.make(**LATER))
     shown = lambda: [area(page, name).is_visible() for name in ("Wirings", "Layers", "Depths", "Flow")]
-    assert shown() == [False, True, True, True]
+    tall = lambda: area(page, "Flow").bounding_box()["height"] > 200
+    assert shown() == [False, False, False, True] and tall()
     show_all(page)
-    assert shown() == [True, False, False, True]
+    assert shown() == [True, False, False, True] and not tall()
+    show_all(page, "Curves")
+    assert shown() == [False, True, True, True]
+    show_all(page, "Curves")
+    assert shown() == [False, False, False, True] and tall()
     set_state(page, {"step": 3})
     assert shown() == [True, False, False, True]
-    show_all(page)
-    assert shown() == [False, True, True, True]
     set_state(page, {"step": 4})
     assert shown() == [False, True, True, True]
+
+
+@browser_test
+def test_the_first_step_is_a_button_and_what_it_does(stage):
+    page = stage(CASE.usual)
+    set_state(page, {"alone": True, "step": 0})
+    offered = lambda: [
+        find(page, role, name).is_visible() for role, name, *_ in [*CASE.controls, ("button", "All 7 wirings")]
+    ]
+    assert offered() == [True] + [False] * len(CASE.controls[1:]) + [False]
+    assert not any(seen.any() for seen in bars(page))
+    find(page, "button", "◂ Let the gradient run back").press("Enter")
+    settle(page)
+    assert all((seen > 0).all() for seen in bars(page)) and offered().count(True) == 1
+    set_state(page, {"seed": 1})  # from Python: its control shows it
+    assert all(offered())
+    set_state(page, {"seed": 0, "step": 2})
+    assert all(offered())
+
+
+@browser_test
+def test_a_norm_of_one_is_printed_as_1(stage):
+    page = stage(CASE.make(**LATER))
+    show_all(page, "Curves")
+    numbers = page.locator(".ta-svg[aria-label^='Gradient norm of each'] text.ta-small").all_text_contents()
+    assert "1" in numbers and "0.1" in numbers and not any("e" in n for n in numbers if n != "layer")
+
+
+@pytest.mark.parametrize("state", [{}, {"depth": 96, "wiring": "norm inside", "back": 96}, {"back": 5}])
+def test_a_still_picture_prints_a_norm_of_one_as_1(state):
+    made = GradientFlowExplorer(WIRED, **state).figure()
+    made.draw_without_rendering()
+    for axes in made.axes:
+        low, high = axes.get_ylim()
+        inside = {
+            text.get_text()
+            for text, at in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
+            if low <= at <= high
+        }
+        assert {"1", "0.1"} <= inside and not any("e" in n or "$" in n for n in inside)
+        assert not any(text.get_text() for text in axes.get_yticklabels(minor=True))
+
+
+def test_a_still_picture_before_the_run_shows_and_tells_all_of_it():
+    veils = lambda widget: sum(len(axes.patches) for axes in widget.figure().axes)
+    for back, veiled in ((0, False), (5, True), (96, False)):
+        widget = GradientFlowExplorer(WIRED, back=back)
+        assert (veils(widget) > 0) == veiled == ("run back through" in widget.alt)

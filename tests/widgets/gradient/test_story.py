@@ -25,8 +25,7 @@ def test_post_lns_last_layer_has_the_larger_gradient():
     widget = shown(0)
     one, two = (widget.curve(i) for i in (widget.wiring, widget.other))
     assert one[-1] > 3 * two[-1] and chosen(0) == "Post-LN’s"
-    assert f"{one[-1]:.2f} against {two[-1]:.2f}" in STORY[0].because and one.max() < 1.5 * one.min()
-    assert f"all {widget.depth} layers" in STORY[0].because
+    assert f"{one[-1]:.2f} against {two[-1]:.2f}" in STORY[0].because
 
 
 def test_only_pre_ln_falls_with_depth():

@@ -65,7 +65,7 @@ def test_the_formula_of_a_cell_is_true(stage, rule):
     """Each side of it is computed from the numbers that it names."""
     state = {"text": text_of((0, 0), (2, 1), (0, 2)), "decay": 0.5, "rate": 0.5}
     page = stage(CASE.make(**state))
-    box = area(page, ("adding", "delta rule")[rule] + ": the memory's").bounding_box()
+    box = area(page, ("adding", "correcting (delta rule)")[rule] + ": the memory's").bounding_box()
     for i in range(3):
         for j in range(3):
             page.mouse.move(box["x"] + (j + 0.5) / 3 * box["width"], box["y"] + (i + 0.5) / 3 * box["height"])
@@ -94,7 +94,7 @@ def test_a_wrong_rule_is_crossed_out_and_told(stage):
         "(all) => all.map((e) => e.getAttribute('d').split('M').length - 1)"
     )
     assert marks == [0, 1]
-    area(page, "delta rule: the memory's").press("Enter")
+    area(page, "correcting (delta rule): the memory's").press("Enter")
     settle(page)
     assert "(0 − 1.00 held) = 0.00, but the function says 1.00" in shown(page)
 

@@ -11,7 +11,7 @@ CASE = Case(
     [
         ("slider", "scale", "scale", "ArrowRight"),
         ("slider", "shift", "shift", "ArrowLeft"),
-        ("slider", "ε", "eps", "End"),
+        ("slider", "ε", "eps", "End", {"step": 1}),
         ("group", "norms as", "show", "ArrowRight"),
         ("group", "stage", "stage", "ArrowLeft", {"show": "points"}),
     ],

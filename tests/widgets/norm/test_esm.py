@@ -70,7 +70,7 @@ def lit(page):
 
 @pytest.mark.parametrize("chart", CHARTS)
 def test_an_entry_pointed_at_shows_its_formula_and_lights_up_everywhere(stage, chart):
-    page = stage(CASE.make())
+    page = stage(CASE.make(shift=2.0))
     quiet = readout(page)
     page.mouse.move(*on_entry(page, chart, 3))
     settle(page)
@@ -87,7 +87,7 @@ def test_an_entry_pointed_at_shows_its_formula_and_lights_up_everywhere(stage, c
 
 
 def test_a_wrong_function_is_told_beside_its_formula(stage):
-    page = stage(NormExplorer({**NORMS, "rms_norm": sum_rms_norm}))
+    page = stage(NormExplorer({**NORMS, "rms_norm": sum_rms_norm}, shift=2.0))
     page.mouse.move(*on_entry(page, "RMSNorm", 3))
     settle(page)
     assert "= 1.548; yours gives 0.547" in readout(page)
@@ -159,7 +159,7 @@ def test_a_bar_is_lifted_and_takes_all_others_along(stage):
     assert trait(page, "shift") == 10.0 and trait(page, "scale") == 1.0
     assert '"entry":2' in page.locator(".ta").get_attribute("data-peek")  # the bar stays held
     by_hand = shown(page)
-    page.evaluate("() => model.set('shift', 2)")
+    page.evaluate("() => model.set('shift', 3)")
     for _ in range(2):
         page.get_by_role("slider", name="grip μ: shift", exact=True).press("ArrowRight")
     settle(page)
@@ -171,7 +171,7 @@ def test_a_bar_is_lifted_and_takes_all_others_along(stage):
 
 def test_the_units_of_both_norms_are_drawn_at_their_size(stage):
     """On the input's axis, the arrow of RMS is 2.771 long, that of σ 1.196."""
-    page = stage(CASE.make())
+    page = stage(CASE.make(shift=2.0))
     tips = (
         page.locator(".ta-row .ta-svg")
         .first.locator(".ta-head")
@@ -179,7 +179,7 @@ def test_the_units_of_both_norms_are_drawn_at_their_size(stage):
             "(all) => all.slice(0, 2).map((head) => Number(head.getAttribute('d').match(/^M0.00 (-?[0-9.]+)L/)[1]))"
         )
     )
-    unit = 204 / 2 / 5  # pixels for 1 on an axis of ±5
+    unit = 204 / 2 / 6  # pixels for 1 on an axis of ±6
     assert tips == pytest.approx([-1.196 * unit, -2.771 * unit], abs=0.1)
 
 
@@ -228,7 +228,7 @@ def test_points_stand_where_python_says(stage, setting):
 
 
 def test_a_wrong_norm_shows_where_it_should_have_ended(stage):
-    page = stage(NormExplorer({**NORMS, "rms_norm": sum_rms_norm}, show="points"))
+    page = stage(NormExplorer({**NORMS, "rms_norm": sum_rms_norm}, show="points", shift=2.0))
     hollow = "g > path[style*='dasharray']:not([style*='hidden'])"
     pictures = [page.get_by_label(f"{n} as the way of one point") for n in CHARTS[1:]]
     assert [picture.locator(hollow).count() for picture in pictures] == [0, 1]
@@ -266,9 +266,9 @@ def test_an_entry_alone_has_its_number_and_arrows_stay_within_the_axes(stage):
             assert page.evaluate(out) == 0, (scale, shift)
 
 
-@pytest.mark.parametrize("scale, shift, end", [(3.0, 0.0, 15), (100.0, 0.0, 500), (1.0, 5.0, 15)])
+@pytest.mark.parametrize("scale, shift, end", [(3.0, 0.0, 15), (100.0, 0.0, 600), (1.0, 5.0, 15)])
 def test_where_the_inputs_axis_grows_its_old_range_stays_as_a_band(stage, scale, shift, end):
-    """The axis of x₀ is ±5 on 204 pixels; bars 100 times as large on an axis 100 times as large look the same."""
+    """The axis of x₀ is ±6 on 204 pixels; bars 100 times as large on an axis 100 times as large look the same."""
     page = stage(CASE.make(scale=1.0, shift=0.0))
     chart, note = page.locator(".ta-row .ta-svg").first, page.locator(".ta-row .ta-caption small").first
     band = chart.locator("rect.no-band")
@@ -277,15 +277,15 @@ def test_where_the_inputs_axis_grows_its_old_range_stays_as_a_band(stage, scale,
     assert str(end) in chart.locator("text").all_text_contents()
     assert band.evaluate("(e) => e.style.opacity") == "1"
     y, height = (float(band.get_attribute(name)) for name in ("y", "height"))
-    assert height == pytest.approx(204 * 5 / end, abs=0.11) and y + height / 2 == pytest.approx(6 + 102, abs=0.11)
-    assert note.text_content() == "short lines: x₀; band: the axis of x₀, ±5"
+    assert height == pytest.approx(204 * 6 / end, abs=0.11) and y + height / 2 == pytest.approx(6 + 102, abs=0.11)
+    assert note.text_content() == "short lines: x₀; band: the axis of x₀, ±6"
 
 
 def test_where_the_inputs_axis_shrinks_both_ends_are_told(stage):
     page = stage(CASE.make(scale=0.1, shift=0.0))
     assert page.locator("rect.no-band").evaluate("(e) => e.style.opacity") == "0"
     note = page.locator(".ta-row .ta-caption small").first.text_content()
-    assert note == "axis to ±1; that of x₀ goes to ±5"
+    assert note == "axis to ±1; that of x₀ goes to ±6"
 
 
 @pytest.mark.parametrize("show", ["bars", "points"])

@@ -85,7 +85,7 @@ def test_points_are_the_vector_seen_from_the_side():
 
 
 def test_the_way_is_told_up_to_the_stage_on_show():
-    told = [NormExplorer(NORMS, show="points", stage=i).alt for i in range(3)]
+    told = [NormExplorer(NORMS, show="points", stage=i, shift=2.0).alt for i in range(3)]
     assert "x is 3.38 along the plane and 7.07 above it." in told[0] and "lets it fall" not in told[0]
     assert "LayerNorm lets it fall to 3.38 along the plane and 0.00 above it" in told[1] and "ends at" not in told[1]
     assert "LayerNorm ends at 2.83 along and 0.00 above, RMSNorm at 1.22 along and 2.55 above." in told[2]

@@ -12,7 +12,7 @@ CASE = Case(
     [
         ("combobox", "objective", "objective", "ArrowDown"),
         ("slider", "token", "place", "ArrowRight"),
-        ("slider", "random draw", "draw", "End", {"objective": "blank_infilling"}),
+        ("slider", "random draw", "draw", "End", {"objective": "blank_infilling", "step": 1}),
     ],
     crowded=tuple({"objective": i} for i in range(len(OBJECTIVES))),
 )

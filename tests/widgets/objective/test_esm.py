@@ -23,7 +23,7 @@ def test_the_lab_says_what_is_seen_and_asked(stage):
 
 
 def test_a_token_is_pointed_at_clicked_and_reached_by_keys(stage):
-    page = stage(CASE.make(objective="next_token_pairs", place=3))
+    page = stage(CASE.make(objective="next_token_pairs", place=3, step=1))
     area = page.locator(".ta-area[aria-label^='Tokens']")
     box = area.bounding_box()
     spot = box["x"] + 5.5 / 16 * box["width"], box["y"] + 0.5 * box["height"]  # the second of three rows
@@ -46,15 +46,16 @@ WORDS = list(objective.TEXT)
 
 
 def three(page):
-    """Of GPT, BERT and T5: the places of the blue words, of the orange ones, and the starts of the arrows."""
+    """Of GPT, BERT and T5: the places of the blue words, the orange and the gray ones, and the starts of the arrows."""
     return page.locator(".ta-svg[aria-label^='One sentence']").evaluate("""(e) => {
       const rects = [...e.querySelectorAll('rect:not(.ta-area)')];
       const middle = (r) => (Number(r.getAttribute('x')) + Number(r.getAttribute('width')) / 2).toFixed(1);
       return [...e.querySelectorAll('.ta-arcs')].map((arcs, i) => {
         const row = rects.slice(11 * i, 11 * i + 11);
         const filled = (name) => row.flatMap((r, c) => (r.style.fill.includes('--ta-' + name) ? [c] : []));
-        const from = (arcs.getAttribute('d').match(/M[\\d.]+/g) || []).map((text) => Number(text.slice(1)).toFixed(1));
-        return [filled('one'), filled('two'), from.map((x) => row.findIndex((r) => middle(r) === x))];
+        const from = [...arcs.children].filter((path) => path.getAttribute('opacity') === '1')
+          .map((path) => Number(path.getAttribute('d').match(/M([\\d.]+)/)[1]).toFixed(1));
+        return [filled('one'), filled('two'), filled('rule'), from.map((x) => row.findIndex((r) => middle(r) === x))];
       });
     }""")
 
@@ -78,8 +79,9 @@ def test_arrows_come_from_what_each_of_the_three_sees(stage, number):
     for p in range(len(WORDS)):
         set_state(page, {"place": p})
         assert page.locator(".ta-caption").first.text_content().startswith(f"To predict “{WORDS[p]}”")
-        for (blue, orange, arrows), seen in zip(three(page), rule(p, hidden, masked), strict=True):
+        for (blue, orange, gray, arrows), seen in zip(three(page), rule(p, hidden, masked), strict=True):
             assert (blue, arrows) == ((seen or [],) * 2) and orange == ([p] if seen is not None else [])
+            assert sorted([*blue, *orange, *gray]) == ([] if seen is None else list(range(len(WORDS))))
 
 
 def test_a_word_that_is_pointed_at_leads_the_example_below(stage):

@@ -35,7 +35,9 @@ def test_gpt_sees_the_fewest_words_to_predict_two():
 def test_bert_predicts_the_hidden_tokens_alone():
     lab, told, answer = step(1)
     assert [c == str(lab.facts()["predicted"]) for c in told.choices] == [c == answer for c in told.choices]
-    assert f"GPT {step(0)[0].facts()['predicted']} predictions" in told.because
+    gpt = step(0)[0].facts()
+    assert f"reads {lab.facts()['read']} tokens to learn from {lab.facts()['predicted']}" in told.because
+    assert f"reads {gpt['read']} and learns from all {gpt['predicted']}" in told.because
 
 
 def test_the_decoder_of_t5_sees_up_to_its_token():

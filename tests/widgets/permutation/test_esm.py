@@ -24,6 +24,7 @@ def test_permutation_words_for_both_choices(stage):
 
 def test_an_empty_map_says_that_nothing_differs(stage):
     page = stage(CASE.make())
+    page.get_by_role("button", name="Reveal", exact=True).press("Enter")  # it is what the first step asks for
     assert page.get_by_text("0 everywhere").is_visible() and "its output stays the same" in shown(page)
     find(page, "group", "positions").press("ArrowRight")
     settle(page)

@@ -7,6 +7,7 @@ from anatomy.widgets import PositionExplorer
 from anatomy.widgets.position import NAMES, SCHEMES
 
 from ..page import find, said, settle, trait, words
+from ..stages import set_state
 from .case import CASE
 from .learners import POSITIONS, cosine_only
 
@@ -199,7 +200,21 @@ def test_the_vectors_of_query_and_key_are_framed(stage):
     assert frames()[1] is False
     page.mouse.move(*on_map(page, 20, 12))
     settle(page)
-    assert frames() == [6 + 20 * 7, 6 + 12 * 7]
+    assert frames() == [6 + 20 * 6, 6 + 12 * 6]
+
+
+def test_the_first_step_has_one_map_and_its_curve(stage):
+    """It says what r is; vectors and other schemes come with the next step."""
+    page = stage(CASE.make())
+    set_state(page, {"alone": True, "step": 0})
+    says = PositionExplorer.story[0].says
+    assert "r = key − query" in says
+    captions = ("Vectors", "All schemes", "Scores S[query, key]", "Score against distance")
+    shown = lambda: [page.locator(".ta-caption", has_text=name).is_visible() for name in captions]
+    assert shown() == [False, False, True, True]
+    page.get_by_role("button", name="Next step").press("Enter")
+    settle(page)
+    assert shown() == [True] * 4
 
 
 def test_small_maps_show_their_scheme_and_choose_it(stage):

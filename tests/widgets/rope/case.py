@@ -21,7 +21,7 @@ CASE = Case(
         ("button", "more panels", "more", "Enter"),
         ("button", "Proof", "panels", "Enter", MORE),
         ("slider", "Planes", "plane", "ArrowRight"),
-        ("button", "Stand on k", "stand", "Enter"),
+        ("button", "Stand on k", "stand", "Enter", {"step": 1}),
         ("button", "Next equality", "proof", "Enter", PROOF),
         ("button", "Three tokens in front", "front", "Enter"),
         ("group", "A drag moves the", "hand", "ArrowRight"),

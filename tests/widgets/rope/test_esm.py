@@ -110,7 +110,7 @@ def test_the_large_number_is_the_score(stage):
 
 
 def test_rounding_is_left_out_where_nothing_of_the_learners_is_checked(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=1))
     rounding = page.locator(".ta-signs .ta-number", has_text="e\u2212")
     assert rounding.count() >= 2 and all(e.is_visible() for e in rounding.all())
     page.evaluate("() => { document.getElementById('place').dataset.alone = ''; }")
@@ -218,7 +218,7 @@ def test_a_function_that_is_no_rotation_steps_through_whole_positions_and_says_s
     for _ in range(6):
         page.wait_for_timeout(200)
         assert all(p == round(p) for p in positions(page))
-    assert stage(CASE.make()).locator(".ro-dials .ta-note").text_content() == DOTTED
+    assert stage(CASE.make(step=1)).locator(".ro-dials .ta-note").text_content() == DOTTED
 
 
 @pytest.mark.parametrize("trait_name, grip", [("m", 0), ("n", 1)])
@@ -244,6 +244,7 @@ def test_an_arrow_is_a_slider_for_the_keyboard(stage):
     grip = page.get_by_role("slider", name="arrow q: its position m")
     grip.press("ArrowUp")
     grip.press("PageUp")
+    settle(page)
     assert trait(page, "m") == 18 and grip.get_attribute("aria-valuetext") == "18"
 
 
@@ -374,7 +375,7 @@ def test_numbers_stand_with_a_right_function_at_every_size(stage):
 @pytest.mark.parametrize("m, n", [(9, 4), (20, 15), (3, 40)])
 def test_the_wedge_starts_at_a_dotted_q_at_the_place_of_k(stage, m, n, stand):
     """The line has the direction of the right q at position n, and the wedge's first edge lies on it."""
-    page = stage(CASE.make(m=m, n=n, stand=stand))
+    page = stage(CASE.make(m=m, n=n, stand=stand, step=1))
     wanted = CASE.make().vectors("q")[n].reshape(-1, 2) @ [1, 1j]
     back = n * faults.thetas(8, 1e4) if stand else 0
     lines, wedges = page.locator(".ro-start.ta-arrow"), page.locator(".ro-wedge")
@@ -392,7 +393,7 @@ def at(paths, i):
 
 
 def test_without_a_distance_there_is_neither_wedge_nor_dotted_line(stage):
-    page = stage(CASE.make(m=9, n=9))
+    page = stage(CASE.make(m=9, n=9, step=1))
     assert page.locator(".ro-start.ta-arrow").first.get_attribute("d") == ""
     assert page.locator(".ro-wedge").first.get_attribute("d") == ""
 

@@ -141,7 +141,7 @@ def test_tokens_of_the_ways_are_walked_by_keys(stage):
 @pytest.mark.parametrize("width, across", [(820, 6), (390, 6)])
 def test_small_pictures_are_compared_by_pointing_and_kept_by_a_click_or_a_key(stage, width, across):
     """Each stands over its name, on a phone in two rows."""
-    page = stage(SparseExplorer(PATTERNS), viewport={"width": width, "height": 1500})
+    page = stage(SparseExplorer(PATTERNS, step=1), viewport={"width": width, "height": 1500})
     grid = (across, len(KINDS) // across)
     names = page.get_by_role("group", name=SMALL).locator("text").all_text_contents()
     assert names == [kind.short for kind in KINDS]

@@ -208,14 +208,15 @@ def test_a_token_drops_into_its_slot(moving):
 
 
 def saved(page):
-    """Keys computed with the cache and without, and the ratio of the two bars."""
+    """Keys computed with the cache and without, and the widths of each bar's parts: earlier steps', and this one's."""
     svg = page.locator("svg[aria-label^='Keys computed']")
-    first, second = (float(svg.locator("rect").nth(i).get_attribute("width")) for i in (0, 1))
+    widths = [float(rect.get_attribute("width")) for rect in svg.locator("rect").all()]
     numbers = [int(text) for text in svg.locator(".ta-strong").all_text_contents()]
     assert svg.get_attribute("aria-label") == (
         f"Keys computed so far: {numbers[0]} with the cache, {numbers[1]} without a cache"
     )
-    return numbers, second / first
+    assert svg.locator("rect.ta-fill-two").count() == 2  # the new parts
+    return numbers, widths[:2], widths[2:]
 
 
 @pytest.mark.parametrize("plan", [[4, 1, 1, 1, 1], [1] * 8, [8], [2, 3, 1, 2]])
@@ -223,14 +224,28 @@ def test_what_the_cache_saves_is_counted(stage, plan):
     """Without it, every step computes the keys of all tokens so far."""
     for chunk in range(len(plan)):
         ends = [sum(plan[: i + 1]) for i in range(chunk + 1)]
-        numbers, ratio = saved(stage(CASE.make(plan=plan, chunk=chunk)))
+        numbers, cached, anew = saved(stage(CASE.make(plan=plan, chunk=chunk)))
         assert numbers == [ends[-1], sum(ends)]
-        assert ratio == pytest.approx(sum(ends) / ends[-1], rel=1e-3)
+        key = sum(cached) / ends[-1]
+        assert [w / key for w in cached] == pytest.approx([ends[-1] - plan[chunk], plan[chunk]], abs=1e-3)
+        assert [w / key for w in anew] == pytest.approx([sum(ends[:-1]), ends[-1]], abs=1e-3)
+
+
+def test_rows_of_earlier_steps_stay_in_pale(stage):
+    """Their weights are still read; only the row of this step has fills."""
+    page = stage(CASE.make(step=1, plan=[4, 1, 1, 1, 1], chunk=1))
+    texts = page.locator("svg[aria-label^='One row for each query'] .ta-onfill").all()
+    shown = [(i, text) for i, text in enumerate(texts) if text.text_content()]
+    assert [i for i, _ in shown] == [8 * q + k for q in range(5) for k in range(q + 1)]
+    for i, text in shown:
+        pale = i < 8 * 4
+        assert ("--ta-soft" in text.get_attribute("style")) == pale
+        assert (text.locator("xpath=preceding-sibling::*[1]").get_attribute("class") == "ta-axis") == pale
 
 
 def test_scores_are_judged_only_where_they_are_looked_at(stage):
     for view in (0, 1):
-        page = stage(CASE.make(view=view))
+        page = stage(CASE.make(view=view, step=1))
         judged = page.locator(".ta-signs li", has_text="scores as in the full forward")
         assert judged.is_visible() == bool(view)
         assert page.locator(".ta-signs li", has_text="weights as in the full forward").is_visible()

@@ -11,7 +11,7 @@ import traitlets as t
 
 from ...system.translation import sentences
 from ..tools.calls import WrongOutput, call
-from ..tools.drawing import BLUE, DASHES, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, number, plain
+from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, new_figure, number, plain, sequential
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.words import N_, _
@@ -49,11 +49,11 @@ class ActivationExplorer(SeveralFunctions):
     function_name = "activations"
     controls = ("activation", "beta", "place", "value", "shift", "look")
     story = STORY
-    opening = tuple({"beta": beta} for beta in (0.25, 0.5, 1.0, 3.0, 6.0, 20.0, 20.0, 3.0, 1.0, 0.25))
+    opening = tuple({"place": place} for place in (60, 65, 70, 75, 80, 85, 95, 100, 95))
 
     activation = t.Int(6, min=0, max=len(ACTIVATIONS) - 1).tag(sync=True)
-    beta = t.Enum(BETAS, 0.0).tag(sync=True)
-    place = t.Int(100, min=0, max=POINTS - 1).tag(sync=True)
+    beta = t.Enum(BETAS, 20.0).tag(sync=True)
+    place = t.Int(90, min=0, max=POINTS - 1).tag(sync=True)
     value = t.Enum(VALUES, 1.5).tag(sync=True)
     shift = t.Enum(SHIFTS, -2).tag(sync=True)
     look = t.Enum(LOOKS, LOOKS[0]).tag(sync=True)
@@ -199,6 +199,26 @@ class ActivationExplorer(SeveralFunctions):
         )
 
     def figure(self) -> Figure:
+        return self._sum_figure() if self.look == LOOKS[0] else self._curve_figure()
+
+    def _sum_figure(self):
+        """A unit + a unit + a unit = the thick line, as the page shows them."""
+        fig = new_figure(8.4, 3.1)
+        panels = fig.subplots(1, 4, width_ratios=[1, 1, 1, 1.8], sharey=True)
+        f, x, one = self.shown(f"f_{self.name}")[self._row()], self._inputs["x"].numpy(), round(1 / STEP)
+        for panel, (weight, by), title in zip(
+            panels, NET, ("2 f(x + 1)", "+   −4 f(x)", "+   3 f(x − 1)"), strict=False
+        ):
+            seen = slice(one * max(0, -by), POINTS - one * max(0, by))
+            panel.plot(x[seen], weight * f[one * max(0, by) : POINTS - one * max(0, -by)], color=BLUE)
+            panel.set_xlim(-REACH, REACH)
+            plain(panel, title, "x", "")
+        panels[3].plot(x[one:-one], self.sums(), color=BLUE, linewidth=3)
+        panels[3].set(xlim=(-REACH, REACH), ylim=(-4.2, 4.2))
+        plain(panels[3], f"=   {_('it bends') if self.bends() else _('a straight line')}", "x", "")
+        return fig
+
+    def _curve_figure(self):
         fig = new_figure(8.4, 3.1)
         curve, gate, units = fig.subplots(1, 3, width_ratios=[1.3, 1.1, 1.1])
         row, x = self._row(), self._inputs["x"].numpy()
@@ -217,7 +237,7 @@ class ActivationExplorer(SeveralFunctions):
         gate.legend(fontsize=7)
         plain(gate, f"As a gate on {self.value:g}", "x", "")
         silent, flat = self.shown(f"u_{self.name}")[row, SHIFTS.index(self.shift)]
-        units.imshow(1 - flat.reshape(5, 8), cmap=SEQUENTIAL, vmin=0, vmax=1)
+        units.imshow(1 - flat.reshape(5, 8), cmap=sequential(), vmin=0, vmax=1)
         for place in np.flatnonzero(silent == 1):
             units.text(place % 8, place // 8, "×", ha="center", va="center", fontsize=10)
         units.set(xticks=[], yticks=[])

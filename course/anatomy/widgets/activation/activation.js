@@ -23,7 +23,7 @@ function activationWidget(ui) {
   const curve = curvePanel(ui, row, wide ? room - GATE - UNITS - 2 * GAP : room);
   const gate = gatePanel(ui, row, wide ? GATE : pair ? room - UNITS - GAP : room);
   const units = unitPanel(ui, row, wide || pair ? UNITS : Math.min(room, 330));
-  const layers = layerPanel(ui, row, wide ? GATE + UNITS + GAP : room);
+  const layers = layerPanel(ui, row, room);
   const below = ui.row();
   const numbers = signs(below, [
     [tr("from the reference"), tr("largest |f − reference| for x in −4…4")],
@@ -38,17 +38,18 @@ function activationWidget(ui) {
       const now = name();
       const added = ui.get("look") === spec.looks[0];
       beta.parentNode.hidden = now !== "swish"; // a control that moves nothing is not there
-      size.parentNode.hidden = moved.parentNode.hidden = gate.box.hidden = units.box.hidden = added;
+      size.parentNode.hidden = moved.parentNode.hidden = added;
+      for (const { box } of [curve, gate, units]) box.hidden = added;
       layers.box.hidden = !added;
-      const beyond = [...below.querySelectorAll("li")].slice(3);
-      for (const item of beyond) item.hidden = added; // dead units and flat slopes are those of the hidden picture
+      // Slopes, dead units and flat slopes are those of the hidden pictures.
+      [...below.querySelectorAll("li")].forEach((item, i) => { item.hidden = added && i !== 0 && i !== 2; });
       const at = now === "swish" ? spec.betas.indexOf(ui.seen("beta")) : 0;
       const N = spec.x.length;
       const cut = (table) => ui.table(`${table}_${now}`).subarray(at * N, (at + 1) * N);
       const [f, d, right, rightSlope] = ["f", "d", "ref_f", "ref_d"].map(cut);
       const [place, value, shift, unit] = [ui.seen("place"), ui.get("value"), ui.get("shift"), ui.seen("unit") ?? -1];
       const own = ui.table("own")[ui.get("activation")] === 1;
-      curve.draw({ f, d, right, place, shift, unit, own, added });
+      curve.draw({ f, d, right, place, shift, unit, own });
       gate.draw(f, value, place);
       const sum = layers.draw(f, place);
 
@@ -158,13 +159,14 @@ function plotPanel(ui, parent, { W, tall, left, right, low, high, ticks, caption
   const canvas = picture(box, W, topEdge + tall + below, name);
   const x = (v) => left + ((v + spec.reach) / (2 * spec.reach)) * iw;
   const y = (v) => topEdge + ((high - v) / (high - low)) * tall;
-  for (let v = -spec.reach; v <= spec.reach; v += 2) {
+  const apart = iw < 90 ? spec.reach : 2; // between numbers under a small picture
+  for (let v = -spec.reach; v <= spec.reach; v += apart) {
     line(canvas, x(v), topEdge, x(v), topEdge + tall, v ? "ta-grid" : "ta-axis");
     label(canvas, x(v), topEdge + tall + 14, minus(String(v)), "middle", "ta-small");
   }
   for (const v of ticks) {
     line(canvas, left, y(v), left + iw, y(v), v ? "ta-grid" : "ta-axis");
-    label(canvas, left - 5, y(v) + 4, minus(String(v)), "end", "ta-small");
+    if (left > 20) label(canvas, left - 5, y(v) + 4, minus(String(v)), "end", "ta-small"); // else its neighbor has them
   }
   const id = freshId();
   const frame = { x: left, y: topEdge, width: iw, height: tall };
@@ -271,15 +273,14 @@ function curvePanel(ui, parent, W) {
   };
 
   return {
-    inputs,
-    draw({ f, d, right: expected, place, shift, unit, own, added }) {
-      foot.style.display = added ? "none" : ""; // the inputs are those of the units, which are not on show then
+    inputs, box: canvas.parentNode,
+    draw({ f, d, right: expected, place, shift, unit, own }) {
       const at = spec.x[place];
       plot.read(at);
       plot.draw(paths.reference, (i) => expected[i]);
       plot.draw(paths.slope, (i) => d[i]);
       plot.draw(paths.mine, (i) => f[i]);
-      plot.note(own ? tr("blue: yours; dashed: reference; dots: slope") : tr("blue: the reference; dots: slope"));
+      plot.note(own ? tr("blue: yours; dashed: reference; dots: slope") : tr("blue: f; dots: its slope f′"));
       plot.move(spots.f, at, f[place]);
       plot.move(spots.d, at, d[place]);
       const reach = REACH_OF_TANGENT;

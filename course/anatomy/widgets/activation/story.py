@@ -6,16 +6,15 @@ _USUAL = {"activation": 4, "beta": 1.0, "place": 100, "value": 1.5, "shift": -2,
 
 STORY = (
     Step(
-        "Two layers add up three units: the same f, each time shifted and with a weight of its own. Here f is swish. "
-        "Move β, which bends it.",
-        "What is the sum while β is 0?",
-        ("any curve", "a straight line", "0 everywhere"),
+        "Each unit draws the same bent line f, shifted and scaled. Three of them add up to the thick line.",
+        "Move β to 0: f is a straight line then. What is the sum?",
+        ("a line with corners", "a straight line", "0 everywhere"),
         1,
         "At β = 0, f is x/2. Straight lines add up to one, so two layers without a bend can do no more than one.",
-        "Move β back to its left end and look at the thick line.",
-        {**_USUAL, "activation": 6, "beta": 0.0, "look": "two layers"},
+        "Move β to its left end and look at the thick line.",
+        {**_USUAL, "activation": 6, "beta": 20.0, "place": 90, "look": "two layers"},
         moves=("beta", "place"),
-        show=({"beta": 3.0}, {"beta": 1.0}, {"beta": 0.0}),
+        show=({"beta": 3.0}, {"beta": 1.0}, {"beta": 0.25}, {"beta": 0.0}),
     ),
     Step(
         "Drag along the curve. A straight line touches it there; the dotted curve f′ is the slope of that line.",
@@ -59,6 +58,7 @@ STORY = (
         "Read “dead units” and “flat slopes” below.",
         {**_USUAL, "place": 20, "shift": -4},
         show=({"activation": 0}, {"activation": 4}),
+        waits=("line", "signs"),
     ),
     Step(
         "swish has a setting, β. Move it to its right end and watch “from ReLU” below.",

@@ -65,6 +65,7 @@ function anatomyWidget(ui) {
         shares = river.draw(token, layer, tr("next: {word}", { word: quoted }));
       }
       prompt(token, key, shares, `▸ ${quoted}${changed}`);
+      scheme.fold();
       if (schemed !== `${part},${layer}`) {
         schemed = `${part},${layer}`;
         scheme.draw(part, layer);

@@ -94,7 +94,8 @@ function riverPanel(ui, parent, W, H) {
   box.append(html("p", { class: "ta-caption" }, tr("Residual streams"), legend));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Residual streams of all tokens, from the embedding at the bottom to the top"));
-  const [left, top, bottom] = [24, 22, 34]; // below: two lines of names
+  const lines = [48, 34, 20, 6]; // px above the bottom: of names, so many that each stream of a text has one
+  const [left, top, bottom] = [24, 22, 62];
   const [wide, lift] = [W - left - 6, (H - top - bottom) / (2 * L)];
   let step = wide / T; // a short text has wider places
   const x = (t) => left + (t + 0.5) * step;
@@ -130,23 +131,23 @@ function riverPanel(ui, parent, W, H) {
     cross: false,
   });
 
-  /** Names below the streams: the token's, the two that gave most, and all others that fit into two lines. */
+  /** Names below the streams: the token's, the two that gave most, and all others, from left to right. */
   function nameStreams(token, shares) {
     const { words } = ui.read;
     const [...all] = words.keys();
     const most = all.filter((t) => t !== token && shares[t] > 0.02).sort((a, b) => shares[b] - shares[a]).slice(0, 2);
-    const lines = [H - 20, H - 6].map((baseline) => ({ baseline, taken: [] }));
+    const rows = lines.map((above) => ({ baseline: H - above, taken: [] }));
     const placed = new Set();
     for (const t of new Set([token, ...most, ...all])) {
       const text = shownToken(words[t]);
       const wide = text.length * (t === token ? 3.6 : 3.3) + 3;
       const middle = clamp(x(t), left + wide, W - wide);
-      const line = lines.find(({ taken }) => taken.every(([from, to]) => middle + wide < from || middle - wide > to));
-      if (!line) continue;
-      line.taken.push([middle - wide, middle + wide]);
+      const row = rows.find(({ taken }) => taken.every(([from, to]) => middle + wide < from || middle - wide > to));
+      if (!row) continue;
+      row.taken.push([middle - wide, middle + wide]);
       placed.add(t);
       write(names[t], text);
-      fill(names[t], { x: middle, y: line.baseline, class: t === token ? "ta-strong" : "ta-small" });
+      fill(names[t], { x: middle, y: row.baseline, class: t === token ? "ta-strong" : "ta-small" });
     }
     names.forEach((name, t) => { if (!placed.has(t)) write(name, ""); });
   }

@@ -31,7 +31,14 @@ function schemePanel(ui, parent, W, H) {
   const { sizes, vocabulary } = ui.spec;
   const { d_model: d, n_heads, n_kv_heads, d_ff } = sizes;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, tr("Parts"), html("small", {}, tr("click to open"))));
+  const hint = html("small", {}, tr("click to open"));
+  box.append(html("p", { class: "ta-caption" }, tr("Parts"), hint));
+  let wanted = false;
+  const unfold = button(box, tr("Show the parts"), () => {
+    wanted = true;
+    fold();
+    parts[0].g.focus({ preventScroll: true }); // the button is gone
+  });
   parent.append(box);
   const canvas = alive(picture(box, W, H, tr("The parts of the model, from the embedding at the bottom to the next word")));
   const [stream, left, high] = [16, 40, 24];
@@ -93,7 +100,17 @@ function schemePanel(ui, parent, W, H) {
   }
   const which = label(canvas, left + wide, row(7) - 4, "", "end", "ta-small"); // beside the trunk, under the frame
 
+  /** The first step is about tokens and streams. Parts of the learner's own, or one that is open, are always in sight. */
+  function fold() {
+    const plain = ui.get("step") === 0 && ui.get("part") === "" && parts.every(({ key }) => !verdictOf(ui, key)?.state);
+    const folded = plain && !wanted;
+    unfold.hidden = !folded;
+    hint.hidden = folded;
+    canvas.style.display = folded ? "none" : "";
+  }
+
   return {
+    fold,
     /** Lights the parts that the flow is passing: five rows in each layer, from the lowest to the highest. */
     rise(height) {
       const row = height === Infinity ? -1 : height === 0 ? 7 : height >= ui.spec.layers ? 0 : 6 - Math.floor((height % 1) * 5);

@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-from matplotlib.patches import Rectangle
 
-from ..tools.drawing import BLUE, GRAY, SEQUENTIAL, VERMILLION, Figure, new_figure, plain
+from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, plain, rectangle, sequential
 from .places import PLACES
 
 SIGNS = {0: "", 1: "✓", 2: "", 3: "✓", 4: "✗", 5: "✗", 6: "✗"}
@@ -36,7 +35,7 @@ def _parts(axes, view):
         state = states[place.key]
         bad, good = state >= 4, state in (1, 3)
         edge = VERMILLION if bad else BLUE if good else GRAY
-        box = Rectangle((0.02, i - 0.32), 0.96, 0.64, facecolor="#dcebf5" if good else "#f3f4f6", edgecolor=edge)
+        box = rectangle((0.02, i - 0.32), 0.96, 0.64, facecolor="#dcebf5" if good else "#f3f4f6", edgecolor=edge)
         box.set_linestyle("--" if bad else "-")
         axes.add_patch(box)
         axes.text(0.5, i, f"{SIGNS[state]} {place.title}".strip(), ha="center", va="center", fontsize=8)
@@ -58,9 +57,9 @@ def _river(axes, view):
 
 
 def _head(axes, view):
-    axes.imshow(view.shown("att")[view.layer, view.head], cmap=SEQUENTIAL, vmin=0, vmax=1)
+    axes.imshow(view.shown("att")[view.layer, view.head], cmap=sequential(), vmin=0, vmax=1)
     axes.add_patch(
-        Rectangle((-0.5, view.at - 0.5), len(view.read_words), 1, fill=False, edgecolor="black", linewidth=1)
+        rectangle((-0.5, view.at - 0.5), len(view.read_words), 1, fill=False, edgecolor="black", linewidth=1)
     )
     plain(axes, f"Attention, layer {view.layer}, head {view.head}", "key", "query")
 

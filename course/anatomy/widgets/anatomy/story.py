@@ -14,7 +14,7 @@ _START, _CIRCLE = [277, 295, 307, 11, 282, 301, 444, 731], [301, 444, 731]
 
 STORY = (
     Step(
-        "Point at a token, a piece of the text. Its gray stream rises to what comes next; blue is the way back.",
+        "Point at a token, a piece of the text: gray rises to the model’s guess of the next one; blue leads back.",
         "After which token is the model surest of what comes next?",
         ("the last comma", "“D”, the first", "“ish”"),
         2,
@@ -44,6 +44,7 @@ STORY = (
         "Find the dashed frame in the line of words.",
         _scene(31, 3, 0),
         show=({"key": 30}, {"key": 0}, {"key": 18}),
+        waits=("line",),
     ),
     Step(
         "Another kind of head: layer 2, head 0. Point at its rows, one after the other.",
@@ -55,6 +56,7 @@ STORY = (
         _scene(10, 2, 0),
         moves=("token",),
         show=tuple({"token": token, "key": token - 1} for token in (7, 8, 9, 10)),
+        waits=("line",),
     ),
     Step(
         "A part opens when it is clicked. Here are all norms on the way of the last token: pale before, blue after.",

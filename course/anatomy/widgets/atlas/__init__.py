@@ -39,9 +39,9 @@ PHRASES: dict[str, Any] = {
     "before": " From it start {list}.",
     "differ": "{a} and {b} differ in: {list}.",
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
-    "legend": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published. Round: decoder, square: encoder, diamond: "
-    "both; larger: more parameters (logarithmic). A: the model, B: one to compare with, by Shift. Lines: what it "
-    "starts from, as its source says.",
+    "legend": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published; bar: filled share. Round: decoder, square: "
+    "encoder, diamond: both; larger: more parameters (logarithmic). A: the model, B: beside it, by Shift. Lines: what "
+    "it starts from, as its source says.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
     "filter": "Filter",
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
@@ -72,7 +72,7 @@ class ModelAtlas(TableWidget):
     recording, function_name = "atlas", "Decoder"
     controls = ("view", *FILTERS, "since", "until", "text", "first", "second")
     story = STORY
-    opening = tuple({"first": INDEX[name]} for name in ("transformer-base", "gpt-1", "gpt-2", "gpt-3", "gpt-oss-20b"))
+    opening = tuple({"until": year} for year in YEARS)  # as the years went by
 
     view = t.Int(0, min=0, max=len(VIEWS) - 1).tag(sync=True)
     norm = t.Int(0, min=0, max=len(CHOICES["norm"]) - 1).tag(sync=True)

@@ -30,7 +30,7 @@ function atlasWidget(ui) {
 
   // ---- who passes the filter -------------------------------------------------------------------------------
   const found = models.map((m) => `${m.title} ${m.organization} ${m.words.join(" ")}`.toLowerCase());
-  const passes = (m, i) => m.year >= ui.get("since") && m.year <= ui.get("until") &&
+  const passes = (m, i) => m.year >= ui.seen("since") && m.year <= ui.seen("until") &&
     found[i].includes(ui.get("text").trim().toLowerCase()) &&
     spec.filters.every(([trait, , families]) => {
       const want = ui.get(trait);
@@ -82,7 +82,7 @@ function atlasWidget(ui) {
     const without = m.counts ? total - m.tables : total;
     const parts = {
       n: whole(m.published ? without : total), p: whole(m.published), counts: m.counts ? ` ${m.counts}` : "",
-      how: words.how[how === 1 ? 1 : ui.get("notice") ? 2 : 0], why: spec.reasons[ui.table("why")[i]],
+      how: words.how[how === 1 || ui.get("alone") ? 1 : ui.get("notice") ? 2 : 0], why: spec.reasons[ui.table("why")[i]],
       percent: `${without >= m.published ? "+" : ""}${fixed((100 * (without - m.published)) / m.published, 2)} %`,
     };
     return [put(m.published ? words.figure : words.noFigure, parts), ui.table("good")[i] === 1];

@@ -7,11 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.patches import Circle, FancyBboxPatch, PathPatch
-from matplotlib.path import Path as Bezier
-
-from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, plain
+from ..tools.drawing import BLUE, GRAY, VERMILLION, Axes, Figure, new_figure, plain
 from .block import WIDTH
 
 Card = dict[str, Any]
@@ -25,6 +21,9 @@ def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
 
     Filled is RMSNorm, hollow LayerNorm, gray not published; models outside the filter are pale.
     """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Bezier
+
     marks, names, rows = _laid_out(cards)
     fig = new_figure(8.4, 0.24 * len(rows) + 0.5)
     axes = fig.add_subplot()
@@ -98,6 +97,8 @@ def blocks(cards: Sequence[Card], beside: str = "") -> Figure:
 
 
 def _draw(axes: Axes, card: Card, height: int) -> None:
+    from matplotlib.patches import Circle, FancyBboxPatch
+
     axes.set(xlim=(0, WIDTH), ylim=(height, 0), aspect="equal")
     axes.axis("off")
     axes.text(2, 12, f"{card['title']} ({card['year']})", fontsize=10, weight="bold")

@@ -10,12 +10,12 @@ ALL = {
 
 STORY = (
     Step(
-        "Point at a mark to read its model; a click keeps it. Filled marks use RMSNorm, hollow ones LayerNorm.",
+        "Each mark is a model; point at one. Filled ones use RMSNorm, hollow ones LayerNorm.",
         "Which norm do most models of 2024 use?",
         ("LayerNorm", "RMSNorm", "half of them each"),
         1,
-        "21 of the 27 models of that year do.",
-        "Count filled and hollow marks in the row of 2024.",
+        "21 of the 27 models of that year do: so would yours, unless you know a reason.",
+        "Look at the bar under 2024: it is as full as marks of the row are filled.",
         ALL,
         moves=("first", "second", "since", "until", "norm"),
         show=({"since": 2024}, {"until": 2024}, {"norm": 1}, {"norm": 2}),
@@ -36,7 +36,7 @@ STORY = (
         "Which is the first year with one?",
         ("2019", "2021", "2023"),
         2,
-        "Before it there are only MHA and, from PaLM on, MQA.",
+        "Before it there are only MHA and, from PaLM on, MQA. In LLaMA 2 70B it makes the cache an eighth as large.",
         "Look for the highest row with a bright mark.",
         {**ALL, "attention": CHOICES["attention"].index("GQA")},
         moves=("first",),
@@ -51,6 +51,7 @@ STORY = (
         "Read the sentences below; one says what they share.",
         {**ALL, "view": 1},
         show=({"aspect": "activation"}, {"aspect": "position"}, {"aspect": "norm"}),
+        waits=("line",),
     ),
     Step(
         "One model, built: its block, and in the gray line its parameters, counted and published. Choose others, too.",

@@ -1,4 +1,6 @@
-// ModelAtlas's timeline: marks in rows of years, names of families, and lines of descent.
+// ModelAtlas's timeline: marks in rows of years, names of families, and lines of descent of the one that is looked at.
+
+const BAR = 34; // px: a bar under a year
 
 /** Radius of a mark: a step of 1.5 px for ten times the parameters. */
 const radius = (size) => (size ? clamp(3 + 1.5 * (Math.log10(size) - 7), 3, 10.5) : 6);
@@ -31,18 +33,19 @@ function timeline(ui, models, passing) {
     return { node, shape, letter };
   });
   const groups = []; // [node, its models]
+  const shares = []; // [picture, its filled part, models of the year]
   for (const year of ui.spec.years) {
     const place = html("div", { role: "presentation", style: "display: flex; flex-wrap: wrap; align-items: center; column-gap: 7px" });
     const row = html("div", {
       role: "presentation", style: "display: flex; min-height: 25px; border-top: 1px solid var(--ta-rule)",
-    }, html("span", { style: "flex: none; width: 44px; padding-top: 3px" }, String(year)), place);
+    }, html("span", { style: "flex: none; width: 44px; line-height: 18px" }, String(year), shareBar(shares, models, year)), place);
     let [stem, group] = ["", null];
     models.forEach((m, i) => {
       if (m.year !== year) return;
       if (m.stem !== stem) {
         stem = m.stem;
         group = html("div", { role: "presentation", style: "display: flex; align-items: center" },
-          html("span", { "aria-hidden": "true", class: "ta-small", style: "color: var(--ta-soft); padding-left: 3px; line-height: 24px; white-space: nowrap; cursor: pointer" }, stem));
+          html("span", { "aria-hidden": "true", class: "ta-small", style: "color: var(--ta-soft); background: var(--ta-paper); padding-left: 3px; line-height: 24px; white-space: nowrap; cursor: pointer" }, stem));
         groups.push([group, []]);
         place.append(group);
       }
@@ -71,6 +74,7 @@ function timeline(ui, models, passing) {
       box.focus({ preventScroll: true });
     });
   });
+  for (const event of ["focus", "blur"]) box.addEventListener(event, () => ui.ask());
   box.addEventListener("keydown", (event) => {
     const trait = event.shiftKey ? "second" : "first";
     const here = ui.get(trait);
@@ -94,8 +98,15 @@ function timeline(ui, models, passing) {
         mark.style.outline = chosen ? `2px solid ${color}` : "";
         mark.style.outlineOffset = "-1px";
       });
-      const line = new Set(lineage(models, first));
+      // Of the one that is looked at: lines that lay there from the start would be read as a part of the scene.
+      const line = new Set(ui.pointing || document.activeElement === box ? lineage(models, first) : []);
       lines.forEach((path, i) => fill(path, { d: line.has(i) ? between(marks[models[i].after].node, marks[i].node) : "" }));
+      shares.forEach(([picture, part, members]) => {
+        const seen = members.filter((i) => shown[i] && models[i].family.norm !== ui.spec.words.unknown);
+        const filled = seen.filter((i) => models[i].family.norm === "RMSNorm").length;
+        picture.style.visibility = seen.length ? "" : "hidden";
+        fill(part, { width: (BAR * filled) / Math.max(seen.length, 1), "data-share": `${filled}/${seen.length}` });
+      });
       groups.forEach(([group, members]) => {
         group.lastChild.style.visibility = members.some((i) => shown[i]) ? "" : "hidden";
       });
@@ -103,6 +114,16 @@ function timeline(ui, models, passing) {
       return shown.filter(Boolean).length;
     },
   };
+}
+
+/** The bar under a year: which share of its models that pass the filter is filled. */
+function shareBar(shares, models, year) {
+  const frame = { x: 0.5, y: 0.5, height: 4 };
+  const part = svg("rect", { ...frame, style: "fill: var(--ta-one)" });
+  const picture = svg("svg", { viewBox: `0 0 ${BAR + 1} 5`, width: BAR + 1, height: 5, class: "ta-svg", "aria-hidden": "true",
+    style: "display: block; margin-bottom: 1px" }, svg("rect", { ...frame, width: BAR, style: "fill: none; stroke: var(--ta-one)" }), part);
+  shares.push([picture, part, models.flatMap((m, i) => (m.year === year ? [i] : []))]);
+  return picture;
 }
 
 /** Models whose line is drawn, when one is looked at: those that it goes back to, and those that start from its family. */

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from ...system.translation import listed
 from ..tools.base import TableWidget
 from ..tools.calls import call
-from ..tools.drawing import BLUE, GRAY, SEQUENTIAL, Figure, new_figure, number, plain
+from ..tools.drawing import BLUE, GRAY, Figure, new_figure, number, plain, rectangle, sequential
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import N_, _
 from .story import STORY
@@ -181,11 +180,11 @@ class AttentionExplorer(TableWidget):
         heat, bars = fig.subplots(1, 2, width_ratios=[1.2, 1])
         words, w = SENTENCES[self.sentence], self.weights()
         places = range(T)
-        heat.imshow(w, cmap=SEQUENTIAL, vmin=0, vmax=1)
+        heat.imshow(w, cmap=sequential(), vmin=0, vmax=1)
         for (m, n), value in np.ndenumerate(w):
             ink = "white" if value > 0.6 else "black"
             heat.text(n, m, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
-        heat.add_patch(Rectangle((-0.5, self.query - 0.5), T, 1, fill=False, edgecolor="black", linewidth=2))
+        heat.add_patch(rectangle((-0.5, self.query - 0.5), T, 1, fill=False, edgecolor="black", linewidth=2))
         heat.set_xticks(places, words, rotation=45)
         heat.set_yticks(places, words)
         title = f"Layer {self.layer}, head {self.head}, scale {self.scale}, mask {self.mask}"

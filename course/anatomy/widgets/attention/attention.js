@@ -33,12 +33,13 @@ function attentionWidget(ui) {
   const grid = weightGrid(ui, row, T, wide ? GRID : Math.min(room, 342), view);
   const bars = barPanel(ui, row, T, wide ? room - GRID - HEADS - 2 * GAP : room, view, now);
   const heads = headPanel(ui, row, T, wide);
+  const mixed = mixBar(ui, ui.row(), T, room, view);
   const invariants = signs(ui.row(), [
     [tr("rows sum to 1"), tr("max |row sum − 1|: each query shares out one whole")],
     [tr("masked keys get 0"), tr("the largest weight where the mask forbids one")],
     [tr("as the reference"), tr("the largest difference of a weight, in all sentences, layers and heads")],
   ]);
-  ui.root.append(html("p", { class: "ta-note" },
+  ui.root.append(html("p", { class: "ta-note", style: "margin: 0" },
     tr("Heads of a small model trained on Jane Austen's novels, causally and with 1/√D; these sentences are new to it.")));
 
   /** What is on show, with the row of the query as its moved score makes it. */
@@ -91,6 +92,7 @@ function attentionWidget(ui) {
       heads.mark(layer, head);
       sentence(mine, query, key, colors);
       bars(state);
+      mixed(state.words, mine, query, key);
       const text = key === undefined ? rowSaid(state, ui.seen("nudge")) : cellSaid(state, ui.get("notice"), ui.seen("tried") === key);
       ui.say(`${ui.pointing ? tr("layer {layer}, head {head}: ", { layer, head }) : ""}${text}`,
         key === undefined ? tr("Point at a cell for its formula.") : formula(state));
@@ -196,7 +198,7 @@ function wordRow(ui, parent, T, W, view) {
 
 /** T × T cells with their numbers; a dot where the mask forbids. */
 function weightGrid(ui, parent, T, W, view) {
-  const [left, top, high] = [50, 20, 28];
+  const [left, top, high] = [50, 20, 25];
   const cell = Math.floor((W - left - 2) / T);
   const H = top + T * high + 4;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });

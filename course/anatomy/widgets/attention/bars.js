@@ -2,7 +2,7 @@
 
 /** One query's scores and weights: a number and a bar for each key; a gray tick shows the reference's weight. */
 function barPanel(ui, parent, T, W, view, now) {
-  const [names, left, top, height, end] = [48, 128, 20, 28, 60]; // at the end a number, beside the grip of a full bar
+  const [names, left, top, height, end] = [48, 128, 20, 25, 60]; // at the end a number, beside the grip of a full bar
   const wide = W - left - end;
   const title = html("p", { class: "ta-caption", style: "display: flex; align-items: baseline" });
   const who = html("span");
@@ -128,4 +128,50 @@ function scoreGrip(ui, canvas, wide, now) {
   grip.addEventListener("pointerenter", (event) => { if (event.pointerType !== "touch") ui.peek({ key: gripped(now()) }); });
   grip.addEventListener("pointerleave", (event) => { if (event.relatedTarget !== area) ui.peek(null); });
   return grip;
+}
+
+/**
+ * What the weights are for: the output of the query is the values of the words, mixed. Each value is a vector, so it is
+ * a name here; its part of the bar is its weight. Returns draw(words, mine, query, key).
+ */
+function mixBar(ui, parent, T, W, view) {
+  const narrow = W < 480;
+  const [left, high, top, H] = narrow ? [2, 26, 20, 62] : [118, 26, 1, 28];
+  const box = html("div", { class: "ta-panel" });
+  box.append(html("p", { class: "ta-caption" }, tr("The output mixes the values of the words"),
+    html("small", {}, tr("v: what a word has to give, a vector; the parts are the weights"))));
+  parent.append(box);
+  const canvas = picture(box, W, H, tr("The output of the query: the values of the words, each with the share of its weight"));
+  const sum = label(canvas, narrow ? 2 : left - 10, narrow ? 12 : top + high / 2 + 4, "", narrow ? "start" : "end", "ta-strong");
+  const iw = W - left - 4;
+  const parts = Array.from({ length: T }, (_, key) => {
+    const rect = svg("rect", { y: top, height: high, class: "ta-cell" });
+    canvas.append(rect);
+    const text = label(canvas, 0, top + high / 2 + 4, "", "middle", "ta-onfill");
+    text.dataset.ink = "own";
+    return [touch(ui, rect, () => ({ key })), text];
+  });
+  const mark = svg("rect", { y: top, height: high, class: "ta-mark", style: "pointer-events: none" });
+  const told = label(canvas, left, H - 3, "", "start", "ta-small");
+  fill(told, { "data-readout": "mix" });
+  canvas.append(mark);
+  return (words, mine, query, key) => {
+    write(sum, tr("o({word}) =", { word: words[query] }));
+    const colors = palette(ui.dark);
+    const ends = mine.map((_, i) => mine.slice(0, i + 1).reduce((a, b) => a + Math.max(b, 0), 0));
+    const whole = Math.max(ends.at(-1), 1e-9);
+    parts.forEach(([rect, text], i) => {
+      const width = Number.isFinite(mine[i]) ? (iw * Math.max(mine[i], 0)) / whole : 0;
+      const x = left + (Number.isFinite(ends[i]) ? (iw * ends[i]) / whole : 0) - width;
+      const rgb = mix(colors.zero, colors.plus, 0.25 + 0.65 * clamp(mine[i], 0, 1));
+      fill(rect, { x, width, fill: css(rgb) });
+      fill(text, { x: x + width / 2, fill: inkOn(rgb) });
+      const name = `v(${view.brief()[i]})`;
+      write(text, width > 7 * name.length + 46 ? `${fixed(mine[i], 2)} · ${name}` : width > 7 * name.length + 4 ? name : "");
+      if (i === key) fill(mark, { x, width });
+    });
+    mark.style.visibility = key === undefined ? "hidden" : "visible";
+    const terms = mine.map((v, i) => [v, i]).filter(([v]) => v >= 0.005).sort((a, b) => b[0] - a[0]).slice(0, 4);
+    if (narrow) write(told, terms.map(([v, i]) => `${fixed(v, 2)} · v(${words[i]})`).join(" + ") + (terms.length === 4 ? " + …" : ""));
+  };
 }

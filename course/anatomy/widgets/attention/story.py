@@ -13,6 +13,7 @@ WELL = {
     "moved": -1,
     "nudge": 0,
 }
+LATER = ("scale", "mask")  # whose controls come with the steps that need them
 STORY = (
     Step(
         "Point at a word of the sentence: it becomes the query, and the words that it attends to turn blue.",
@@ -23,6 +24,8 @@ STORY = (
         "Click on “well” and read the bars.",
         WELL,
         show=({"key": 2}, {"key": 4}, {"key": 3}),
+        waits=("line", "numbers"),
+        without=LATER,
     ),
     Step(
         "Drag the round grip on the bar of “well”: its score moves, and all weights follow.",
@@ -34,6 +37,7 @@ STORY = (
         {**WELL, "moved": 4},
         moves=("nudge",),
         show=({"nudge": 5}, {"nudge": 10}, {"nudge": 20}, {"key": 3}, {"key": 2}),
+        without=LATER,
     ),
     Step(
         "Point along the small maps: each one is a head of the model, at work on the same sentence.",
@@ -45,6 +49,7 @@ STORY = (
         {**WELL, "sentence": 2, "layer": 0},
         moves=("layer", "head"),
         show=({"head": 1}, {"layer": 2, "head": 1}, {"head": 0}),
+        without=LATER,
     ),
     Step(
         "Scale “none”: the scores are no longer divided by √40. Switch between “none” and “1/√D”.",
@@ -56,6 +61,8 @@ STORY = (
         {**WELL, "scale": "none"},
         moves=("scale",),
         show=({"scale": "1/√D"}, {"scale": "none"}),
+        waits=("line",),
+        without=("mask",),
     ),
     Step(
         "The padding mask hides the filler behind the sentence, and nothing else.",
@@ -76,5 +83,6 @@ STORY = (
         "Read the first row up to its right end.",
         {**WELL, "query": 0, "mask": "none"},
         show=({"key": 0}, {"key": 2}, {"key": 5}),
+        waits=("line",),
     ),
 )

@@ -1,7 +1,7 @@
 // CacheCalculator: one model on one GPU. The learner's formula gives bytes per token; the rest is multiplication.
 
-const AXIS = 1.5; // how far the bar goes, in memories of the GPU: it must stand still while it is dragged
-const PARTS = [N_("per token"), N_("per user"), N_("all users"), N_("weights"), N_("users that fit"), N_("time per token")];
+const AXIS = 1.25; // how far the bar goes, in memories of the GPU: it must stand still while it is dragged
+const PARTS = [N_("bytes per token"), N_("per user"), N_("all users"), N_("weights"), N_("users that fit"), N_("time per token")];
 
 const sizeOf = (n) => {
   const [limit, unit] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([l]) => n >= l) || [];
@@ -52,7 +52,7 @@ function cacheWidget(ui) {
     [tr("the caches fit"), tr("beside weights in 2 bytes per parameter")],
     [tr("formula as the reference"), tr("largest relative difference, over all settings")],
   ]);
-  const source = html("p", { class: "ta-note" });
+  const source = html("p", { class: "ta-note", "data-readout": "window" });
   ui.root.append(source);
 
   // The bar, its results and four settings to begin with.
@@ -131,26 +131,29 @@ function cacheWidget(ui) {
 /** Weights, and a block for each user's cache, against the memory of the GPU. The end of the caches can be dragged. */
 function memoryBar(ui, parent, W, scene) {
   const { spec } = ui;
-  const [y, height] = [18, 46];
+  const y = 18;
+  let height = 46; // px: more while nothing is unfolded below it
   const canvas = picture(parent, W, 84, tr("Bar of weights and caches against the memory of the GPU"));
   const id = freshId();
   const hatch = svg("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
   hatch.append(svg("rect", { width: 6, height: 6, class: "ta-fill-two" }), svg("rect", { width: 2, height: 6, style: "fill: var(--ta-paper)" }));
   canvas.append(svg("defs", {}, hatch));
   const part = (i, attributes) => {
-    const node = svg("rect", { y, height, ...attributes });
+    const node = svg("rect", { y, ...attributes });
     canvas.append(node);
     return touch(ui, node, () => ({ part: i }));
   };
+  const memory = svg("rect", { x: 1, y, style: "fill: none; stroke: var(--ta-rule); stroke-dasharray: 4 3; pointer-events: none" });
+  canvas.append(memory); // the memory, as a box that fills up
   const weights = part(3, { style: "fill: var(--ta-panel); stroke: var(--ta-rule)" });
   const inside = part(2, { class: "ta-fill-one" });
   const beyond = part(2, { style: `fill: url(#${id}); stroke: var(--ta-two)` });
   const blocks = svg("path", { style: "fill: none; stroke: var(--ta-paper); pointer-events: none" });
-  const limit = line(canvas, 0, y - 5, 0, y + height + 5, "ta-mark");
-  const mark = svg("rect", { y: y - 2, height: height + 4, class: "ta-mark", style: "pointer-events: none" });
-  const names = ["ta-small", "ta-small", "ta-strong"].map((kind, i) => label(canvas, 0, i === 2 ? 11 : y + height + 16, "", "start", kind));
-  const grip = svg("circle", { r: 12, cy: y + height / 2, class: "ta-grip" });
-  const dot = svg("circle", { r: 6, cy: y + height / 2, class: "ta-here", style: "pointer-events: none" });
+  const limit = line(canvas, 0, y - 5, 0, y, "ta-mark");
+  const mark = svg("rect", { y: y - 2, class: "ta-mark", style: "pointer-events: none" });
+  const names = ["ta-small", "ta-small", "ta-strong"].map((kind, i) => label(canvas, 0, 11, "", "start", kind));
+  const grip = svg("circle", { r: 12, class: "ta-grip" });
+  const dot = svg("circle", { r: 6, class: "ta-here", style: "pointer-events: none" });
   canvas.append(blocks, limit, mark, dot, grip);
   const x = (now, bytes) => clamp((bytes / (AXIS * now.memory)) * (W - 2) + 1, 1, W - 1);
   // The trait holds a number of users, the hand and the keys move along the list of them.
@@ -174,6 +177,13 @@ function memoryBar(ui, parent, W, scene) {
 
   return {
     draw(now) {
+      height = ui.get("more") ? 46 : W < 480 ? 80 : 130;
+      fill(canvas, { height: height + 38, viewBox: `0 0 ${W} ${height + 38}` });
+      for (const node of [memory, weights, inside, beyond]) fill(node, { height });
+      fill(mark, { height: height + 4 });
+      fill(limit, { y2: y + height + 5 });
+      for (const node of [dot, grip]) fill(node, { cy: y + height / 2 });
+      for (const node of names.slice(0, 2)) fill(node, { y: y + height + 16 });
       const end = now.weights + (Number.isFinite(now.total) ? Math.max(now.total, 0) : 0);
       const at = [0, now.weights, Math.min(end, Math.max(now.memory, now.weights)), end].map((n) => x(now, n));
       fill(weights, { x: at[0], width: at[1] - at[0] });
@@ -185,6 +195,7 @@ function memoryBar(ui, parent, W, scene) {
       fill(blocks, { d });
       const edge = x(now, now.memory);
       fill(limit, { x1: edge, x2: edge });
+      fill(memory, { width: edge - 1 });
       for (const node of [dot, grip]) fill(node, { cx: clamp(at[3], 12, W - 12) });
       const cut = end > AXIS * now.memory ? " →" : "";
       write(names[0], tr("weights {size}", { size: sizeOf(now.weights) }));
@@ -213,7 +224,9 @@ function partTiles(ui, parent, W, columns) {
     const box = svg("rect", { x: x + 1, y: y + 1, width: across - 6, height: tall - 4, rx: 4, style: "fill: var(--ta-panel)" });
     canvas.append(box);
     label(canvas, x + 8, y + 15, tr(name), "start", "ta-small");
-    return [box, label(canvas, x + 8, y + 31, "", "start", "ta-strong")];
+    const value = label(canvas, x + 8, y + 31, "", "start", "ta-strong");
+    if (i === 4) fill(value, { "data-readout": "fit" });
+    return [box, value];
   });
   const place = cursor(ui, canvas, {
     name: tr("Results; arrow keys show how each comes about"), cross: false,

@@ -234,7 +234,7 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
 
   return () => {
     const { stacks, words, word, loads, all, mean: even, capacity, biased, biases, next, own, expert, part } = now();
-    write(note, own[biased ? 1 : 0] ? tr("yours") : tr("the reference"));
+    write(note, own[biased ? 1 : 0] ? tr("yours") : ui.get("alone") ? "" : tr("the reference"));
     const all_ = stacks.flatMap((stack, e) => stack.map((it, i) => ({ ...it, e, i })));
     places = all_.map(({ e, i }) => slot(e, i));
     order(all_.map(({ n, rank }) => `${n}.${rank}`)).forEach((node, c) => {

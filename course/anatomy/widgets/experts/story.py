@@ -10,8 +10,7 @@ _BALANCED = {"bias0": ZERO - 2, "bias1": ZERO, "bias2": ZERO + 2}
 
 STORY = (
     Step(
-        "Twelve words go to three experts, which are small networks, each to the one that fits it best. Expert 0 has "
-        "nine words to work on, expert 2 none. Drag the knob under expert 2 to the right.",
+        "Each word goes to one of three small networks, the experts. Expert 2 has none: drag its knob to the right.",
         "Where do its words come from?",
         ("they are new words", "from the other experts", "it gets none"),
         1,
@@ -55,6 +54,7 @@ STORY = (
         "Count the crossed-out words above the thick lines.",
         {**_TWO, "room": MEAN},
         show=({"expert": 0}, {"expert": 1}),
+        waits=("line", "signs"),
     ),
     Step(
         "The same room for 8, with the knobs where “Balance once” has left them.",
@@ -65,6 +65,7 @@ STORY = (
         "Compare the stacks with the thick lines.",
         {**_TWO, **_BALANCED, "room": MEAN},
         show=({"expert": 0}, {"expert": 1}, {"expert": 2}),
+        waits=("line", "signs"),
     ),
     Step(
         "An older router takes the probabilities of a softmax over all three experts as weights, and has no bias. Look "

@@ -46,14 +46,13 @@ class GradientFlowExplorer(SeveralFunctions):
     function_name = "wirings"
     controls = ("wiring", "other", "depth", "width", "seed", "back")
     story = STORY
-    opening = tuple({"back": n} for n in range(0, 13, 2))
 
     wiring = t.Int(0, min=0, max=len(NAMES) - 1).tag(sync=True)
     other = t.Int(1, min=0, max=len(NAMES) - 1).tag(sync=True)
     depth = t.Enum(DEPTHS, 12).tag(sync=True)
     width = t.Enum(WIDTHS, LIVE_WIDTH).tag(sync=True)
     seed = t.Int(0, min=0, max=SEEDS - 1).tag(sync=True)
-    back = t.Int(DEPTHS[-1], min=0, max=DEPTHS[-1]).tag(sync=True)
+    back = t.Int(0, min=0, max=DEPTHS[-1]).tag(sync=True)
 
     def __init__(
         self,
@@ -187,8 +186,12 @@ class GradientFlowExplorer(SeveralFunctions):
             trend2=_(word(two["slope"])),
             slope2=two["slope"],
         )
-        lit = "" if self.back >= self.depth else _("The gradient has run back through {n} of {depth} layers.")
+        lit = "" if not self._on_its_way() else _("The gradient has run back through {n} of {depth} layers.")
         return sentences(told, lit.format(n=self.back, depth=self.depth), broken.format(name=name), self.notice)
+
+    def _on_its_way(self):
+        """A still picture cannot be run: where nothing has run yet, it shows, and tells, the whole."""
+        return 0 < self.back < self.depth
 
     def figure(self) -> Figure:
         fig = new_figure(8.4, 3.1)
@@ -201,14 +204,24 @@ class GradientFlowExplorer(SeveralFunctions):
             left.semilogy(layers, self.curve(place), color=color, linestyle=style, label=NAMES[place])
             lasts = [self._recorded["curves"][NAMES[place]][self.width][n][self.seed][-1] for n in DEPTHS]
             right.loglog(DEPTHS, lasts, "o", color=color, linestyle=style, markersize=4)
-        if self.back < self.depth:  # what the gradient has not come to yet
+        if self._on_its_way():  # what the gradient has not come to yet
             left.axvspan(0, self.depth - self.back + 0.5, color="white", alpha=0.85, zorder=3)
         left.legend(fontsize=7)
         plain(left, f"{self.depth} layers, width {self.width}", "layer", "gradient norm")
         plain(right, f"Last layer, recorded ({self._recorded['made']['device']})", "number of layers", "")
+        for axes in (left, right):
+            _whole_decades(axes)
         right.set_xticks(DEPTHS, [str(n) for n in DEPTHS])
         right.minorticks_off()
         return fig
+
+
+def _whole_decades(axes):
+    """Numbers as the page has them: 1, not a power of ten. They stand at decades only, so these are the ends."""
+    low, high = np.log10(np.clip(axes.dataLim.intervaly, 1e-12, None))
+    axes.set_ylim(10 ** min(np.floor(low), 0), 10 ** max(np.ceil(high), 0))
+    axes.yaxis.set_major_formatter(lambda value, _place: f"{value:g}")
+    axes.yaxis.set_minor_formatter("")
 
 
 def word(slope: float) -> str:

@@ -22,7 +22,7 @@ function gradientWidget(ui) {
   const bar = html("div", { class: "ta-bar", style: "margin: 0 0 2px" });
   ui.root.append(bar);
   const linear = runBack(ui, bar);
-  const all = fold(ui, bar);
+  const below = unfolding(ui, bar);
   const smallRow = ui.row();
   const small = smallPictures(ui, smallRow, room, wide ? spec.names.length : 4, curveOf);
   const ih = wide && room < 900 ? 64 : 140; // all is to be seen at once in a notebook
@@ -40,18 +40,22 @@ function gradientWidget(ui) {
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
     state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
-  const why = html("p", { class: "ta-note", style: "margin: 0" },
+  const why = html("p", { class: "ta-note", style: "margin: 0", "data-readout": "why" },
     tr("Post-LN’s last layer keeps a large gradient at any depth, so it needs warm-up (arXiv:2002.04745). Pre-LN’s falls."));
   top.append(why);
+  const first = Object.entries(spec.story?.[0]?.state ?? {}).filter(([trait]) => trait !== "back");
+  /** The first step of a page by itself is a button and what it does, as long as nobody has set anything else. */
+  const bare = () => ui.get("alone") && ui.get("step") === 0 && first.every(([trait, value]) => ui.get(trait) === value);
   const sides = ["one", "two"].map(() => {
     const side = html("div", { style: wide ? "display: grid; grid-template-columns: 146px 1fr" : "" });
     const caption = html("b", { style: "font-size: 12px" });
     side.append(caption);
+    side.dataset.part = "checks"; // whose caption goes and comes with them
     ui.root.append(side);
     const told = [caption, signs(side, [
       [tr("first / last layer"), tr("1 where all layers learn alike")],
       [tr("last layer"), tr("gradient norm of its weights")],
-      [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers, recorded", { from: spec.depths[0], to: L })],
+      [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers", { from: spec.depths[0], to: L })],
       [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
         { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
     ])];
@@ -102,11 +106,13 @@ function gradientWidget(ui) {
       const key = `${chosen},${w},${d},${s}`;
       if (key !== drawn) now = settle(chosen, w, d, s);
       drawn = key;
-      smallRow.hidden = !all();
-      top.hidden = all();
+      ui.controls.hidden = bare();
+      const unfolded = below(bare());
+      smallRow.hidden = unfolded !== "all";
+      top.hidden = unfolded !== "curves";
       small.draw(chosen);
       const back = Math.min(ui.seen("back"), size);
-      linear(flow.draw(now.curves, size, back, pointedLayer()));
+      linear(flow.draw(now.curves, size, back, pointedLayer(), unfolded === ""));
       const layer = pointedLayer();
       layers.point(layer === undefined ? null : now.curves.map((c) => [layer, c[layer - 1]]));
       depth.point(now.lasts.map((c) => [size, c[d]]));
@@ -149,15 +155,16 @@ function gradientWidget(ui) {
     const apart = live[0] && !(far[0] <= spec.tolerance);
     if (apart) list.unshift({ points: recordedCurve(chosen[0], w, d, s).map((v, j) => [j + 1, v]), kind: ["ta-reference", ""] });
     layers.draw(list, [1, size], size === 6 ? [1, 2, 3, 4, 5, 6] : [1, size / 4, size / 2, (3 * size) / 4, size], false);
-    const whose = (i) => (live[i] ? tr("yours") : tr("recorded"));
-    layers.note(tr(apart ? N_("solid: {one}, {whose}; dots: {two}, {whose2}; gray dashes: recorded, {device}")
-      : N_("solid: {one}, {whose}; dots: {two}, {whose2}"),
-    { one: spec.names[chosen[0]], two: spec.names[chosen[1]], whose: whose(0), whose2: whose(1), device: spec.device }));
+    // A page without the learner's functions has nothing to tell apart.
+    const named = chosen.map((p, i) => (ui.get("alone") ? spec.names[p]
+      : `${spec.names[p]}, ${live[i] ? tr("yours") : tr("recorded")}`));
+    layers.note(tr(apart ? N_("solid: {one}; dots: {two}; gray dashes: recorded") : N_("solid: {one}; dots: {two}"),
+      { one: named[0], two: named[1] }));
     depth.draw(lasts.map((c, i) => ({ points: spec.depths.map((n, j) => [n, c[j]]), kind: KINDS[i] })),
       [spec.depths[0], L], spec.depths, true);
-    depth.note(tr("recorded, {device}; run along it to change the depth", { device: spec.device }));
+    depth.note(tr("run along it to change the depth"));
     chosen.forEach((p, i) => {
-      write(sides[i][0], tr("{name}, {whose}", { name: spec.names[p], whose: whose(i) }));
+      write(sides[i][0], named[i]);
       flow.wires[i](spec.functions[p], spec.names[p]);
       const compared = ui.table("own")[p] !== 1 ? [tr("is it"), ""]
         : [far[i] <= spec.tolerance ? tr("equal") : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
@@ -206,18 +213,26 @@ function runBack(ui, bar) {
   return (top) => write(scale, tr("bars: linear from 0 to {top}", { top: short(top) }));
 }
 
-/** The button that shows all wirings in place of the two curves. Returns whether it does; step 4 of the story says so. */
-function fold(ui, bar) {
-  const ABOUT_ALL = 3;
+/**
+ * Buttons that unfold one thing below the flow: the curves, or all wirings. The flow is large while neither is shown.
+ * Returns which one is: "curves", "all" or ""; a step of the story that is about one begins with it. away: they are not
+ * offered yet.
+ */
+function unfolding(ui, bar) {
+  const ABOUT = { 1: "curves", 3: "all", 4: "curves", 5: "curves" };
   let chosen = null;
-  const open = () => chosen ?? ui.get("step") === ABOUT_ALL;
-  const node = button(bar, tr("All {n} wirings", { n: ui.spec.names.length }), () => {
-    chosen = !open();
-    ui.ask();
-  });
+  const open = () => chosen ?? ABOUT[ui.get("step")] ?? "";
+  const nodes = Object.entries({ curves: tr("Curves"), all: tr("All {n} wirings", { n: ui.spec.names.length }) }).map(
+    ([what, name]) => [what, button(bar, name, () => {
+      chosen = open() === what ? "" : what;
+      ui.ask();
+    })]);
   ui.listen("step", () => { chosen = null; });
-  return () => {
-    node.setAttribute("aria-pressed", String(open()));
+  return (away) => {
+    for (const [what, node] of nodes) {
+      node.hidden = away && open() === "";
+      node.setAttribute("aria-pressed", String(open() === what));
+    }
     return open();
   };
 }

@@ -7,15 +7,17 @@ _USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0, "ba
 
 STORY = (
     Step(
-        "A gradient runs back from the loss, at the right. A bar is how hard one step pushes a layer’s weights.",
+        "Will a stack of layers learn, or blow up at its first step? Let a gradient run back from the loss: a bar is "
+        "how hard that step pushes a layer’s weights.",
         "Whose last layer, next to the loss, is pushed harder?",
         ("Post-LN’s", "Pre-LN’s", "both alike"),
         0,
-        "0.55 against 0.17: three times as hard. In Post-LN all 12 layers are pushed about alike.",
-        "Compare the bars of layer 12, at the right.",
-        _USUAL,
+        "0.55 against 0.17: three times as hard. So Post-LN must begin with tiny steps (warm-up), and Pre-LN need not.",
+        "Let the gradient run back, and compare the bars of layer 12, at the right.",
+        {**_USUAL, "back": 0},
         moves=("back",),
-        show=({"back": 0}, {"back": 1}, {"back": 12}),
+        show=({"back": 1}, {"back": 4}, {"back": 8}, {"back": 12}),
+        waits=("line", "signs"),
     ),
     Step(
         "Make the stacks deeper: run along “Last layer against depth”.",
@@ -27,6 +29,7 @@ STORY = (
         _USUAL,
         moves=("depth",),
         show=tuple({"depth": n, "last": True} for n in (6, 12, 24, 48, 96)),
+        waits=("line", "signs", "numbers"),
     ),
     Step(
         "96 layers. Press “Let the gradient run back”, and watch its size from layer 96 to layer 1.",
@@ -34,10 +37,11 @@ STORY = (
         ("Post-LN’s", "Pre-LN’s", "both"),
         1,
         "By 14.6 times: Pre-LN’s late layers add to a stream that has grown large. Post-LN’s is large at once.",
-        "Compare the last bar with the first, or read “first / last layer” below.",
+        "Compare the first bar with the last: read “first / last layer” below.",
         {**_USUAL, "depth": 96, "back": 0},
         moves=("back",),
         show=tuple({"back": n} for n in (16, 32, 48, 64, 80, 96)),
+        waits=("line", "signs"),
     ),
     Step(
         "The small pictures show the gradient norm per layer. Point to see one large; a click keeps it.",

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib.patches import Rectangle
 
 from ...system.translation import listed, sentences
-from ..tools.drawing import SEQUENTIAL, VERMILLION, Figure, new_figure, plain
+from ..tools.drawing import VERMILLION, Figure, new_figure, plain, rectangle, sequential
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
@@ -246,12 +245,12 @@ class MaskExplorer(SeveralFunctions):
         left, right = fig.subplots(1, 2)
         scene, may = SCENES[self.scene()], self.may()
         query = min(self.query, len(scene.rows) - 1)
-        left.imshow(may, cmap=SEQUENTIAL, vmin=0, vmax=1.3)
+        left.imshow(may, cmap=sequential(), vmin=0, vmax=1.3)
         for i, j in np.argwhere(~may):
             left.text(j, i, "·", ha="center", va="center", fontsize=8)
         for i, j in self._turned():
             left.plot(j + 0.32, i - 0.32, marker="s", markersize=5, color=VERMILLION)
-        row = Rectangle((-0.5, query - 0.5), len(scene.columns), 1, fill=False, edgecolor="black", linewidth=2)
+        row = rectangle((-0.5, query - 0.5), len(scene.columns), 1, fill=False, edgecolor="black", linewidth=2)
         left.add_patch(row)
         left.set_xticks(range(len(scene.columns)), scene.columns, rotation=60)
         left.set_yticks(range(len(scene.rows)), scene.rows)
@@ -260,7 +259,7 @@ class MaskExplorer(SeveralFunctions):
         if reached is None:
             right.axis("off")
         else:
-            right.imshow(reached, cmap=SEQUENTIAL, vmin=0, vmax=1.3, aspect="auto")
+            right.imshow(reached, cmap=sequential(), vmin=0, vmax=1.3, aspect="auto")
             right.set_xticks(range(len(scene.columns)), scene.columns, rotation=60)
             right.set_yticks(range(LAYERS), range(1, LAYERS + 1))
             plain(right, f"“{scene.rows[query]}” depends on", "", "after layers")

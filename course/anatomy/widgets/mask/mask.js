@@ -265,7 +265,7 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
   return {
     paint(positions, reference) {
       const { s, rows, columns, may, given, right, cells: turned } = setting();
-      write(caption, reference ? tr("Reference’s mask") : tr("Your mask"));
+      write(caption, ui.get("alone") ? tr("The mask") : reference ? tr("Reference’s mask") : tr("Your mask"));
       write(note, turned.length ? tr("filled: may look; corner: painted") : tr("filled: may look"));
       head = 20 + 14 * positions.length;
       if (shape !== `${rows},${columns},${head}`) layout(rows, columns);

@@ -12,6 +12,7 @@ STORY = (
         "Count the filled cells in the row with the frame.",
         {"mask": 0, "size": 4, "query": 3, "layers": 2, "painted": ""},
         show=tuple({"key": n} for n in range(4)),
+        waits=("line",),
     ),
     Step(
         "One cell is painted: “one” looks at “two”, a later token. Point at the rows below it.",
@@ -23,6 +24,7 @@ STORY = (
         {"mask": 0, "size": 4, "query": 1, "layers": 2, "painted": "0,3"},
         moves=("query",),
         show=({"query": 0}, {"query": 1}, {"query": 2}),
+        waits=("line", "signs"),
     ),
     Step(
         "Padding on the left: five real tokens come after three of padding.",
@@ -34,6 +36,7 @@ STORY = (
         {"mask": 3, "size": 4, "query": 1, "layers": 2, "painted": ""},
         moves=("query",),
         show=({"query": 0}, {"query": 2}, {"query": 3}, {"query": 1}),
+        waits=("line", "signs"),
     ),
     Step(
         "A prefix of three tokens: they see each other in both directions. Move the size.",
@@ -45,6 +48,7 @@ STORY = (
         {"mask": 4, "size": 3, "query": 0, "layers": 2, "painted": ""},
         moves=("query",),
         show=({"query": 0, "key": 1}, {"query": 0, "key": 2}, {"query": 1, "key": 2}),
+        waits=("line", "signs"),
     ),
     Step(
         "GLM: part A is the text with blanks [M], part B fills them, each from its [S]. Two rows of positions on top.",
@@ -56,6 +60,7 @@ STORY = (
         {"mask": 10, "size": 0, "query": 2, "layers": 2, "painted": ""},
         moves=("query",),
         show=({"query": 0, "key": 4}, {"query": 3, "key": 4}, {"query": 3, "key": 5}),
+        waits=("line",),
     ),
     Step(
         "Break it: cell [7, 0] is painted white, so “.” cannot look at “one”. Click cells to paint more away.",
@@ -66,5 +71,6 @@ STORY = (
         "Point at “one” in the input row on the right: its ways light up.",
         {"mask": 0, "size": 4, "query": 7, "layers": 2, "painted": "7,0"},
         show=({"key": 0, "level": 0},),
+        waits=("line",),
     ),
 )

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...system.translation import listed
 from ..tools.calls import call
-from ..tools.drawing import BLUE, DIVERGING, VERMILLION, Figure, new_figure, number, plain
+from ..tools.drawing import BLUE, VERMILLION, Figure, diverging, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of
@@ -22,7 +22,7 @@ from .story import STORY
 from .texts import COUNTS, DECAYS, KEYS, MOST, PLACES, RATES, TEXTS, D, pairs_of, text_of
 
 FUNCTIONS = ("linear_recurrent", "delta_rule")
-RULES = (N_("adding"), N_("delta rule"))
+RULES = (N_("adding"), N_("correcting (delta rule)"))
 TOLERANCE = 1e-4  # float32 and three writes of numbers of size 1
 V = len(PLACES)
 
@@ -140,12 +140,12 @@ class MemoryExplorer(SeveralFunctions):
         axes = fig.subplots(2, 2, height_ratios=(3, 2))
         for rule, name in enumerate(RULES):
             above, below = axes[0, rule], axes[1, rule]
-            above.imshow(self.state(rule), cmap=DIVERGING, vmin=-2, vmax=2, aspect="auto")
+            above.imshow(self.state(rule), cmap=diverging(), vmin=-2, vmax=2, aspect="auto")
             for (i, j), value in np.ndenumerate(self.state(rule)):
                 above.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
             above.set_xticks(range(V), PLACES)
             above.set_yticks(range(D), [f"× {x:g}" for x in self._inputs["k"][self.asked].tolist()])
-            plain(above, f"{name}: memory, asked for the {KEYS[self.asked]}")
+            plain(above, f"{name}, asked for the {KEYS[self.asked]}")
             below.bar(range(V), self.reads(rule), color=VERMILLION if rule else BLUE)
             below.axhline(0, color="black", linewidth=1)
             below.set(ylim=(-1, 3), xticks=range(V))

@@ -186,7 +186,7 @@ function memoryPanel(ui, parent, W, rule, now) {
   const [D, V] = [spec.keys.length, spec.places.length];
   const [left, top] = [66, 20];
   const cell = (W - left - 2) / V;
-  const note = html("small");
+  const note = html("small", { style: "display: block; margin: 0" }); // below the name: beside it, one of the two would break
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` },
     html("p", { class: "ta-caption" }, spec.rules[rule], note));
   parent.append(box);
@@ -266,7 +266,7 @@ function memoryPanel(ui, parent, W, rule, now) {
       fill(value, { x: Math.max(x(read[j]), x(0), off ? x(expected[j]) : 0) + 5 });
     });
     write(note, !(gap <= spec.tolerance) ? tr("lines: the reference") : last === undefined
-      ? (own ? tr("yours") : tr("the reference"))
+      ? (own ? tr("yours") : ui.get("alone") ? "" : tr("the reference"))
       : tr("●: written last for “{key}”", { key: spec.keys[asked] }));
     const { cell: here, place } = held();
     mark.style.visibility = here === undefined && place === undefined ? "hidden" : "visible";

@@ -12,8 +12,7 @@ _USUAL = {"text": _TWICE, "asked": DOG, "decay": 1.0, "rate": 1.0, "more": False
 
 STORY = (
     Step(
-        "Two memories were told that the dog is in the kitchen. Now it walks into the garden: press “garden” in the "
-        "dog's row, and see where each memory says that the dog is.",
+        "Two memories know that the dog is in the kitchen. It walks into the garden: press “garden” in the dog's row.",
         "Where is the dog, says the memory that adds?",
         ("in the kitchen", "in the garden", "in both"),
         2,
@@ -30,9 +29,10 @@ STORY = (
         ("1", "0.5", "0"),
         2,
         "1 − 1 = 0: the new place has overwritten the old one.",
-        "Read the bars under “delta rule”.",
+        "Read the bars under “correcting”.",
         _USUAL,
         show=({"cell": 0, "rule": 1}, {"cell": 1, "rule": 1}),
+        waits=("line",),
     ),
     Step(
         "A key is three numbers. The parrot's (0, 1, 0) and the dog's (1, 0, 0) are at right angles: their product is "
@@ -56,6 +56,7 @@ STORY = (
         "Read the bars: each is a sum over one column.",
         {**_USUAL, "text": _ONCE, "asked": PUPPY},
         show=({"place": 0, "rule": 0}, {"place": 0, "rule": 1}),
+        waits=("line",),
     ),
     Step(
         "Now the memories were told that the puppy is in the garden. Asked for it, the delta rule says “garden” alone. "
@@ -64,7 +65,7 @@ STORY = (
         ("nothing", "of the kitchen, 0.36 is left", "the kitchen is gone"),
         1,
         "The puppy's write took away what it read, 0.8 of the kitchen, and 0.8 of that was the dog's: 1 − 0.64.",
-        "Choose “dog” above, and read the bars under “delta rule”.",
+        "Choose “dog” above, and read the bars under “correcting”.",
         {**_USUAL, "text": _ALIKE, "asked": PUPPY},
         moves=("asked",),
         show=({"asked": DOG}, {"place": 0, "rule": 1}),
@@ -79,5 +80,6 @@ STORY = (
         "Read the bars under “adding”.",
         {**_USUAL, "text": _THREE, "decay": 0.5, "more": True},
         show=({"cell": 0, "rule": 0}, {"place": 0, "rule": 0}),
+        waits=("line",),
     ),
 )

@@ -11,7 +11,7 @@ import traitlets as t
 from ...system.translation import sentences
 from ..tools.base import TableWidget
 from ..tools.calls import WrongOutput
-from ..tools.drawing import BLUE, GRAY, Figure, new_figure, plain
+from ..tools.drawing import BLUE, GRAY, Figure, new_figure, plain, rectangle
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import _
 from .story import ALL, STORY, WORDS
@@ -235,9 +235,7 @@ def _as_ids(value: Any, most: int) -> Sequence[int]:
 
 
 def _tile(x, y, width, made):
-    from matplotlib.patches import Rectangle
-
     face = BLUE if made else "white"
-    return Rectangle(
+    return rectangle(
         (x + 0.04, y + 0.08), width - 0.08, 0.84, facecolor=face, edgecolor=GRAY, alpha=0.35 if made else 1
     )

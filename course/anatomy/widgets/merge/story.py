@@ -36,6 +36,7 @@ STORY = (
         _at(" Elizabeth", 0),
         moves=("done",),
         show=({"pair": 0}, {"pair": 7}, {"done": 1}),
+        waits=("line",),
     ),
     Step(
         N_("In this word, a + n occurs twice and · + b once. Press “Next merge” to see which is joined first."),
@@ -49,6 +50,7 @@ STORY = (
         _at(" banana", 0),
         moves=("done",),
         show=({"pair": 2}, {"pair": 0}, {"done": 1}),
+        waits=("line",),
     ),
     Step(
         N_("All merges are done, and two tokens are left. Choose ·Elizabeth, with a capital letter: it is one token."),
@@ -59,6 +61,7 @@ STORY = (
         N_("Look for the number of the only pair that is left in the list."),
         _at(" elizabeth", ALL),
         show=({"word": 0}, {"word": 1}, {"pair": 0}),
+        waits=("line",),
     ),
     Step(
         N_("This word has no space in front, as at the beginning of a text. Now choose ·happiness, which has one."),

@@ -18,7 +18,7 @@ from ..tools.words import N_, _
 from .story import STORY
 
 SCALES = (-1.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
-SHIFTS = (-10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
+SHIFTS = (-10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 EPSILONS = (1e-8, 1e-5, 1e-3, 0.1)
 SHOWS = (N_("bars"), N_("points"))
 STAGES = (N_("x"), N_("mean subtracted"), N_("after the norm"))
@@ -32,7 +32,7 @@ _START = (slice(None), SCALES.index(1.0), SHIFTS.index(0.0))
 class NormExplorer(SeveralFunctions):
     """Live picture of ``layer_norm(x, weight, bias, eps)`` and ``rms_norm(x, weight, eps)``, as a mapping by name.
 
-    Both get scale·x + shift for one vector x of 8 numbers, as float32 (9, 11, 8): every scale and every shift, once per
+    Both get scale·x + shift for one vector x of 8 numbers, as float32 (9, 12, 8): every scale and every shift, once per
     ε. The weight is all ones and the bias all zeros. ``rms_norm`` also gets the same vectors minus their means, which
     must give the same result as ``layer_norm``.
 
@@ -46,10 +46,10 @@ class NormExplorer(SeveralFunctions):
     function_name = "norms"
     controls = ("scale", "shift", "eps", "show", "stage")
     story = STORY
-    opening = tuple({"shift": s} for s in (1.0, 0.5, 0.0, -0.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0))
+    opening = tuple({"shift": s} for s in (1.0, 0.5, 0.0, -0.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0))
 
     scale = t.Enum(SCALES, 1.0).tag(sync=True)
-    shift = t.Enum(SHIFTS, 2.0).tag(sync=True)
+    shift = t.Enum(SHIFTS, 3.0).tag(sync=True)
     eps = t.Enum(EPSILONS, 1e-5).tag(sync=True)
     show = t.Enum(SHOWS, SHOWS[0]).tag(sync=True)
     stage = t.Int(len(STAGES) - 1, min=0, max=len(STAGES) - 1).tag(sync=True)

@@ -2,7 +2,7 @@
 
 const NORMS = { layer_norm: "LayerNorm", rms_norm: "RMSNorm" };
 const PULL = 12; // px of a drag to the next value of a list
-const LIMITS = [0.05, 0.2, 1, 5, 15, 50, 500]; // ends of the input's axis
+const LIMITS = [0.05, 0.2, 1, 6, 15, 50, 600]; // ends of the input's axis
 const STAGES = [N_("x"), N_("mean subtracted"), N_("after the norm")];
 const [INPUT, GAP, LEAST] = [308, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
 
@@ -34,7 +34,7 @@ function normWidget(ui) {
   }));
   const verdicts = charts.map(({ canvas }) => {
     const node = label(canvas, W - 8, 24, "", "end", "ta-text");
-    fill(node, { style: "font-size: 15px; font-weight: 700; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 4px" });
+    fill(node, { "data-readout": "verdict", style: "font-size: 15px; font-weight: 700; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 4px" });
     return node;
   });
   const points = Object.entries(NORMS).map(([norm, name], i) => pointPicture(charts[i].canvas.parentNode, {

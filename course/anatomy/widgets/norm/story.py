@@ -6,15 +6,16 @@ _BARS = {"show": "bars", "stage": 2}
 
 STORY = (
     Step(
-        "LayerNorm measures from the mean μ; its unit σ is the usual distance from μ. RMSNorm measures from 0; its "
-        "unit RMS is the usual distance from 0. Run along the bars.",
+        "A norm gives each layer numbers of one size. LayerNorm first subtracts the mean μ, RMSNorm doesn't.",
         "All inputs are above 0. How many outputs of LayerNorm are below 0?",
         ("none", "3", "6"),
         1,
-        "Entries 1, 4 and 7 lie below the mean, 2.5. For RMSNorm all eight stay above 0.",
+        "Entries 1, 4 and 7 lie below the mean, 3.5. For RMSNorm all eight stay above 0.",
         "Count the bars that hang down in the middle picture.",
-        {"scale": 1.0, "shift": 2.0, "eps": 1e-5, **_BARS},
+        {"scale": 1.0, "shift": 3.0, "eps": 1e-5, **_BARS},
         show=tuple({"entry": i} for i in (1, 4, 7)),
+        waits=("line", "numbers"),
+        without=("eps",),
     ),
     Step(
         "The shift is 0 here. Drag a bar of the input, or the grip μ, up and down: all eight move together.",
@@ -26,6 +27,7 @@ STORY = (
         {"scale": 1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
         moves=("shift",),
         show=({"shift": 0.5}, {"shift": 1.0}, {"shift": 2.0}),
+        waits=("line", "numbers"),
     ),
     Step(
         "Each vector of 8 numbers is now one point. The flat line is the plane of mean 0, seen from the side. The "
@@ -38,6 +40,7 @@ STORY = (
         {"scale": 1.0, "shift": 2.0, "eps": 1e-5, "show": "points", "stage": 0},
         moves=("stage",),
         show=({"stage": 1}, {"stage": 2}),
+        waits=("line", "signs"),
     ),
     Step(
         "No shift; ε is only 1e−8. Drag the grip σ up: the input gets 3, 10, 100 times as large. Its axis grows "
@@ -45,11 +48,13 @@ STORY = (
         "Which norm notices?",
         ("LayerNorm only", "RMSNorm only", "neither"),
         2,
-        "Numerator and denominator grow by the same factor.",
+        "Numerator and denominator grow by one factor. So a stream may grow 100 times through a model, and each layer "
+        "still reads numbers of the same size.",
         "Do any bars leave the short lines?",
         {"scale": 1.0, "shift": 0.0, "eps": 1e-8, **_BARS},
         moves=("scale",),
         show=({"scale": 3.0}, {"scale": 10.0}, {"scale": 100.0}),
+        waits=("line", "numbers"),
     ),
     Step(
         "The scale is −1: all inputs have changed their sign. The short lines are where the bars stood before.",
@@ -60,6 +65,7 @@ STORY = (
         "Compare the bars with the short lines in both norms.",
         {"scale": -1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
         show=({"scale": 1.0}, {"scale": -1.0}),
+        waits=("line", "numbers"),
     ),
     Step(
         "Now break it: with scale 0.1, σ² is only 0.014. Raise ε, one step at a time.",
@@ -71,5 +77,6 @@ STORY = (
         {"scale": 0.1, "shift": 0.0, "eps": 1e-8, **_BARS},
         moves=("eps",),
         show=({"eps": 1e-5}, {"eps": 1e-3}, {"eps": 0.1}),
+        waits=("line", "numbers"),
     ),
 )

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib.patches import Rectangle
 
 from ...system.translation import sentences
 from ..tools.calls import WrongOutput
-from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure
+from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure, rectangle
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
@@ -195,7 +194,7 @@ class ObjectiveLab(SeveralFunctions):
                 seen = r in (0, 2) and visible[r // 2, x]
                 face = VERMILLION if asked else BLUE if seen else "white"
                 axes.add_patch(
-                    Rectangle(
+                    rectangle(
                         (x - 0.46, y - 0.4),
                         0.92,
                         0.8,

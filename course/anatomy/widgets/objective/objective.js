@@ -43,7 +43,9 @@ function objectiveWidget(ui) {
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
   const three = threeWays(ui, ui.row(), () => ({ draws: drawsNow(), which: THEIRS.indexOf(objective().function) }));
-  const table = tokenTable(ui, ui.row(), { word, wording, lengths, setting: () => now });
+  const beneath = ui.row();
+  Object.assign(beneath.dataset, { part: "example", of: "objective" });
+  const table = tokenTable(ui, beneath, { word, wording, lengths, setting: () => now });
   const show = signs(ui.row(), [
     [tr("tokens read"), tr("each costs a step of computation")],
     [tr("predictions"), tr("each is one term of the loss")],
@@ -95,7 +97,7 @@ function objectiveWidget(ui) {
       if (!now || now.key !== key) {
         const [rows, right] = [example(), example("ref_")];
         now = {
-          key, rows, right, pair: objective().classes.length > 0,
+          key, rows, right, title: objective().title, pair: objective().classes.length > 0,
           asked: [1, 3].flatMap((r) => rows[r]).filter((v) => v !== spec.nothing && v !== spec.ignore).length,
           wrong: rows.reduce((sum, values, r) => sum + values.filter((v, c) => v !== right[r][c]).length, 0),
           reference: ui.get("notice") || !ui.table("own")[ui.get("objective")],
@@ -133,11 +135,11 @@ const placed = (row, column) => tr(row ? N_("decoder token {n}") : N_("token {n}
  */
 function tokenTable(ui, parent, { word, wording, lengths, setting }) {
   const { spec, room } = ui;
-  const [left, top, cell, step] = [room > 600 ? 92 : 78, 4, 42, 30];
+  const [left, top, cell, step] = [room > 600 ? 92 : 78, 4, room < 900 ? 42 : clamp(Math.floor((room - 94) / spec.size), 50, 70), 30];
   const per = Math.max(2, Math.min(spec.size, Math.floor((room - left - 2) / cell)));
   const W = left + per * cell + 2;
-  const note = html("small", {});
-  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("The example"), note));
+  const [caption, note] = [html("span"), html("small")];
+  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, 10, tr("Rows of tokens: the text, what the model reads, what it must predict"));
   const chips = svg("g");
@@ -179,14 +181,15 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
 
   return {
     layout() {
-      const { rows, right, pair, hidden, reference } = setting();
+      const { rows, right, pair, hidden, reference, title } = setting();
+      write(caption, title);
       const some = rows[2].some((v) => v !== spec.nothing);
       const names = { [TEXT]: tr("text"), 0: some ? tr("encoder reads") : tr("model reads"), 1: tr("must predict"),
         2: tr("decoder reads"), 3: tr("must predict"), 4: tr("position"), 5: tr("in blank") };
       write(note, tr(hidden.some(Boolean)
-        ? N_("blue: what the framed token sees; orange: what it must predict; dashed: hidden; {whose}")
-        : N_("blue: what the framed token sees; orange: what it must predict; {whose}"),
-      { whose: reference ? tr("the reference") : tr("yours") }));
+        ? N_("blue: what the framed token sees; orange: what it must predict; dashed: hidden{whose}")
+        : N_("blue: what the framed token sees; orange: what it must predict{whose}"),
+      { whose: ui.get("alone") ? "" : `; ${reference ? tr("the reference") : tr("yours")}` }));
       const cells = { [TEXT]: pair ? [] : spec.text.map((_, c) => c) };
       rows.forEach((values, r) => {
         // The encoder of T5 predicts nothing: no row of dashes for it.

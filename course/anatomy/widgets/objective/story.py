@@ -4,25 +4,29 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Three models learn from one sentence. Point at a word: arrows come from what each sees to predict it.",
+        "Three models guess the same word. Arrows come from what each may see; point at another word.",
         "Who sees the fewest words to predict “two”?",
         ("GPT", "BERT", "T5"),
         0,
-        "Only the 3 words before it. BERT looks at all 10 other places, and T5 at the 7 words that it did not hide.",
+        "Only the 3 words before it, as when it writes on. BERT looks at all 10 other places, T5 at 7 words.",
         "Count the arrows in each row.",
         {"objective": 0, "draw": 0, "place": 2},
         show=tuple({"place": n} for n in range(3)),
+        waits=("signs",),
+        without=("draw", "example"),
     ),
     Step(
         "BERT sees both sides, and hides some tokens from itself (dashed in the text). Draw again.",
         "How many tokens must it predict?",
         ("3", "10", "11"),
         0,
-        "Only the hidden ones. The same text gave GPT 10 predictions.",
+        "Only the hidden ones: BERT reads 11 tokens to learn from 3. GPT reads 10 and learns from all 10: a text goes "
+        "further.",
         "Count the tokens in the row “must predict”.",
         {"objective": 1, "draw": 0, "place": 3},
         moves=("place",),
         show=({"place": 6}, {"place": 7}, {"place": 3}),
+        waits=("signs",),
     ),
     Step(
         "T5 leaves one ⟨number⟩ for each hidden span. A decoder writes the spans, token by token.",
@@ -33,6 +37,7 @@ STORY = (
         "Look at the blue tokens in the row “decoder reads”.",
         {"objective": 2, "draw": 0, "place": 10},
         show=({"place": 9}, {"place": 10}),
+        waits=("line",),
     ),
     Step(
         "GLM writes both parts in one row. Each blank begins with [S] and has two rows of positions.",
@@ -55,6 +60,7 @@ STORY = (
         {"objective": 4, "draw": 1, "place": 0},
         moves=("place",),
         show=tuple({"place": n} for n in (2, 5, 8, 12, 0)),
+        waits=("signs",),
     ),
     Step(
         "Your turn: switch between T5 and GLM, which hide the same tokens in each draw.",

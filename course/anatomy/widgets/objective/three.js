@@ -1,6 +1,6 @@
 // Of ObjectiveLab: GPT, BERT and T5 under one sentence. One word is to be predicted; arrows come from what each one sees.
 
-const [CHIP, ARC, WIDEST] = [24, 26, 62]; // px: height of a word, room for its arrows, and its largest width
+const [CHIP, ARC, WIDEST] = [24, 26, 80]; // px: height of a word, room for its arrows, and its largest width
 const THREE = ["GPT", "BERT", "T5"];
 const THEIRS = ["next_token_pairs", "mask_tokens", "span_corruption"];
 
@@ -31,7 +31,7 @@ function threeWays(ui, parent, setting) {
   const [W, H] = [left + cell * text.length + 2, THREE.length * row];
   const caption = html("span");
   const box = html("div", { class: "ta-panel", style: "margin-bottom: 8px" }, html("p", { class: "ta-caption" }, caption,
-    html("small", {}, tr("blue: seen; dashed: hidden from the model"))));
+    html("small", {}, tr("blue: it sees this; gray: covered; dashed: taken out of the text"))));
   parent.append(box);
   const canvas = picture(box, W, H, tr("One sentence under GPT, BERT and T5: what each sees to predict one word"));
   const middle = (c) => left + (c + 0.5) * cell;
@@ -39,14 +39,15 @@ function threeWays(ui, parent, setting) {
     const y = i * row + ARC + (narrow ? 14 : 0);
     label(canvas, narrow ? 0 : left - 10, narrow ? i * row + 12 : y + 16, name, narrow ? "start" : "end", "ta-strong");
     const why = label(canvas, left + (narrow ? 44 : 2), narrow ? i * row + 12 : y - 7, "", "start", "ta-small");
-    const arcs = svg("path", { class: "ta-arcs", style: "fill: none; stroke: var(--ta-one); stroke-width: 1.4" });
+    // One for each word, which it keeps: so arrows travel to the next word instead of jumping.
+    const arcs = text.map(() => svg("path", { style: "fill: none; stroke: var(--ta-one); stroke-width: 1.4" }));
     const head = svg("path", { style: "fill: var(--ta-one)" });
     const chips = text.map((_, c) => {
       const rect = svg("rect", { x: left + c * cell + 1, y, width: cell - 2, height: CHIP, rx: 3, class: "ta-axis" });
       canvas.append(rect);
       return [rect, label(canvas, middle(c), y + 16, "", "middle", "ta-small")];
     });
-    canvas.append(arcs, head);
+    canvas.append(svg("g", { class: "ta-arcs" }, ...arcs), head);
     return { y, why, arcs, head, chips };
   });
   const places = () => placesOf(setting().which, setting().draws);
@@ -69,7 +70,8 @@ function threeWays(ui, parent, setting) {
     const hides = [() => false, (c) => masked[c], (c) => spans[c]][i];
     chips.forEach(([rect, words], c) => {
       const [target, blue] = [seen !== null && c === p, seen?.includes(c) ?? false];
-      const color = target ? "fill: var(--ta-two); fill-opacity: 0.3" : blue ? "fill: var(--ta-one); fill-opacity: 0.3" : "fill: none";
+      const color = target ? "fill: var(--ta-two); fill-opacity: 0.3" : blue ? "fill: var(--ta-one); fill-opacity: 0.3"
+        : seen ? "fill: var(--ta-rule); fill-opacity: 0.55" : "fill: none";
       const edge = hides(c) && !target ? "; stroke-dasharray: 4 3; stroke: var(--ta-soft)" : "";
       fill(rect, { class: target ? "ta-mark" : "ta-axis", style: color + edge });
       write(words, i === 1 && masked[c] && !target ? reads[c] : text[c]);
@@ -81,8 +83,8 @@ function threeWays(ui, parent, setting) {
       return `M${from} ${top}C${from} ${top - high(c)} ${to} ${top - high(c)} ${to} ${top - 3}`;
     };
     const high = (c) => 12 + (18 * Math.abs(c - p)) / text.length;
-    fill(arcs, { d: (seen ?? []).map(arc).join("") });
-    fill(head, { d: seen?.length ? `M${middle(p)} ${top}l-4 -7h8z` : "" });
+    arcs.forEach((path, c) => fill(path, { d: arc(c), opacity: Number(seen?.includes(c) ?? false) }));
+    fill(head, { d: `M${middle(p)} ${top}l-4 -7h8z`, opacity: Number(seen?.length > 0) });
   }
 
   return {

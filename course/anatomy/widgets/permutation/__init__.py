@@ -11,7 +11,7 @@ import traitlets as t
 
 from ..tools.base import TableWidget
 from ..tools.calls import call
-from ..tools.drawing import DIVERGING, Figure, new_figure, number, plain
+from ..tools.drawing import Figure, diverging, new_figure, number, plain
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import N_, _
 from .story import STORY
@@ -120,11 +120,11 @@ class PermutationExplorer(TableWidget):
         top = np.abs(out[np.isfinite(out)]).max(initial=1e-9)
         written = tuple(range(T))
         for a, rows, names, title in (
-            (axes[0], out[0], written, "f(x)"),
-            (axes[1], moved, order, "then moved: P f(x)"),
-            (axes[2], out[j], order, "moved first: f(Px)"),
+            (axes[0], out[0], written, "Map 1: as written\nf(x)"),
+            (axes[1], moved, order, "Map 2: attention first,\nthen swap: P f(x)"),
+            (axes[2], out[j], order, "Map 3: swap first,\nthen attention: f(Px)"),
         ):
-            a.imshow(rows, cmap=DIVERGING, vmin=-top, vmax=top, aspect="auto")
+            a.imshow(rows, cmap=diverging(), vmin=-top, vmax=top, aspect="auto")
             a.set_yticks(range(T), [WORDS[i] for i in names])
             a.set_xticks([])
             plain(a, title)

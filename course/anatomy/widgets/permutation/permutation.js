@@ -1,7 +1,7 @@
 // PermutationExplorer: permute the words; without positions the output's rows are permuted alike, and no more.
 
 const NAMES = 46; // width of the words beside a map
-const [HIGH, TOP] = [30, 24]; // of a row, above the first
+const [HIGH, TOP] = [30, 38]; // of a row, above the first
 const PAUSE_MS = 1200; // between two orders of "Play"
 
 function permutationWidget(ui) {
@@ -22,8 +22,8 @@ function permutationWidget(ui) {
   if (ui.room < 600) ui.readout.style.minHeight = "79px"; // lines that come must not move the maps under the hand
   const maps = mapPanel(ui, T, D);
   const show = signs(ui.row(), [
-    [tr("f(Px) against P f(x)"), tr("largest difference; 0 without positions: permuting the words only permutes the rows")],
-    [tr("the two “the” in f(x)"), tr("largest difference; 0 without positions: an equal word gets an equal output anywhere")],
+    [tr("maps 2 and 3"), tr("largest difference; 0 without positions: permuting the words only permutes the rows")],
+    [tr("the two “the” in map 1"), tr("largest difference; 0 without positions: an equal word gets an equal output anywhere")],
     [tr("the reference"), tr("largest difference over all orders")],
   ]);
 
@@ -90,7 +90,7 @@ function formula({ before, after, difference }, word, place, feature, D) {
 function mapPanel(ui, T, D) {
   const { spec, room } = ui;
   const wide = room >= 700;
-  const cell = wide ? 17 : Math.min(17, Math.floor((room - 2 * NAMES - 44) / (2 * D)));
+  const cell = wide ? clamp(Math.floor((room - 3 * NAMES - 96) / (4 * D)), 17, HIGH) : Math.min(17, Math.floor((room - 2 * NAMES - 44) / (2 * D)));
   const [across, thread] = [D * cell, wide ? 54 : 40];
   const second = NAMES + across + thread + NAMES;
   const third = second + across + 18 + NAMES;
@@ -101,22 +101,26 @@ function mapPanel(ui, T, D) {
     : [second + across + 2, below + TOP + T * HIGH + 4];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, tr("Output of attention, one row per word"),
-    html("small", {}, tr("dash: negative. Drag a word of f(Px), the third map, to another place."))));
+    html("small", {}, tr("dash: negative. Drag a word of map 3 to another place."))));
   ui.row().append(box);
   const canvas = picture(box, W, H, tr("Four heatmaps with a row per word: f of x, its rows permuted, " +
     "f of the permuted words, and the difference"));
   const lines = Array.from({ length: T }, () => svg("path"));
   canvas.append(...lines);
   const titles = ["f(x)", "P f(x)", "f(Px)", tr("difference")];
-  // In words first: P and f are names for what the words say.
-  const plain = [tr("as written: f(x)"), tr("then moved: P f(x)"), tr("moved first: f(Px)"), titles[3]];
+  // In words first, on two lines: P and f are names for what the words say.
+  const plain = [tr("Map 1: as written"), tr("Map 2: attention first,"), tr("Map 3: swap first,"), tr("Map 3 minus Map 2")];
+  const under = [titles[0], tr("then swap: {formula}", { formula: titles[1] }),
+    tr("then attention: {formula}", { formula: titles[2] }), titles[3]];
   const written = spec.words.map((_, i) => i);
   const order = () => spec.orders[spec.names.indexOf(ui.seen("order"))];
   const rowsOf = (g) => (g === 0 ? written : order());
 
   const grids = titles.map((title, g) => {
     const [x, y] = [starts[g][0], starts[g][1] + TOP];
-    label(canvas, x + across / 2, y - 10, plain[g], "middle", "ta-strong").style.fontSize = wide ? "" : "11px";
+    const [middle, above] = [x + across / 2 - (wide ? 0 : 12), wide ? 24 : 22];
+    label(canvas, middle, y - above, plain[g], "middle", "ta-strong").style.fontSize = wide ? "" : "11px";
+    label(canvas, middle, y - 8, under[g], "middle", "ta-small");
     const rows = svg("g");
     canvas.append(rows, svg("rect", { x, y: y + 1, width: across, height: T * HIGH - 2, class: "ta-axis" }));
     const parts = written.map((word) => {
@@ -158,7 +162,10 @@ function mapPanel(ui, T, D) {
 
   const [, , , last] = grids;
   const nothing = label(canvas, last.x + across / 2, last.y + (T * HIGH) / 2 + 4, "", "middle", "ta-strong");
-  nothing.style.pointerEvents = "none"; // it lies on the cells that are pointed at
+  fill(nothing, { "data-readout": "verdict" });
+  const asked = label(canvas, last.x + across / 2, last.y + (T * HIGH) / 2 + 8, "?", "middle", "ta-strong ta-until");
+  asked.style.fontSize = "28px"; // an empty map would look as if something were missing
+  for (const node of [nothing, asked]) node.style.pointerEvents = "none"; // they lie on the cells that are pointed at
 
   return {
     paint({ before, moved, after, difference, order: rows }, colors) {

@@ -4,19 +4,20 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Attention makes a row of numbers of each word. Dog and man change places: once in its output, “then moved”, "
-        "and once in the sentence, before attention reads it, “moved first”.",
-        "Where do these two maps differ?",
+        "Attention makes a row of numbers of each word. Dog and man swap places: after it in map 2, before it in map "
+        "3.",
+        "Where do maps 2 and 3 differ?",
         ("at “dog” and “man”", "in all rows", "nowhere"),
         2,
         "For this attention “the man bites the dog” is “the dog bites the man” with its rows moved: who bites is lost.",
-        "Look at the map “difference”.",
+        "Look at the last map, Map 3 minus Map 2.",
         {"order": "dog ↔ man", "positions": False, "word": 1},
         moves=("word",),
         show=({"order": "as written"}, {"order": "dog ↔ man"}, {"word": 4}),
+        waits=("line", "signs", "numbers"),
     ),
     Step(
-        "The sentence as written, with “the” at places 0 and 3. Point at both rows of f(x).",
+        "The sentence as written, with “the” at places 0 and 3. Point at both rows of map 1.",
         "Are the two rows equal?",
         ("yes", "no"),
         0,
@@ -25,14 +26,15 @@ STORY = (
         {"order": "as written", "positions": False, "word": 0},
         moves=("word",),
         show=({"word": 3}, {"word": 0}),
+        waits=("line", "signs", "numbers"),
     ),
     Step(
-        "Drag a word of f(Px) to another place, or press “Next order” until you have seen all six.",
+        "Drag a word of map 3 to another place, or press “Next order” until you have seen all six.",
         "Which order makes a difference?",
         ("backward", "shuffled", "none"),
         2,
         "The output of a word is the same in each order; only its row is another one.",
-        "Does the map “difference” ever show a color?",
+        "Does the last map ever show a color?",
         {"order": "backward", "positions": False, "word": 4},
         moves=("order", "word"),
         show=tuple(
@@ -45,9 +47,10 @@ STORY = (
         ("none", "two", "all six"),
         2,
         "Each word stands at another place, so each query, key and value is another one.",
-        "Read the map “difference” row by row.",
+        "Read the last map row by row.",
         {"order": "backward", "positions": True, "word": 4},
         show=({"positions": False}, {"positions": True}),
+        waits=("line", "signs"),
     ),
     Step(
         "Try to break it back: positions stay on. Go through the orders.",

@@ -12,7 +12,7 @@ import traitlets as t
 
 from ...system.translation import listed
 from ..tools.calls import WrongOutput, call
-from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, diverging, new_figure, number, plain
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.words import N_, _
@@ -70,7 +70,7 @@ class PositionExplorer(SeveralFunctions):
     function_name = "function of yours"
     controls = ("scheme", "variant", "query")
     story = STORY
-    # A pair of one distance walks along its diagonal: the encodings change, the score stands still.
+    # A pair of one distance walks along its diagonal: the score stands still.
     opening = tuple({"query": query, "key": query - 6} for query in range(8, T, 3))
 
     scheme = t.Int(0, min=0, max=len(SCHEMES) - 1).tag(sync=True)
@@ -181,7 +181,7 @@ class PositionExplorer(SeveralFunctions):
         name, fn, letter, variants = SCHEMES[i]
         S, right = self.scores(), self._reference[f"{letter}_{fn}"][j].astype(float)
         top = np.abs(S[np.isfinite(S)]).max(initial=1e-9)
-        fig.colorbar(heat.imshow(S, cmap=DIVERGING, vmin=-top, vmax=top), ax=heat).ax.tick_params(labelsize=8)
+        fig.colorbar(heat.imshow(S, cmap=diverging(), vmin=-top, vmax=top), ax=heat).ax.tick_params(labelsize=8)
         heat.axhline(self.query, color="black", linewidth=1)
         plain(heat, f"{name}: {variants[j]}", "key position", "query position")
         r = np.arange(1 - T, T)

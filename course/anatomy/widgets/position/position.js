@@ -46,22 +46,24 @@ function positionWidget(ui) {
   ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
-  const small = schemeMaps(ui, ui.row(), (s) => ui.table(s.table).subarray(shownOf(s) * N * N, (shownOf(s) + 1) * N * N));
-  const about = html("p", { class: "ta-note", style: `margin: 0 0 2px; min-height: ${room < 480 ? 52 : 17}px` });
+  const smallRow = ui.row();
+  const small = schemeMaps(ui, smallRow, (s) => ui.table(s.table).subarray(shownOf(s) * N * N, (shownOf(s) + 1) * N * N));
+  const about = html("p", { class: "ta-note", style: `margin: 0; min-height: ${room < 480 ? 52 : 17}px` });
   ui.root.append(about);
   const row = ui.row();
-  const cell = 7;
+  const cell = room < 900 ? 6 : 7;
   const vectors = encodings(ui, row, cell);
+  for (const node of [smallRow, about, vectors.box]) Object.assign(node.dataset, { part: "schemes", of: "scheme" });
   const map = positionHeat(ui, row, N, cell);
   const rest = room - vectors.width - map.width - 32;
   row.style.columnGap = "16px";
-  const curve = positionCurve(ui, row, N, rest >= 280 ? rest : room);
+  const curve = positionCurve(ui, row, [rest >= 280 ? rest : room, 32 * cell + 16], N);
   const table = signs(ui.row(), [
     [tr("spread within a distance"), tr("largest difference of scores of pairs with one distance")],
     [tr("r against −r"), tr("largest difference of the mean scores of r and −r")],
     [tr("from the reference"), tr("largest difference of a score")],
   ]);
-  ui.root.append(html("p", { class: "ta-note", style: "margin-top: 2px" },
+  ui.root.append(html("p", { class: "ta-note", style: "margin: 0" },
     tr("The same token stands at all 32 positions. Tables, vectors and projections are random numbers, not trained.")));
 
   let drawn = "";
@@ -158,8 +160,8 @@ function positionHeat(ui, parent, N, cell) {
 }
 
 /** Mean score for each distance with a band for all pairs, the reference's mean in dashes, and one query's scores. */
-function positionCurve(ui, parent, N, W) {
-  const [H, left, right, topEdge, bottom] = [230, 40, 10, 6, 38];
+function positionCurve(ui, parent, [W, H], N) {
+  const [left, right, topEdge, bottom] = [40, 10, 6, 38];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "margin-left: 0; display: block" });
   box.append(html("p", { class: "ta-caption" }, tr("Score against distance"), note));
@@ -231,8 +233,9 @@ function positionCurve(ui, parent, N, W) {
       fill(mean, { d: trace(mine.map(([r, m]) => [x(r), y(m)])) });
       fill(reference, { d: trace(theirs.map(([r, m]) => [x(r), y(m)])) });
       mean.style.visibility = own ? "visible" : "hidden";
+      // Without a learner's function the mean is one line, and there is nothing to compare it with.
       write(note, own ? tr("line: mean; band: all pairs; dashes: reference; dots: query")
-        : tr("dashes: reference’s mean; band: all pairs; dots: query"));
+        : tr("dashes: mean; band: all pairs; dots: query"));
     },
     move(S, query, key) {
       place();

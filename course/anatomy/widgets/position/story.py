@@ -4,8 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Left: a vector for each position. A score is the product of two. Point at the map: a line joins the same "
-        "distance r.",
+        "Without positions, “dog bites man” is “man bites dog”. Point at the map: a line joins equal r = key − query.",
         "Does r = 5 score as r = −5 does?",
         ("yes", "no, more", "no, less"),
         0,
@@ -13,6 +12,8 @@ STORY = (
         "Point at the curve at r = 5 and at r = −5, and compare S.",
         {"scheme": 0, "variant": 0, "query": 20},
         show=({"key": 25}, {"key": 15}),
+        waits=("line", "signs", "numbers"),
+        without=("schemes",),
     ),
     Step(
         "The same waves behind random projections W_q and W_k. Point along a diagonal, or use shift and an arrow key.",
@@ -24,6 +25,7 @@ STORY = (
         {"scheme": 0, "variant": 1, "query": 20},
         moves=("query",),
         show=tuple({"query": n, "key": n - 5} for n in (10, 16, 24, 30)),
+        waits=("line", "signs"),
     ),
     Step(
         "Here W turns each wave by three positions. Move the query and watch the darkest cell of its row.",
@@ -35,6 +37,7 @@ STORY = (
         {"scheme": 0, "variant": 2, "query": 20},
         moves=("query",),
         show=tuple({"query": n, "key": n - 3} for n in (10, 30, 20)),
+        waits=("line",),
     ),
     Step(
         "Shaw's table has one row for each r, and ends at ±K. Here K = 2; move the variant to see K grow.",
@@ -45,6 +48,7 @@ STORY = (
         "Point at the curve at 5 and at 20: which row of a do they ask for?",
         {"scheme": 2, "variant": 0, "query": 5},
         show=({"key": 10}, {"key": 25}),
+        waits=("line",),
     ),
     Step(
         "ALiBi learns nothing: it subtracts a slope times the distance. Point at key 12.",
@@ -62,7 +66,7 @@ STORY = (
         ("Shaw", "ALiBi", "DeBERTa"),
         1,
         "A penalty for the distance |r| is the same on both sides; a causal mask must tell them apart.",
-        "Choose each scheme, and read the second sign below the map.",
+        "Look for the gray arrow with two heads, or choose a scheme and read the second sign below the map.",
         {"scheme": 2, "variant": 3, "query": 20},
         moves=("scheme", "variant"),
         show=({"scheme": 2, "variant": 0}, {"scheme": 6, "variant": 0}, {"scheme": 7, "variant": 1}),

@@ -1,6 +1,8 @@
-// Of PositionExplorer: the vectors of the positions, from whose products its map is made, and all schemes' maps, small.
+// Of PositionExplorer: the vectors of the positions, from whose products its map is made, and all schemes, small.
 
-const [THUMB, ACROSS] = [38, 96]; // px: side of a small map, and what a small map and its name need
+// px: side of a small map, what a map and its curve need across, and what lies over and under them; where all schemes
+// fit into one row, their curves say more than their maps.
+const [THUMB, ACROSS, OVER, UNDER, ONE_ROW] = [40, 164, 17, 5, 760];
 
 const FOOT = 35; // px below a map, for its numbers and its name
 
@@ -38,6 +40,7 @@ function encodings(ui, parent, cell) {
   const inOrder = Array.from({ length: F }, (_, f) => f);
   const wavesApart = [...inOrder.filter((f) => f % 2 === 0), ...inOrder.filter((f) => f % 2)];
   return {
+    box,
     width,
     paint({ encodings: table, waves }, colors) {
       none.hidden = table !== "";
@@ -66,28 +69,59 @@ function encodings(ui, parent, cell) {
   };
 }
 
-/** The map of every scheme, small: point at one to see it large, click to choose it. cut(scheme) → its scores. */
+/** Mean score of each distance, from −(N − 1) to N − 1. */
+const meansByDistance = (S, N) => Array.from({ length: 2 * N - 1 }, (_, i) => {
+  const r = i - N + 1;
+  const [from, to] = [Math.max(0, -r), Math.min(N, N - r)];
+  let sum = 0;
+  for (let q = from; q < to; q++) sum += S[q * N + q + r];
+  return sum / (to - from);
+});
+
+/** Of a curve over −(N − 1) … N − 1: 0 where r and −r score alike, −1 or 1 for the side that scores higher in all. */
+function favored(means, tolerance) {
+  const sides = [...means].reverse().map((v, i) => v - means[i]); // −r against r
+  if (!means.every(Number.isFinite) || sides.every((v) => Math.abs(v) <= tolerance)) return 0;
+  return sides.slice(0, (sides.length - 1) / 2).reduce((sum, v) => sum + v, 0) > 0 ? 1 : -1;
+}
+
+/**
+ * Every scheme, small: its map, its curve against the distance, and an arrow to the side that scores higher. Point at
+ * one to see it large, click to choose it. cut(scheme) → its scores.
+ */
 function schemeMaps(ui, parent, cut) {
-  const { schemes, places: N } = ui.spec;
-  const columns = clamp(Math.floor(ui.room / ACROSS), 1, schemes.length);
-  const [across, high] = [ui.room / columns, THUMB + 20];
+  const { schemes, places: N, tolerance } = ui.spec;
+  const single = ui.room >= ONE_ROW;
+  const columns = single ? schemes.length : clamp(Math.floor(ui.room / ACROSS), 1, 4);
+  const [across, high] = [ui.room / columns, OVER + THUMB + UNDER];
   const rows = Math.ceil(schemes.length / columns);
+  const box = html("div", { class: "ta-panel" });
+  box.append(html("p", { class: "ta-caption" }, tr("All schemes"),
+    html("small", {}, tr("curve: score of keys before and after the query; arrow: the side that scores higher"))));
   const stack = html("div", { class: "ta-stack", style: `width: ${ui.room}px; height: ${rows * high}px` });
-  parent.append(stack);
+  box.append(stack);
+  parent.append(box);
   const spot = (i) => [(i % columns) * across, Math.floor(i / columns) * high];
   const canvases = schemes.map((_, i) => {
     const [x, y] = spot(i);
-    const place = `left: ${x + 4}px; top: ${y + 2}px; width: ${THUMB}px; height: ${THUMB}px`;
-    return html("canvas", { width: N, height: N, "aria-hidden": "true", style: place });
+    const place = `left: ${x + 4}px; top: ${y + OVER}px; width: ${THUMB}px; height: ${THUMB}px`;
+    return html("canvas", { width: N, height: N, "aria-hidden": "true", style: `${place}${single ? "; display: none" : ""}` });
   });
   stack.append(...canvases);
   const over = picture(stack, ui.room, rows * high, tr("The scores of every scheme, small"));
-  const frames = schemes.map(({ name }, i) => {
+  const beside = single ? 6 : THUMB + 14; // where a curve begins
+  const wide = across - beside - 12;
+  const tiles = schemes.map(({ name }, i) => {
     const [x, y] = spot(i);
-    const frame = svg("rect", { x: x + 3, y: y + 1, width: THUMB + 2, height: THUMB + 2, rx: 2, class: "ta-axis", style: "fill: none" });
+    const [left, top, middle] = [x + beside, y + OVER, x + beside + wide / 2];
+    const frame = svg("rect", { x: x + 1, y: y + 1, width: across - 5, height: high - 2, rx: 4, style: "fill: none" });
+    const curve = svg("path", { class: "ta-mine", style: "stroke-width: 1.8" });
+    const arrow = svg("path", { class: "ta-way" });
     over.append(frame);
-    label(over, x + 3, y + THUMB + 15, name, "start", "ta-small");
-    return frame;
+    const named = label(over, x + 4, y + 13, name, "start", "ta-small");
+    line(over, middle, top, middle, top + THUMB, "ta-grid");
+    over.append(curve, arrow);
+    return { frame, named, curve, arrow, left, top, middle };
   });
   const index = (column, row) => Math.min(row * columns + column, schemes.length - 1);
   const walk = cursor(ui, over, {
@@ -98,19 +132,37 @@ function schemeMaps(ui, parent, cut) {
     state: (column, row) => ({ scheme: index(column, row) }),
     says: (column, row) => schemes[index(column, row)].name,
   });
+
+  function paint({ curve, arrow, left, top, middle }, values, canvas, colors) {
+    paintCells(canvas, values, N, largest(values), colors);
+    const means = meansByDistance(values, N);
+    const [low, high] = [Math.min(...means), Math.max(...means)];
+    const y = (v) => top + 2 + (THUMB - 14) * (1 - (v - low) / Math.max(high - low, 1e-9));
+    fill(curve, { d: trace(means.map((v, i) => [left + (i * wide) / (2 * N - 2), y(v)])) });
+    const [side, base, long] = [favored(means, tolerance), top + THUMB - 4, wide / 2 - 2];
+    const [from, to] = [side > 0 ? middle : middle - long, side < 0 ? middle : middle + long];
+    const tip = (x, way) => `M${x} ${base}l${-7 * way} -5v10z`;
+    arrow.style.cssText = side ? "fill: var(--ta-two); stroke: var(--ta-two); stroke-width: 2.4"
+      : "fill: var(--ta-reference); stroke: var(--ta-reference); stroke-width: 1.4";
+    fill(arrow, { d: means.every(Number.isFinite)
+      ? `M${from} ${base}H${to}z${side <= 0 ? tip(from, -1) : ""}${side >= 0 ? tip(to, 1) : ""}` : "" });
+  }
+
   let painted = "";
   return {
     stale() { painted = ""; },
     draw(chosen, colors) {
       const now = String(ui.get("variant"));
-      if (now !== painted) {
-        schemes.forEach((scheme, i) => {
-          const values = cut(scheme);
-          paintCells(canvases[i], values, N, largest(values), colors);
-        });
-      }
+      if (now !== painted) schemes.forEach((scheme, i) => paint(tiles[i], cut(scheme), canvases[i], colors));
       painted = now;
-      frames.forEach((frame, i) => fill(frame, { class: i === chosen ? "ta-lit" : "ta-axis" }));
+      tiles.forEach(({ frame, named, arrow }, i) => {
+        fill(frame, { class: i === chosen ? "ta-lit" : "ta-axis" });
+        fill(named, { class: i === chosen && !single ? "ta-strong" : "ta-small" }); // in one row bold names would touch
+        named.style.fontSize = "11px";
+        // The chosen one's arrow would answer questions about it; the others are there to compare.
+        if (i === chosen) fill(arrow, { "data-readout": "direction" });
+        else arrow.removeAttribute("data-readout");
+      });
       walk();
     },
   };

@@ -57,7 +57,7 @@ class RopeExplorer(TableWidget):
         *("fault", "order", "head", "trained", "length", "scheme", "clock"),
     )
     story = STORY
-    opening = tuple({"m": 9 + by, "n": 4 + by} for by in range(7))
+    opening = tuple({"m": 9 + by} for by in range(7))
 
     m = t.Int(9, min=0, max=POSITIONS - 1).tag(sync=True)
     n = t.Int(4, min=0, max=POSITIONS - 1).tag(sync=True)

@@ -41,8 +41,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
   const cw = W / columns;
   const r = Math.min(cw / 2 - 5, planes > 2 * columns ? 50 : W > 560 ? 70 : 66);
   const [ch, top] = [2 * r + 50, 16];
-  const canvas = picture(parent, W, ch * (planes / columns),
-    tr("Dials: in each plane of two features, the rotated query q and key k as arrows, and the wedge (m − n)θ"));
+  const canvas = picture(parent, W, ch * (planes / columns), ""); // named below
   alive(canvas);
   const middle = (i) => [((i % columns) + 0.5) * cw, Math.floor(i / columns) * ch + top + r];
   const place = cursor(ui, canvas, {
@@ -119,8 +118,11 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     return start.gone;
   }
 
-  return function turn({ m, n, q, k, right, scene, plane, stand }) {
+  return function turn({ m, n, q, k, right, scene, plane, stand, bare }) {
     place();
+    fill(canvas, { "aria-label": tr(bare
+      ? N_("Dials: in each plane of two features, the rotated query q and key k as arrows")
+      : N_("Dials: in each plane of two features, the rotated query q and key k as arrows, and the wedge (m − n)θ")) });
     dials.forEach((dial, i) => {
       const back = -stand * (n + scene.origin) * scene.used[i];
       // These faults make vectors longer; the rim, which is the length of q, shrinks with them.
@@ -140,7 +142,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       fill(dial.rim, { class: i === plane ? "ta-mark" : "ta-axis", r: (r / longest).toFixed(2) });
       const between = (m - n) * scene.used[i];
       const start = angleOf(spun(scene.content.q[i], (n + scene.origin) * scene.used[i] + back));
-      const wedge = wedgePath(start, between, r / longest);
+      const wedge = bare ? "" : wedgePath(start, between, r / longest);
       fill(dial.wedge, { d: wedge });
       const long = wedge ? Math.hypot(...scene.content.q[i]) * scale : 0;
       dial.away(long * Math.cos(start), -long * Math.sin(start));

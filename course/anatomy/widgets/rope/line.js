@@ -1,6 +1,7 @@
 // The text as a line of tokens: q belongs to one and k to another, and both can be dragged along it.
 
-const PITCH = 64; // px that a token's box needs beside the other's
+const PITCH = 104; // px of a token's box: “sat: q, m = 63” in bold, or a translation of it
+const APART = 64; // px that the distance needs
 
 /** Draws the line; place(m, n, front) moves the two tokens, with `front` tokens that were put before the text. */
 function tokenLine(ui, parent, { W, hold }) {
@@ -34,7 +35,7 @@ function tokenLine(ui, parent, { W, hold }) {
         drag: ([hand], start) => hold.drag(trait, start.value + (hand - start.x) / step),
       });
       return (p) => {
-        write(text, `${word}: ${letter}`);
+        write(text, `${word}: ${letter}, ${trait} = ${Math.round(p)}`);
         fill(box, { transform: `translate(${clamp(x(p), PITCH / 2, W - PITCH / 2).toFixed(1)},0)` });
         fill(stem, { x1: x(p).toFixed(1), x2: x(p).toFixed(1) });
       };
@@ -50,7 +51,7 @@ function tokenLine(ui, parent, { W, hold }) {
     tokens.forEach((token, p) => fill(token, { class: kind(p) }));
     // From the edge of k's box to q's token, with the number on it where there is room.
     const edge = clamp(x(n), PITCH / 2, W - PITCH / 2) + (Math.sign(m - n) * PITCH) / 2;
-    const room = (x(m) - edge) * Math.sign(m - n) > PITCH;
+    const room = (x(m) - edge) * Math.sign(m - n) > APART;
     fill(span, { d: room ? `M${edge.toFixed(1)} 74H${x(m).toFixed(1)}V50` : "" });
     fill(distance, { x: ((x(m) + edge) / 2).toFixed(1), y: 69 });
     write(distance, room ? `m − n = ${minus(String(Number((m - n).toFixed(1))))}` : "");

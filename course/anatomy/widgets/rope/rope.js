@@ -67,6 +67,10 @@ function ropeWidget(ui) {
   const PANELS = Object.keys(NAMES);
   for (const trait of ["m", "n", ...STATE]) ui.watch(trait);
 
+  /** The first step is about arrows that turn: what later steps explain is not there yet, unless it was asked for. */
+  const bare = () => ui.get("step") === 0 && !ui.get("stand") && !ui.get("fault")
+    && ui.get("panels").every((name) => name === "line" || name === "dials");
+
   const sliders = html("div", { class: "ta-controls" });
   const inside = Object.create(ui, { controls: { value: sliders } });
   slider(inside, { trait: "base", name: tr("base of the angles"), values: spec.bases, show: whole });
@@ -119,7 +123,8 @@ function ropeWidget(ui) {
       const turn = dialPanel(part, box, { W, dim: ui.get("dim"), hold, now: scenes.setting });
       return (state) => {
         fill(stand, { "aria-pressed": String(ui.get("stand")) });
-        write(note, state.scene.turns ? startSaid(state)
+        stand.hidden = state.bare;
+        write(note, state.scene.turns ? (state.bare ? "" : startSaid(state))
           : tr("This function does not turn these planes evenly: the picture steps through whole positions, and content stays."));
         turn({ ...state, stand: moves.at("stand") });
       };
@@ -196,7 +201,7 @@ function ropeWidget(ui) {
     const terms = q.map((v, i) => dot(v, k[i]));
     const plane = Math.min(ui.seen("plane"), scene.planes - 1);
     const score = terms.reduce((a, x) => a + x, 0);
-    const state = { m, n, q, k, right, scene, plane, parts: terms, score, hands: null };
+    const state = { m, n, q, k, right, scene, plane, parts: terms, score, hands: null, bare: bare() };
     if (ui.get("panels").includes("training")) state.hands = handsNow(ui);
     for (const [name, to] of [["stand", ui.get("stand") ? 1 : 0], ["halves", ui.get("order") === "halves" ? 1 : 0]]) {
       if (!moves.on(name)) moves.put(name, to);

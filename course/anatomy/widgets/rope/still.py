@@ -4,14 +4,15 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.patches import Circle, Wedge
 
-from ..tools.drawing import BLUE, DASHES, DIVERGING, GRAY, VERMILLION, Figure, new_figure, plain
+from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, diverging, new_figure, plain
 from . import lengths
 
 
 def dials_and_scores(widget: Any) -> Figure:
     """Dials of the planes, the score against the distance, and the scores of all positions."""
+    from matplotlib.patches import Circle
+
     fig = new_figure(8.4, 5.2)
     q, k = widget.vectors("q"), widget.vectors("k")
     grid = fig.add_gridspec(2, 2, width_ratios=[1.45, 1], height_ratios=[1, 1.5])
@@ -37,11 +38,13 @@ def dials_and_scores(widget: Any) -> Figure:
         whose = "broken" if widget.fault else "yours"
         curve.plot(np.arange(len(S)) - widget.n, S[:, widget.n], color=BLUE, label=f"{whose}, n = {widget.n}")
     curve.plot(widget.m - widget.n, S[widget.m, widget.n], "o", color=VERMILLION, label=f"m = {widget.m}")
-    curve.legend(fontsize=8)
+    low, high = curve.get_ylim()
+    curve.set_ylim(low, high + 0.22 * (high - low))  # room for the legend above the waves
+    curve.legend(fontsize=8, ncols=3, loc="upper center")
     plain(curve, "Score against m − n", "m − n", "q·k")
     heat = fig.add_subplot(grid[1, 1])
     top = np.abs(S[np.isfinite(S)]).max(initial=1e-9)
-    image = heat.imshow(S, cmap=DIVERGING, vmin=-top, vmax=top)
+    image = heat.imshow(S, cmap=diverging(), vmin=-top, vmax=top)
     heat.plot(widget.n, widget.m, "s", markerfacecolor="none", markeredgecolor="black", markersize=8)
     fig.colorbar(image, ax=heat).ax.tick_params(labelsize=8)
     plain(heat, "Scores S[m, n]", "key position n", "query position m")
@@ -50,6 +53,8 @@ def dials_and_scores(widget: Any) -> Figure:
 
 def hands(widget: Any) -> Figure:
     """A hand for each plane of a large head, with the part of its dial that training showed and the part beyond."""
+    from matplotlib.patches import Wedge
+
     theta, slow = widget.frequencies(), widget.slowed()
     across = 16
     down = math.ceil(len(theta) / across)

@@ -38,6 +38,7 @@ STORY = (
         _PLAIN | {"top_k": 5},
         moves=("prompt",),
         show=({"prompt": 1}, {"prompt": 2}),
+        waits=("line", "signs"),
     ),
     Step(
         N_("Now top-p is 0.9: the likeliest tokens stay, as many as together have 0.9. Compare the charts again."),

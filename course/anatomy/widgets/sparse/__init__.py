@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib.patches import Rectangle
 
 from ...system.translation import listed
 from ..tools.calls import WrongOutput
-from ..tools.drawing import SEQUENTIAL, Figure, new_figure, plain
+from ..tools.drawing import Figure, new_figure, plain, rectangle, sequential
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
@@ -188,13 +187,13 @@ class SparseExplorer(SeveralFunctions):
         fig = new_figure(8.4, 3.9)
         left, right = fig.subplots(1, 2)
         mask, hops = self.masks()[self.layers - 1], self.hops()
-        left.imshow(0.35 * self.reached() + 0.65 * mask, cmap=SEQUENTIAL, vmin=0, vmax=1.2)
+        left.imshow(0.35 * self.reached() + 0.65 * mask, cmap=sequential(), vmin=0, vmax=1.2)
         for i, j in np.argwhere(self.reached() & ~mask):
             left.text(j, i, "·", ha="center", va="center", fontsize=8)
-        left.add_patch(Rectangle((-0.5, self.query - 0.5), T, 1, fill=False, edgecolor="black", linewidth=2))
+        left.add_patch(rectangle((-0.5, self.query - 0.5), T, 1, fill=False, edgecolor="black", linewidth=2))
         plain(left, f"{KINDS[self.pattern].name}: layer {self.layers} scores (dark)", "key", "query")
         grown = np.stack([(hops[self.query] > 0) & (hops[self.query] <= n) for n in range(1, LAYERS + 1)])
-        right.imshow(grown[::-1], cmap=SEQUENTIAL, vmin=0, vmax=1.2, aspect="auto")
+        right.imshow(grown[::-1], cmap=sequential(), vmin=0, vmax=1.2, aspect="auto")
         right.set_yticks(range(LAYERS), range(LAYERS, 0, -1))
         plain(right, f"what query {self.query} depends on", "input token", "after layers")
         return fig

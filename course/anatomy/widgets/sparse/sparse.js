@@ -226,7 +226,7 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
   return {
     paint() {
       const { may, right, hops, layers, reference } = setting();
-      write(note, reference ? tr("the reference") : tr("yours"));
+      write(note, ui.get("alone") ? "" : reference ? tr("the reference") : tr("yours"));
       let [all, some, round] = ["", "", ""];
       const crossed = [];
       for (let c = 0; c < T * T; c++) {
@@ -331,8 +331,10 @@ function thumbnails(ui, parent, W, T, maskOf) {
   const side = Math.min(width - 4, down > 1 ? 27 : 40);
   const high = side + 18;
   const H = down * high;
-  parent.append(html("p", { class: "ta-caption" }, tr("All patterns"), html("small", {}, tr("point along them, click to keep one"))));
-  const canvas = picture(parent, W, H, tr("All patterns in small: the cells that the layer on show scores"));
+  const box = html("div", { "data-part": "patterns", "data-of": "pattern" });
+  box.append(html("p", { class: "ta-caption" }, tr("All patterns"), html("small", {}, tr("point along them, click to keep one"))));
+  parent.append(box);
+  const canvas = picture(box, W, H, tr("All patterns in small: the cells that the layer on show scores"));
   const x = (k) => (k % across) * width + (width - side) / 2;
   const y = (k) => Math.floor(k / across) * high + 3;
   const inked = kinds.map(({ short: name }, k) => {

@@ -12,6 +12,8 @@ STORY = (
         "Look at the dark cells in the row with the frame.",
         {"pattern": 1, "size": 2, "query": 14, "layers": 1},
         show=({"key": 11}, {"key": 12}, {"key": 13}, {"key": 14}),
+        waits=("line",),
+        without=("patterns",),
     ),
     Step(
         "The same window, four layers deep: dots mark what arrives by way of other tokens. Point at a dot.",
@@ -22,6 +24,7 @@ STORY = (
         "Look at the first dot in the row with the frame, or at the input on the right.",
         {"pattern": 1, "size": 2, "query": 14, "layers": 4},
         show=({"key": 10}, {"key": 8}, {"key": 6}),
+        waits=("line", "signs"),
     ),
     Step(
         "Blocks of 4 tokens, eight layers deep. Move the query from block to block.",
@@ -33,6 +36,7 @@ STORY = (
         {"pattern": 3, "size": 2, "query": 14, "layers": 8},
         moves=("query",),
         show=({"query": 6}, {"query": 10}, {"query": 14}),
+        waits=("line", "signs"),
     ),
     Step(
         "A window of 3, and token 0 is global: it sees all tokens, and all see it.",
@@ -44,6 +48,7 @@ STORY = (
         {"pattern": 4, "size": 0, "query": 14, "layers": 1},
         moves=("layers",),
         show=({"layers": 2},),
+        waits=("line", "signs"),
     ),
     Step(
         "Strided: near tokens in one layer, every fourth token in the next. Together they score 17 % of all pairs.",
@@ -54,6 +59,7 @@ STORY = (
         "Look at the row with the frame: filled cells and dots together.",
         {"pattern": 7, "size": 2, "query": 14, "layers": 2},
         show=({"key": 14}, {"key": 13}, {"key": 9}, {"key": 0}),
+        waits=("line", "signs"),
     ),
     Step(
         "Now run along the small pictures with 8 layers, all at this size; a size of 1 breaks others, too.",
@@ -76,5 +82,6 @@ STORY = (
         {"pattern": 10, "size": 2, "query": 14, "layers": 1},
         moves=("query", "layers"),
         show=({"query": 1}, {"query": 0}, {"query": 14}),
+        waits=("signs",),
     ),
 )

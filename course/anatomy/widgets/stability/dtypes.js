@@ -10,6 +10,7 @@ function dtypeTable(ui, parent) {
   const lines = [];
   const cells = spec.dtypes.map((dtype, i) => {
     const row = [0, 1, 2].map(() => html("td", { class: "ta-number", style: middle }));
+    row[0].dataset.readout = "no shift";
     const head = html("th", { scope: "row" });
     const line = html("tr", {}, head, html("td", { class: "ta-number", style: middle }, `x = ${fixed(spec.limits[i], 1)}`), ...row);
     button(head, dtype, () => {}).style.cssText = "min-width: 72px; padding: 0 6px; text-align: left"; // the row answers the click

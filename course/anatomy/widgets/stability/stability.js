@@ -36,7 +36,7 @@ function stabilityWidget(ui) {
   const grown = (i) => (run() ? tr("step {n} of the run", { n: spec.steps[i] }) : tr("factor {n}", { n: count(spec.factors[i]) }));
   const growth = {
     __proto__: ui,
-    get: () => Math.min(ui.get(moved()), last()),
+    get: () => Math.min(ui.stands(moved()), last()),
     set: (_, i) => ui.set(moved(), i),
     bind: (_, show) => ["factor", "run_step", "grow"].forEach((name) => ui.bind(name, () => show(growth.get()))),
   };
@@ -47,8 +47,8 @@ function stabilityWidget(ui) {
   const columns = () => Math.min(most, shown().panels.length);
   const top = ui.row("ta-remedies");
   top.style = "display: grid; column-gap: 16px";
-  const across = () => Math.min(Math.floor((room - 16 * (columns() - 1)) / columns()), 640); // fewer panels have more room
-  const tall = () => (shown().table ? 14 : [24, 16, 16][shown().panels.length - 1]);
+  const across = () => Math.min(Math.floor((room - 16 * (columns() - 1)) / columns()), room < 900 ? 640 : 900); // fewer panels have more room
+  const tall = () => (shown().table ? 14 : [room < 900 ? 24 : 32, 16, 16][shown().panels.length - 1]);
   const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, [across, tall], i, name,
     i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name }) : tr("Gradient of z-loss by each of the eight logits")));
   /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
@@ -270,6 +270,8 @@ function rowBars(ui, parent, [across, tall], panel, caption, name) {
   const canvas = picture(box, across(), K * tall(), name);
   canvas.style.marginBottom = "6px";
   const axis = line(canvas, left, 0, left, 0, "ta-axis");
+  const tracks = svg("path", { style: "fill: var(--ta-panel)" }); // how far a bar can go: the whole weight, 1
+  canvas.append(tracks);
   const rows = Array.from({ length: K }, (_, i) => {
     const bar = svg("rect", { x: left, fill: color, stroke: color });
     canvas.append(bar);
@@ -295,6 +297,7 @@ function rowBars(ui, parent, [across, tall], panel, caption, name) {
       fill(canvas, { viewBox: `0 0 ${W} ${K * row}`, width: W, height: K * row });
       fill(axis, { y2: K * row });
       write(note, text);
+      fill(tracks, { d: limit === 1 ? rows.map((_, i) => `M${left} ${i * row + 2}h${W - left - right}v${row - 4}H${left}z`).join("") : "" });
       rows.forEach(([word, bar, value], i) => {
         const v = values[i];
         write(word, words[i]);

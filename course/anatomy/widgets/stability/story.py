@@ -58,6 +58,7 @@ STORY = (
         "Look for NaN in the table.",
         {**_USUAL, "factor": 16, "part": "dtypes"},
         show=({"dtype": 0},),
+        waits=("line", "numbers"),
     ),
     Step(
         "z-loss pulls log Z toward 0. The gray bars are its gradient: point at one.",
@@ -90,5 +91,6 @@ STORY = (
         {**_USUAL, "cap": 1.0, "quantity": "largest p", "part": "soft cap"},
         moves=("factor",),
         show=({"factor": 6}, {"factor": 20}, {"factor": 36}),
+        waits=("line",),
     ),
 )

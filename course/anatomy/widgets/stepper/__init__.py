@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...system.translation import listed, sentences
 from ..tools.calls import WrongOutput
-from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain, rectangle
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import N_, _, ngettext
@@ -282,9 +282,7 @@ def _given(*functions):
 
 
 def _square(p, color):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((p + 0.05, 0.05), 0.9, 0.9, facecolor=color, edgecolor=GRAY, hatch="//" * (color == VERMILLION))
+    return rectangle((p + 0.05, 0.05), 0.9, 0.9, facecolor=color, edgecolor=GRAY, hatch="//" * (color == VERMILLION))
 
 
 def _slots(stop, store):

@@ -78,9 +78,11 @@ function stepperWidget(ui) {
   const row = ui.row();
   const room = Math.max(ui.room, 280); // a page that is still being laid out may have none
   const wide = room >= 700;
-  const grid = gridPanel(ui, row, wide ? 424 : room, scene);
-  const memory = memoryPanel(ui, row, wide ? room - 444 : room, scene);
-  const saved = savingPanel(memory.node, wide ? room - 444 : room);
+  const large = room < 900 ? 424 : 500;
+  const grid = gridPanel(ui, row, wide ? large : room, scene);
+  const beside = wide ? room - large - 20 : room;
+  const memory = memoryPanel(ui, row, beside, scene);
+  const saved = savingPanel(memory.node, beside);
   const show = signs(memory.node, [
     [tr("weights as in the full forward, in one buffer"), tr("largest difference of an attention weight of the chunk")],
     [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
@@ -145,7 +147,8 @@ function stepperWidget(ui) {
         read: read === 1 ? tr("1 key is read") : tr("{n} keys are read", { n: read }),
         kept: stored === 1 ? tr("1 token is kept") : tr("{n} tokens are kept", { n: stored }),
       });
-      const origins = [ui.table("own")[ui.get("view")] ? spec.origins[0] : tr("by the reference’s rotary_step"), spec.origins[1]];
+      const whose = ui.get("alone") ? tr("counted on") : tr("by the reference’s rotary_step");
+      const origins = [ui.table("own")[ui.get("view")] ? spec.origins[0] : whose, spec.origins[1]];
       ui.say(!turning ? state : tr("{state}; positions of the keys, {origin}: {positions}; a score changes by up to {change}", {
         state, origin: origins[wrong ? 1 : 0], change: short(change),
         positions: Array.from({ length: stop }, (_, t) => now.at(t)).join(" "),
@@ -160,7 +163,7 @@ function gridPanel(ui, parent, W, scene) {
   const { spec } = ui;
   const N = spec.length;
   const narrow = W < 400;
-  const [left, top, tall] = [narrow ? 54 : 66, 36, 20];
+  const [left, top, tall] = [narrow ? 54 : 66, 36, W < 450 ? 20 : 27];
   const across = Math.floor((W - left) / N);
   const box = html("div", { class: "ta-panel" });
   const caption = html("p", { class: "ta-caption" });
@@ -172,12 +175,12 @@ function gridPanel(ui, parent, W, scene) {
   label(canvas, left - 8, 14, tr("key"), "end", "ta-small");
   const at = label(canvas, left - 8, 30, "", "end", "ta-small");
   const columns = each((k) => [14, 30].map((y) => inColumn(k, y, "ta-small")));
-  const names = each((q) => label(canvas, left - 8, top + q * tall + 14, tr("query {n}", { n: q }), "end", "ta-small"));
+  const names = each((q) => label(canvas, left - 8, top + (q + 0.5) * tall + 4, tr("query {n}", { n: q }), "end", "ta-small"));
   const cells = each((q) => each((k) => {
     const [x, y] = [left + k * across, top + q * tall];
     const rect = svg("rect", { x, y, width: across - 2, height: tall - 2 });
     canvas.append(rect);
-    return [rect, label(canvas, x + across / 2 - 1, y + 13, "", "middle", "ta-onfill")];
+    return [rect, label(canvas, x + across / 2 - 1, y + tall / 2 + 3, "", "middle", "ta-onfill")];
   }));
   const mark = svg("rect", { width: across - 2, height: tall - 2, class: "ta-mark" });
   canvas.append(mark);
@@ -220,7 +223,7 @@ function gridPanel(ui, parent, W, scene) {
             if (fresh && !(off <= change)) change = off;
             loud = !(off <= 5e-3);
             value = fixed(score, 2);
-          } else if (fresh) value = fixed(now.weight(q, k), 2);
+          } else if (seen) value = fixed(now.weight(q, k), 2); // of earlier steps, too: pale, like all that is not new
           // Told apart by lightness too: full color for what is new or wrong, a tint for the rest.
           fill(rect, { class: fresh ? (loud ? "ta-fill-two" : "ta-fill-one") : "ta-axis" });
           rect.style.fillOpacity = fresh && !loud ? 0.22 : 1;

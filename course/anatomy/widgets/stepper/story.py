@@ -15,6 +15,7 @@ STORY = (
         "Count the cells in full color, and read the legend.",
         {"view": 0, "plan": PROMPT, "chunk": 1, "store": 0, "origin": 0, "more": False},
         show=({"query": 4, "key": 0}, {"query": 4, "key": 3}, {"query": 4, "key": 4}),
+        waits=("line",),
     ),
     Step(
         "One word a step. Without a cache, a step computes the keys of all words anew; so the lower bar grows by 1, "
@@ -38,6 +39,7 @@ STORY = (
         {"view": 1, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0, "more": True},
         moves=("chunk",),
         show=({"chunk": 4}, {"slot": 1, "key": 7}),
+        waits=("line",),
     ),
     Step(
         "Pages of three slots, handed out by the table 2, 0, 1. The prompt of four tokens is stored.",
@@ -49,6 +51,7 @@ STORY = (
         {"view": 0, "plan": PROMPT, "chunk": 0, "store": 2, "origin": 0, "more": True},
         moves=("chunk",),
         show=({"chunk": 1}, {"chunk": 2}, {"chunk": 3}, {"key": 6}),
+        waits=("line",),
     ),
     Step(
         "Now break it: every chunk counts its positions from 0. The last line has the right scores.",

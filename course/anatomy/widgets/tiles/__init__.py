@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 import traitlets as t
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from ..tools.calls import call
-from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain
+from ..tools.drawing import BLUE, GRAY, VERMILLION, Figure, new_figure, number, plain, rectangle
 from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of
@@ -176,9 +175,9 @@ class TilesExplorer(SeveralFunctions):
             for j in range(0, T, b):
                 skipped = scene.causal and j > i
                 hatch = "xx" if skipped else ""
-                left.add_patch(Rectangle((j - 0.5, i - 0.5), b, b, fill=False, edgecolor=GRAY, hatch=hatch))
+                left.add_patch(rectangle((j - 0.5, i - 0.5), b, b, fill=False, edgecolor=GRAY, hatch=hatch))
         tile = ((scene.read - 1) * b - 0.5, self.query // b * b - 0.5)
-        left.add_patch(Rectangle(tile, b, b, fill=False, edgecolor=VERMILLION, linewidth=3))
+        left.add_patch(rectangle(tile, b, b, fill=False, edgecolor=VERMILLION, linewidth=3))
         plain(left, f"tiles of {b} × {b}; framed: held now", "key", "query")
         right.bar(range(T), self.bars(), color=BLUE)
         right.set(ylim=(0, 1.1), xticks=range(T))

@@ -7,8 +7,8 @@ _USUAL = {"query": 11, "read": 2, "block": 3, "look": ALL, "way": LOOP, "more": 
 
 STORY = (
     Step(
-        "Word 11, the query, asks how much each of 12 words, the keys, counts for it. It reads three scores at a time; "
-        "the largest so far gets a bar of 1. Press “Read on”: key 6 has a larger one.",
+        "Word 11 reads its scores with 12 words, three at a time; the largest so far has a bar of 1. Press “Read on”: "
+        "key 6 has a larger one.",
         "What happens to the bars before it?",
         ("nothing", "all shrink alike", "only the highest shrinks"),
         1,
@@ -17,6 +17,7 @@ STORY = (
         _USUAL,
         moves=("read",),
         show=({"read": 3},),
+        without=("kept",),
     ),
     Step(
         "The bars are drawn for you; the program has forgotten them. For each query it keeps three numbers: the "
@@ -28,6 +29,7 @@ STORY = (
         "Look at the right for dashed outlines: they show what was kept before.",
         {**_USUAL, "read": 3},
         show=({"part": 1}, {"part": 2}),
+        waits=("line",),
     ),
     Step(
         "All 12 keys are read. The last three have no larger score than 4, so nothing had to shrink this time.",
@@ -38,6 +40,7 @@ STORY = (
         "Read the line “result, beside one softmax”.",
         {**_USUAL, "read": 4},
         show=({"part": 3},),
+        waits=("signs",),
     ),
     Step(
         "Only the framed tile of scores is held; earlier ones are thrown away, and new ones take their place. Choose "
@@ -50,6 +53,7 @@ STORY = (
         {**_USUAL, "read": 2, "block": 2, "more": True},
         moves=("read",),
         show=({"read": 3}, {"read": 6}),
+        waits=("line",),
     ),
     Step(
         "A model that writes may not look ahead, so half of the table is hidden. A tile in which everything is hidden "
@@ -62,6 +66,7 @@ STORY = (
         {**_USUAL, "query": 11, "read": 4, "look": EARLIER, "more": True},
         moves=("query", "read"),
         show=({"query": 2, "read": 1}, {"query": 5, "read": 2}, {"query": 8, "read": 3}, {"query": 11, "read": 4}),
+        waits=("signs",),
     ),
     Step(
         "Another way: each block makes an average of its own, as if on a machine of its own, and the function merge "

@@ -39,6 +39,7 @@ function tilesWidget(ui) {
   const row = ui.row();
   const sheet = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const side = html("div", { class: "ta-panel", style: `width: ${wide ? room - W - 20 : Math.min(room, 420)}px` });
+  side.dataset.part = "kept";
   row.append(sheet, side);
   let now = null;
   const grid = tileGrid(ui, sheet, { left, cell, W, T, now: () => now, needs });

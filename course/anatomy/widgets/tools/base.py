@@ -212,11 +212,13 @@ class TableWidget(anywidget.AnyWidget):
 
     def png(self) -> bytes:
         """The figure as PNG bytes; the same state gives the same bytes."""
+        from matplotlib import style
+
         out = io.BytesIO()
         # Matplotlib's own font has only Latin letters, so pictures are in English; their descriptions are translated.
-        with translation.speaking(translation.ENGLISH):
-            figure = self.figure()
-        above(figure, self.mistake).savefig(out, format="png", dpi=100, metadata={"Software": None})
+        # Whatever style a notebook has set, they are drawn in Matplotlib's own.
+        with translation.speaking(translation.ENGLISH), style.context("default"):
+            above(self.figure(), self.mistake).savefig(out, format="png", dpi=100, metadata={"Software": None})
         return out.getvalue()
 
     def _repr_mimebundle_(self, **kwargs):

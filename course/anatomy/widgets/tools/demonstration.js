@@ -79,8 +79,9 @@ function openOnce(ui, stage) {
 /**
  * Does what the reply of a step speaks of, from the scene on, and leaves the picture there, as if the learner had done
  * it. A state names what changes in it: traits, or what is pointed at, which lasts for one state. atScene: it stands so.
+ * seen: called when all of it has been shown.
  */
-function showMe(ui, stage, { state: scene, show }, atScene) {
+function showMe(ui, stage, { state: scene, show }, atScene, seen) {
   if (ui.busy) return; // a hand drags, or keeps the key down
   ui.stops.forEach((stop) => stop());
   const end = Object.entries(Object.assign({}, scene, ...show)).filter(([name]) => name in scene || name in show.at(-1));
@@ -88,7 +89,10 @@ function showMe(ui, stage, { state: scene, show }, atScene) {
   stage.prepare({
     states: tween.calm.matches ? [Object.fromEntries(end)] : steps, every: SHOW_MS, put: ui.pin,
     end(whole) {
-      if (whole) ui.whisper(tr("The picture shows it now:"));
+      if (whole) {
+        seen();
+        ui.whisper(tr("The picture shows it now:"));
+      }
       ui.ask();
     },
   })();

@@ -1,20 +1,51 @@
-"""Code that the widgets' still pictures share: Okabe–Ito colors, always together with a line style or a letter."""
+"""Code that the widgets' still pictures share: Okabe–Ito colors, always together with a line style or a letter.
+
+Matplotlib is imported when the first picture is drawn: the widget on the page needs none, and neither does a check.
+"""
 
 import textwrap
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.patches import Rectangle
+else:
+    Axes = Colormap = Figure = Rectangle = Any  # only annotations use them
 
 BLUE, VERMILLION, GRAY = "#0072B2", "#D55E00", "#6b6b6b"
-DIVERGING = LinearSegmentedColormap.from_list("vermillion-blue", [VERMILLION, "#ffffff", BLUE])
-SEQUENTIAL = LinearSegmentedColormap.from_list("white-blue", ["#ffffff", BLUE])
 DASHES = (0, (4, 3))
 
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure with that size in inches; made without pyplot, so that no figure stays open unnoticed."""
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def diverging() -> Colormap:
+    """Colors from the smallest number, vermillion, over white to the largest, blue."""
+    return _colors("vermillion-blue", VERMILLION, "#ffffff", BLUE)
+
+
+def sequential() -> Colormap:
+    """Colors from the smallest number, white, to the largest, blue."""
+    return _colors("white-blue", "#ffffff", BLUE)
+
+
+def _colors(name, *colors):
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name, colors)
+
+
+def rectangle(corner: tuple[float, float], width: float, height: float, **style: Any) -> Rectangle:
+    """A rectangle to add to axes. style: Matplotlib's own words for its edge and face."""
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(corner, width, height, **style)
 
 
 def above(figure: Figure, text: str) -> Figure:

@@ -64,6 +64,7 @@ function open(model, root, build, room, later) {
   let peeked = null; // what is shown while the pointer rests there
   let held = {}; // names that are no traits, pinned by a click or a key
   let run = null; // what is shown while Play runs
+  let shown = false; // a demonstration gives those values, not Play
   let discrete = false; // now changes one thing at a time: a control, a click, a step of the story
   let moving = false; // what has changed since the last drawing may travel
   const hand = handOn(root);
@@ -93,9 +94,10 @@ function open(model, root, build, room, later) {
   spoken = spec.says ?? {};
   const notice = html("div", { class: "ta-notice", role: "note" });
   const mistake = html("div", { class: "ta-mistake", role: "note" });
-  const [words, formula] = [html("span"), html("span", { class: "ta-formula" })];
+  const [words, formula] = [html("span", { class: "ta-line" }), html("span", { class: "ta-formula" })];
   const whispered = html("span", { class: "ta-unseen" });
   const readout = html("p", { class: "ta-readout", role: "status", "aria-live": "polite", "aria-atomic": "true" });
+  readout.dataset.later = tr("The numbers come with your answer.");
   readout.append(whispered, words, formula);
   let longest = 0; // what the readout has held
   const isTrait = (name) => model.get(name) !== undefined;
@@ -114,6 +116,8 @@ function open(model, root, build, room, later) {
     setAll: (values) => Object.entries(values).forEach(([name, value]) => ui.set(name, value)),
     /** What is shown: where somebody points, else what Play has come to, what is held, or the trait. */
     seen: (name) => peeked?.[name] ?? run?.[name] ?? held[name] ?? model.get(name),
+    /** Where controls stand: the trait, or what a demonstration has come to. */
+    stands: (name) => (shown ? run?.[name] : undefined) ?? model.get(name),
     /** Is anything shown because somebody points at it? */
     get pointing() { return peeked !== null || Object.keys(held).length > 0; },
     /** Show this state for as long as the pointer rests; null: no longer. */
@@ -147,6 +151,7 @@ function open(model, root, build, room, later) {
     /** As run(), for states that are set one after the other: what they change travels. */
     demonstrate(values) {
       ui.run(values);
+      shown = values !== null;
       moving = true;
     },
     /** Does a hand drag, or keep a key down? */
@@ -159,7 +164,7 @@ function open(model, root, build, room, later) {
     },
     /** show(value) runs before each drawing; a change of the trait asks for one. */
     bind(name, show) {
-      bound.push(() => show(model.get(name)));
+      bound.push(() => show(ui.stands(name)));
       ui.listen(name, ask);
     },
     /** A change of the trait asks for a drawing: for traits without a control. */

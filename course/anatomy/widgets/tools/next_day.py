@@ -10,8 +10,6 @@ import html
 import io
 from typing import Any
 
-from PIL import Image
-
 from .types import Widget
 from .words import _
 
@@ -26,11 +24,14 @@ STYLE = f"""<style>
 .jp-OutputArea-child:not({DEAD}) + {KEPT} {{ display: none; }}
 {DEAD} + {KEPT} .ta-next-day {{ display: block !important; }}
 .ta-next-day img {{ max-width: 100%; }}
+[data-jp-theme-light="false"] .ta-next-day img {{ filter: invert(0.92) hue-rotate(180deg); }}
 </style>"""
 
 
 def picture(widget: Widget, png: bytes) -> dict[str, str]:
     """MIME bundle with the widget's picture, hidden unless the view has died."""
+    from PIL import Image
+
     small = io.BytesIO()
     with Image.open(io.BytesIO(png)) as drawn:
         drawn.convert("RGB").quantize(COLORS).save(small, format="PNG", optimize=True)

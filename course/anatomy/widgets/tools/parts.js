@@ -17,7 +17,7 @@ function slider(ui, { trait, name, max, values, show = String, kind = "", long =
   const output = html("output", { for: id });
   const widest = () => Math.max(...[...Array(top() + 1).keys()].map((i) => String(show(values ? values[i] : i)).length));
   output.style.minWidth = `${Math.min(widest(), 22)}ch`; // so that the slider does not move with its value
-  const box = html("div", { class: `ta-control ${long ? "ta-long" : ""}` });
+  const box = html("div", { class: `ta-control ${long ? "ta-long" : ""}`, "data-part": trait });
   box.append(html("label", { for: id }, name), input, output);
   ui.controls.append(box);
   input.addEventListener("input", () => ui.set(trait, values ? values[input.value] : Number(input.value)));
@@ -35,7 +35,7 @@ function slider(ui, { trait, name, max, values, show = String, kind = "", long =
 /** A few exclusive choices, all in sight: native radio buttons bound to a trait. */
 function choice(ui, { trait, name, values, show = String }) {
   const group = freshId();
-  const set = html("fieldset", { class: "ta-choice" }, html("legend", {}, name));
+  const set = html("fieldset", { class: "ta-choice", "data-part": trait }, html("legend", {}, name));
   const inputs = values.map((value) => {
     const input = keepKeys(html("input", { type: "radio", name: group }));
     input.addEventListener("change", () => ui.set(trait, value));
@@ -51,7 +51,7 @@ function pick(ui, { trait, name, names }) {
   const id = freshId();
   const select = keepKeys(html("select", { id }));
   names.forEach((text, i) => select.append(html("option", { value: i }, text)));
-  ui.controls.append(html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, name), select));
+  ui.controls.append(html("div", { class: "ta-control ta-whole", "data-part": trait }, html("label", { for: id }, name), select));
   select.addEventListener("change", () => ui.set(trait, Number(select.value)));
   ui.bind(trait, (value) => { select.value = value; });
 }
@@ -90,7 +90,7 @@ function writeChecked(node, text) {
 
 /** Invariants in little room: a sign and what holds, with the number after it. Names of [what, why]; as `facts`. */
 function signs(parent, names) {
-  const list = html("ul", { class: "ta-signs" });
+  const list = html("ul", { class: "ta-signs", "data-part": "checks" });
   const items = names.map(([what, why]) => {
     const [word, value] = [html("span", { class: "ta-word" }), html("span", { class: "ta-number" })];
     list.append(html("li", { title: why, class: comparing(what, why) }, html("span", { class: "ta-what" }, what), " · ", value, " ", word));
@@ -106,7 +106,7 @@ function signs(parent, names) {
 
 /** Invariants as numbers with a word: rows of [what, why]; the setter takes [number text, word, good?]. */
 function facts(parent, caption, rows) {
-  const table = html("table", { class: "ta-facts" }, html("caption", {}, caption));
+  const table = html("table", { class: "ta-facts", "data-part": "checks" }, html("caption", {}, caption));
   const cells = rows.map(([what, why]) => {
     const value = html("td", { class: "ta-number" });
     const word = html("td", { class: "ta-word" });

@@ -1,0 +1,1 @@
+"""The command ``anatomy drill``: what to write again and when, in notebooks of their own."""
