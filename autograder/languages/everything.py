@@ -6,7 +6,7 @@ from pathlib import Path
 from autograder import exercises
 from autograder.notebooks import wording
 
-from . import agree, catalogues, compiled, extract, words
+from . import agree, catalogues, compiled, extract, labels, words
 from .words import Entry
 
 
@@ -26,13 +26,16 @@ def entries() -> dict[str, list[Entry]]:
         units[unit], found = words.of_unit(unit)
         for mark in found:
             phrases.add(wording.BUILD, mark.says, "notebooks", "")
-    # Grading must recognize a written answer that is still empty.
-    phrases.add(wording.BUILD, wording.WRITE_HERE, "notebooks", "in the place of a written answer", runs=True)
+    # What a release adds; of these, grading must recognize a written answer that is still empty.
+    for english, where in wording.OF_RELEASE.items():
+        phrases.add(wording.BUILD, english, "notebooks", where, runs=True)
     return {
         "notebooks": list(phrases.entries.values()),
         "messages": extract.of_package(),
         "widgets": extract.of_widgets(),
         "site": extract.of_site(),
+        "docs": extract.of_docs(),
+        "labels": labels.of_course(),
         **units,
     }
 

@@ -15,21 +15,23 @@ from anatomy.widgets.tools.words import CONTEXT
 from autograder import ROOT
 from autograder.notebooks.gallery import described
 
+from . import atlas, documents
 from .words import Entry, Found
 
 PACKAGE = ROOT / "course" / "anatomy"
 WIDGETS = PACKAGE / "widgets"
-# Modules of grading whose texts students read. The other texts of grading are for instructors and stay in English.
+# Rooms whose texts stand on pages, of students and of instructors. What commands print stays in English.
 GRADING = [
-    ROOT / "autograder" / name
-    for name in ("grading/pages/feedback.py", "grading/judging/grade.py", "grading/base/words.py", "judge/reasons.py")
+    path
+    for room in ("grading/base", "grading/source", "grading/intake", "grading/judging", "grading/pages", "judge")
+    for path in sorted((ROOT / "autograder" / room).glob("*.py"))
 ]
 SITE = ROOT / "autograder" / "site"
 STEP_WORDS = 6  # number of a Step's text arguments, which come before its state
 
 
 def of_package() -> list[Entry]:
-    """Entries of ``messages.po``: the package without its widgets, and the students' feedback pages.
+    """Entries of ``messages.po``: the package without its widgets, and the pages of grading.
 
     The titles of the gallery and its reasons to look come last: the package shows them, and so does the site.
     """
@@ -54,6 +56,20 @@ def of_site() -> list[Entry]:
             found.add("", english, _shown(path), "", plural=plural)
     for widget, about in described().items():
         found.add("", about.tries, f"gallery#{widget}", "")
+    return list(found.entries.values())
+
+
+def of_docs() -> list[Entry]:
+    """Entries of ``docs.po``: the lines of the pages in ``docs/`` that are for readers, the glossary, the atlas."""
+    found = Found()
+    for name in documents.SPOKEN:
+        for _begins, english in documents.lines(documents.source(name)):
+            found.add(documents.context(name), english, f"docs/{name}.md", "")
+    for term, entry in documents.glossary().items():
+        found.add(documents.TERM, term, "docs/glossary.toml", "")
+        found.add(documents.TERM, entry["says"], "docs/glossary.toml", "")
+    for phrase in atlas.phrases():
+        found.add(atlas.CONTEXT, phrase, "course/anatomy/atlas/models.json", "")
     return list(found.entries.values())
 
 

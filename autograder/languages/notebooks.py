@@ -7,15 +7,16 @@ Untranslated texts stay in English, with a note. A unit without a catalogue is c
 """
 
 import argparse
-import copy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
-from anatomy.app.build_stamp import sign
+from anatomy.app.build_stamp import sign, unit_of
 from anatomy.system import files
+from anatomy.system.translation import ENGLISH
 from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
 from autograder import ROOT, exercises
@@ -23,8 +24,9 @@ from autograder.notebooks import code_words, generated, wording
 from autograder.notebooks.first_cell import FIRST_CELL
 from autograder.notebooks.gallery import gallery_notebook
 from autograder.notebooks.numbers import fill
-from autograder.notebooks.release import release_notebook
+from autograder.notebooks.release import SAID, Resources, release_notebook
 from autograder.notebooks.source import SourceError, Words, read_words, to_json
+from autograder.settings import Class
 
 from . import catalogues
 
@@ -61,13 +63,37 @@ def notebook(
 
     Raises the same errors as ``source.read_unit``.
     """
+    return release_notebook(source(unit, language, lookup, spelled), config, phrases(lookup))
+
+
+def source(unit: str, language: str, lookup: wording.Lookup, spelled: bool = False) -> NotebookNode:
+    """nbgrader's source notebook of a unit in another language; arguments and errors are those of ``notebook``."""
     book, _, words = read_words(unit)
     translate(book, words, lookup, spelled)
     book.cells.insert(_after_first(book), speak_cell(language))
-    stub = wording.translated(wording.said(wording.WRITE_HERE), lookup)
-    made = Config(copy.deepcopy(config) if config else {})
-    made.NamedStub.text_stub = stub
-    return release_notebook(sign(book, unit), made)
+    return sign(book, unit)
+
+
+def phrases(lookup: wording.Lookup) -> dict[str, str]:
+    """The words that a release adds, in another language."""
+    return {english: wording.translated(wording.said(english), lookup) for english in wording.OF_RELEASE}
+
+
+class InLanguage(NbGraderPreprocessor):
+    """``nbgrader generate_assignment`` in the class's language: the first step, which needs the whole notebook."""
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        """The source notebook in the language of ``c.Class.language``; in English the notebook as it is.
+
+        Raises CatalogueError, SourceError.
+        """
+        language = Class(config=self.config).language
+        unit = unit_of(nb)
+        lookup = lookup_of(language, unit) if language != ENGLISH else None
+        if lookup is None:
+            return nb, resources
+        resources[SAID] = phrases(lookup)
+        return source(unit, language, lookup), resources
 
 
 def _after_first(book: NotebookNode) -> int:
@@ -111,9 +137,9 @@ def outputs(language: str, units: Sequence[str] | None = None, config: Config | 
         lookup = lookup_of(language, unit)
         book = notebook(unit, language, lookup or (lambda mark: mark.says), config, spelled=lookup is None)
         made[f"course/{unit}/{unit}.ipynb"] = to_json(book)
-    source = ROOT / "solutions" / "gallery.py"
-    if units is None and source.exists():
-        book = gallery_notebook(source)
+    gallery = ROOT / "solutions" / "gallery.py"
+    if units is None and gallery.exists():
+        book = gallery_notebook(gallery)
         book.cells.insert(0, speak_cell(language))
         made["course/gallery/gallery.ipynb"] = to_json(sign(book, "gallery"))
     return made

@@ -32,7 +32,8 @@ def test_a_language_begins_and_says_how_far_it_is(tmp_path, entries, monkeypatch
     monkeypatch.setattr(everything, "entries", lambda: entries)
     made = everything.updated("eo", ["00-start-here"], tmp_path)
     names = {p.name for p in made.files}
-    assert names == {"notebooks.po", "messages.po", "widgets.po", "site.po", "00-start-here.po", "anatomy.mo"}
+    shared = {"notebooks.po", "messages.po", "widgets.po", "site.po", "docs.po", "labels.po"}
+    assert names == {*shared, "00-start-here.po", "anatomy.mo"}
     assert any("00-start-here" in line and line.endswith("translated") for line in made.report)
     assert any("01-attention" in line and "not begun" in line for line in made.report)
     assert made.files == everything.updated("eo", ["00-start-here"], tmp_path).files, "the same bytes again"

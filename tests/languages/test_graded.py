@@ -1,24 +1,28 @@
 """A submission in another language is graded like the English one; the student's page is in that language."""
 
+import html
 import json
 import re
 
 import nbformat
 import pytest
 from anatomy.app import build_stamp, carry_over
+from anatomy.system import translation
 from nbclient import NotebookClient
 
 from autograder import ROOT
+from autograder.grading.base.masters import master
 from autograder.grading.book.stored import untouched
 from autograder.grading.intake.rebuild import language_of, rebuild
 from autograder.grading.judging import grade, results
 from autograder.grading.judging.submitted import of_bytes
-from autograder.grading.pages import feedback
+from autograder.grading.pages import feedback, report
 from autograder.judge.drawing import student_key
 from autograder.languages import notebooks
 from autograder.notebooks.source import read_unit, to_json
 from autograder.sandbox import Limits, LocalSession
 
+from ..grading import classroom
 from .conftest import LANGUAGE, bracketed
 
 UNIT = "00-start-here"
@@ -40,8 +44,9 @@ def written(book, kind, text):
 
 
 def graded(book):
+    data = book if isinstance(book, bytes) else json.dumps(book).encode()
     sessions = lambda: LocalSession(Limits(wall_seconds=300), python_path=[str(ROOT / "course")])
-    return grade.grade(of_bytes(json.dumps(book).encode(), UNIT, "ada", student_key("s", "ada", UNIT)), sessions)
+    return grade.grade(of_bytes(data, UNIT, "ada", student_key("s", "ada", UNIT)), sessions)
 
 
 def test_a_solved_notebook_gets_full_marks_and_its_page_is_in_its_language(brackets):
@@ -61,6 +66,65 @@ def test_a_solved_notebook_gets_full_marks_and_its_page_is_in_its_language(brack
     assert not re.search("[A-Za-z]{3,}", visible.replace(UNIT, "")), visible
 
 
+ODD = {  # what can be odd about a file that is graded nevertheless → what makes it so
+    "submission.not_installed": lambda book: solve(book, f"import tensorflow\n{ANSWER}"),
+    "submission.input": lambda book: solve(book, f"{ANSWER}\ninput()"),
+    "submission.fence": lambda book: solve(book, f"```\n{ANSWER}```"),
+    "submission.conflict": lambda book: solve(book, f"<<<<<<< HEAD\n{ANSWER}>>>>>>> other\n"),
+    "submission.check_altered": lambda book: written(book, "check-", "pass"),
+    "submission.check_missing": lambda book: without(book, "check-"),
+    "submission.answer_missing": lambda book: without(book, "solve-"),
+    "submission.answer_twice": lambda book: book["cells"].append(cell_of(book, "solve-")) or book,
+    "submission.written_missing": lambda book: without(book, "written-"),
+    "submission.marks_altered": lambda book: cell_of(book, "check-")["metadata"]["nbgrader"].update(points=9) or book,
+    "submission.found_by_name": lambda book: book["cells"].append(nbformat.v4.new_code_cell(ANSWER)) or book,
+}
+
+
+def solve(book, text):
+    return written(book, "solve-", text)
+
+
+def cell_of(book, kind):
+    return next(c for c in book["cells"] if c["id"].startswith(kind))
+
+
+def without(book, kind):
+    book["cells"].remove(cell_of(book, kind))
+    return book
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_remarks_on_a_file_are_in_its_language(brackets, name):
+    notes = rebuild(json.dumps(ODD[name](released())).encode(), UNIT).notes
+    assert [re.fullmatch("⟦.*⟧", n.sentence) is not None for n in notes if n.name == name] == [True]
+    plain = rebuild(json.dumps(ODD[name](released(None))).encode(), UNIT).notes
+    assert [n.name for n in plain] == [n.name for n in notes] and not any("⟦" in n.sentence for n in plain)
+
+
+@pytest.mark.parametrize("data", [b"", b"%PDF-1", b"{", b"[1]", b"\xff\xfe\x00", b"<<<<<<< a\n", b'{"cells": []}'])
+def test_why_a_file_cannot_be_read_is_said_in_the_language_of_the_class(brackets, data):
+    with translation.speaking(LANGUAGE):
+        unread = graded(data)
+        page = feedback.page(unread)
+    assert unread.score == 0 and re.fullmatch("⟦.*⟧", unread.problem[1])
+    assert '<html lang="eo">' in page and html.escape(unread.problem[1]) in page
+    assert "⟦" not in graded(data).problem[1], "English where no language is set"
+
+
+@pytest.mark.parametrize("unit", [UNIT, "08-kv-cache-and-gqa", "11-assembly"])
+def test_what_was_handed_out_in_another_language_is_no_answer(unit):
+    """Else an answer in a cell of the student's own would not count while the stub still stands in its place."""
+    trusted = master(unit)
+    book = notebooks.notebook(unit, LANGUAGE, lambda mark: bracketed(mark.says))
+    assert "⟦" in "".join(c.source for c in book.cells if c.cell_type == "code")
+    for exercise in trusted.exercises:
+        own = "".join(f"def {name}(*args):\n    return 42\n\n" for name in exercise.targets)
+        book.cells.append(nbformat.v4.new_code_cell(own))
+    notes = rebuild(nbformat.writes(book).encode(), unit).notes
+    assert {n.exercise for n in notes if n.name == "submission.found_by_name"} == {e.id for e in trusted.exercises}
+
+
 def test_a_wrong_answer_is_told_in_the_language(brackets):
     wrong = graded(written(released(), "solve-", ANSWER.replace(" / weights.sum()", "")))
     (verdict,) = wrong.verdicts
@@ -68,6 +132,66 @@ def test_a_wrong_answer_is_told_in_the_language(brackets):
     assert "⟦This is the weighted sum. Divide it by the sum of the weights.⟧" in feedback.page(wrong)
     raised = graded(written(released(), "solve-", ANSWER.replace("weights @", "weights @ 1 @")))
     assert "⟦Your code raised " in raised.verdicts[0].mistakes[0].message
+
+
+WRONG = {
+    "not_divided": ANSWER.replace(" / weights.sum()", ""),
+    "generic.factor": ANSWER.replace("weights.sum()", "(weights.sum() if len(weights) < 5 else 1)"),
+    "generic.signature": ANSWER.replace("values, weights)", "weights)"),
+}
+STAYS = {"weighted_average", "values", "weights", "torch", "tensor", "ada"}  # names are the same in every language
+
+
+def english_in(page):
+    """Words of three letters and more on a page that aren't code, in order."""
+    page = re.sub(r"<style>.*?</style>|<pre.*?</pre>|<code>.*?</code>|<details.*?</details>", " ", page, flags=re.S)
+    return re.findall("[A-Za-z_]{3,}", re.sub("<[^>]+>", " ", page).replace(UNIT, ""))
+
+
+@pytest.mark.parametrize("name", [*WRONG, ""])
+def test_a_class_in_chinese_gives_the_same_points_for_english_and_chinese_notebooks(name):
+    """And pages in Chinese, in the committed catalogs: the file says its language, else the class does."""
+    answer = WRONG.get(name, ANSWER)
+    chinese = json.loads(notebooks.outputs("zh_CN", [UNIT])[f"course/{UNIT}/{UNIT}.ipynb"])
+    with translation.speaking("zh_CN"):
+        both = [graded(written(book, "solve-", answer)) for book in (chinese, released(None))]
+        pages = [feedback.page(one) for one in both]
+    one, other = ([(v.score, v.max_score, [m.name for m in v.mistakes]) for v in g.verdicts] for g in both)
+    assert one == other and (name in one[0][2] if name else one[0][0] == 1)
+    for page in pages:
+        assert '<html lang="zh-CN">' in page and "加权平均" in page
+        assert set(english_in(page)) <= STAYS, english_in(page)
+    assert name != "not_divided" or "这是加权和" in pages[0]
+
+
+def test_a_class_of_ten_is_graded_and_reported_in_chinese(tmp_path):
+    classroom.course(tmp_path)
+    (tmp_path / "class_settings.py").write_text('c = get_config()\nc.Class.language = "zh_CN"\n', encoding="utf-8")
+    chinese = notebooks.outputs("zh_CN", [UNIT])[f"course/{UNIT}/{UNIT}.ipynb"]
+    answers = {"a": ANSWER, "b": WRONG["not_divided"], "c": WRONG["generic.factor"]}
+    for name, answer in answers.items():
+        for student in (f"{name}1", f"{name}2"):
+            classroom.submit(tmp_path, student, json.dumps(written(json.loads(chinese), "solve-", answer)).encode())
+        classroom.submit(tmp_path, f"{name}3", json.dumps(written(released(None), "solve-", answer)).encode())
+    classroom.submit(tmp_path, "d1", b"%PDF-1.7")
+    done = classroom.started(tmp_path, "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    scores = {r["student"]: r["score"] for r in classroom.grades(tmp_path) if r["exercise"]}
+    assert scores == {f"{n}{i}": scores[f"{n}1"] for n in "abc" for i in (1, 2, 3)} | {"d1": "0"}
+    assert scores["a1"] == "1" and scores["b1"] == "0" and 0 < float(scores["c1"]) < 1
+    assert classroom.called(tmp_path, report.main).returncode == 0
+    pages = {p.parts[-3]: p.read_text(encoding="utf-8") for p in tmp_path.glob("feedback/*/*/*.html")}
+    pages["report"] = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(pages) == 11
+    for name, page in pages.items():
+        assert '<html lang="zh-CN">' in page and set(english_in(page)) <= STAYS | {"PDF", "ipynb"}, (
+            name,
+            english_in(page),
+        )
+    assert "文件不是笔记本，而是PDF" in pages["d1"] and "还要除以权重之和" in pages["b3"]
+    assert "班级报告" in pages["report"] and "最常见的错误" in pages["report"] and "还要除以权重之和" in pages["report"]
+    again = classroom.started(tmp_path, "--workers", "2")
+    assert "0 graded now, 10 were up to date" in again.stdout and "stale" not in again.stderr
 
 
 @pytest.mark.parametrize("language", [LANGUAGE, None])
@@ -123,3 +247,29 @@ def test_a_notebook_in_another_language_runs(tmp_path, monkeypatch):
     NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = json.dumps([c.get("outputs", []) for c in book.cells], ensure_ascii=False)
     assert "start.weighted_average" in outputs and '"output_type": "error"' not in outputs
+    assert not english_left(book), "these sentences of a Chinese page are English"
+
+
+WORDS = re.compile(r"(?:\b[A-Za-z][A-Za-z’'-]*[ ,:;]+){2,}[A-Za-z’'-]{2,}")
+QUOTED = re.compile(r"“[^”]*”|<[^>]*>")  # Austen's words, and code
+
+
+def english_left(book):
+    """Sentences of three English words or more that outputs show; what a cell prints is its own code's."""
+    left = []
+    for output in (o for cell in book.cells for o in cell.get("outputs", [])):
+        page = output.get("data", {}).get("text/html", "")
+        for told in re.findall(r'(?:alt|aria-label)="([^"]+)"', page):
+            page += f"<p>{told}</p>"
+        page = re.sub(r"<(style|script|pre|code)\b.*?</\1>", " ", page, flags=re.S)
+        for text in re.findall(r">([^<>]+)<", page):
+            left += [text] if WORDS.search(QUOTED.sub(" ", html.unescape(text))) else []
+    return left
+
+
+def test_an_english_sentence_in_a_chinese_output_is_found():
+    shown = nbformat.v4.new_output(
+        "display_data", data={"text/html": '<p>读作“one two three”</p><img alt="An old plot">'}
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[shown])])
+    assert english_left(book) == ["An old plot"]

@@ -161,3 +161,33 @@ def test_a_checkout_makes_them_first(here, chinese, capsys):
     assert command.main(["lab", "--language", ZH]) == 0
     assert raw(here / "work-zh_CN") == chinese and not (here / "work").exists()
     assert command.main(["lab"]) == 0 and not (here / "work").exists(), "it goes on in that language"
+
+
+@pytest.fixture
+def package(here, chinese, monkeypatch):
+    """A student package for a class in Chinese: a course folder whose released notebooks are in Chinese."""
+    monkeypatch.setattr(installation, "course_root", lambda: here)
+    write(here / "course", chinese)
+    return here
+
+
+def test_a_package_for_a_class_speaks_its_language_without_being_asked(package, chinese, capsys):
+    assert command.main(["lab"]) == 0 and raw(package / "work") == chinese
+    assert "你自己的" in capsys.readouterr().out
+    answer(package / "work")
+    write(package / "course", newer(chinese))
+    assert command.main(["update"]) == 0 and command.main(["lab"]) == 0
+    assert {ANSWER, "# 新的开头"} <= set(sources(package / "work"))
+    assert "make build" not in capsys.readouterr().out, "learners have no such target"
+    assert command.main(["lab", "--language", "en"]) == 2, "the package holds no English notebooks"
+    assert "zh_CN" in capsys.readouterr().err and not (package / "work-zh_CN").exists()
+
+
+def test_a_package_in_another_language_over_an_english_one_keeps_answers(package, capsys):
+    write(package / "work", (ROOT / "course" / UNIT / f"{UNIT}.ipynb").read_bytes())
+    answer(package / "work")
+    before = raw(package / "work")
+    assert command.main(["lab"]) == 2 and raw(package / "work") == before
+    assert "update --language zh_CN" in capsys.readouterr().err
+    assert command.main(["update"]) == 0
+    assert installation.language_of(package / "work") == ZH and ANSWER in sources(package / "work")

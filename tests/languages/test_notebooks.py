@@ -3,12 +3,16 @@
 import ast
 import re
 
+import nbformat
 import pytest
 from anatomy.app.build_stamp import is_as_built, sign
 from anatomy.notebook import claims
 from anatomy.program import units
+from traitlets.config import Config
+from traitlets.utils.importstring import import_item
 
 from autograder import ROOT, exercises
+from autograder.grading.book.course import load_course
 from autograder.languages import catalogues, notebooks
 from autograder.notebooks import wording
 from autograder.notebooks.first_cell import FIRST_CELL
@@ -127,3 +131,22 @@ def test_languages_and_units_that_there_are_not_are_told(capsys):
     assert notebooks.main(["zh_CN", "--unit", "99-nothing"]) == 2
     assert "There is no unit '99-nothing'" in capsys.readouterr().err
     assert catalogues.languages() == ["zh_CN"]
+
+
+def test_nbgraders_release_is_in_the_language_of_the_class():
+    """All steps of nbgrader_config.py but those that need nbgrader's database, on nbgrader's own source notebook."""
+    unit = "00-start-here"
+    steps = load_course(ROOT).config.GenerateAssignment.preprocessors
+    assert steps[0] == "autograder.languages.notebooks.InLanguage"
+
+    def handed_out(language):
+        book, resources = nbformat.read(ROOT / "solutions" / unit / f"{unit}.ipynb", as_version=4), {}
+        for step in steps:
+            if not step.endswith("SaveCells"):
+                book, resources = import_item(step)(config=Config(Class={"language": language})).preprocess(
+                    book, resources
+                )
+        return to_json(book)
+
+    assert handed_out("en") == english(unit)
+    assert handed_out("zh_CN") == notebooks.outputs("zh_CN", [unit])[f"course/{unit}/{unit}.ipynb"]
