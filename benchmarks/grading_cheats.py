@@ -33,8 +33,6 @@ CONFIG = """
 c = get_config()
 c.CourseDirectory.source_directory = "solutions"
 c.CourseDirectory.release_directory = "release"
-c.ExecutePreprocessor.timeout = 8
-c.Execute.timeout = 8
 """
 QUERY = """SELECT g.auto_score, g.manual_score FROM grade g JOIN base_cell b ON g.cell_id = b.id
 JOIN submitted_notebook n ON g.notebook_id = n.id JOIN submitted_assignment s ON n.assignment_id = s.id

@@ -22,7 +22,7 @@ from autograder import ROOT
 from autograder.languages import catalogues, notebooks
 from autograder.notebooks.source import SourceError
 
-from . import executing, neighbors, pages
+from . import executing, neighbors, pages, press, translated
 from .foreign import English
 from .furnishing import furnished
 from .live import Shelf, widget_of
@@ -33,6 +33,7 @@ from .words import _
 HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "site"
 _PLACE = re.compile(r"\{\{widget:(\w+)\}\}")
+_PRESS = re.compile(r"\{\{press:([\w.]+)\}\}")
 
 
 class NotBuilt(RuntimeError):
@@ -81,8 +82,13 @@ class Site:
         self._write_units(outputs, shelf)
         self._write_pages(_by_widget(outputs["gallery"]), shelf)
         shelf.write()
-        for path in sorted((HERE / "static").glob("site.*")) + sorted((HERE / "vendor").glob("*.woff2")):
+        own = [path for path in (HERE / "static").iterdir() if path.name != "live.js"]  # which ``live`` writes
+        # The font with its license; Temml isn't on the site, only what it wrote.
+        own += [*(HERE / "vendor").glob("*.woff2"), HERE / "vendor" / "latin-modern-LICENSE.txt"]
+        for path in sorted(own):
             files.replace(self._static / path.name, path.read_bytes())
+        for path in sorted((ROOT / "docs" / "pictures").glob("*.webp")):
+            files.replace(self._source / "docs" / "pictures" / path.name, path.read_bytes())
         for path in sorted(gallery.folder().glob("*.webp")):
             files.replace(self._static / "gallery" / path.name, path.read_bytes())
         self._sphinx()
@@ -109,9 +115,9 @@ class Site:
             return english
         spoken = [name for name in every if notebooks.lookup_of(language, name)]
         left = {f"units/{name}" for name in every if name not in spoken}
+        left |= {chosen.page for chosen in press.CHOSEN if chosen.unit not in spoken}
         self._english = English(pages.english() | left)
-        made = notebooks.outputs(language, spoken) if spoken else {}
-        return english | {name: made[f"course/{name}/{name}.ipynb"] for name in spoken}
+        return english | {name: translated.released(language, name) for name in spoken}
 
     def _write_pages(self, alive: dict[str, tuple[dict[str, Any], str, str]], shelf: Shelf) -> None:
         texts = pages.collected()
@@ -122,7 +128,14 @@ class Site:
             def placed(found: re.Match[str], root: str = root, first: bool = path == "index") -> str:
                 return shelf.box(*alive[found[1]], root, eager=first)
 
+            def pressed(found: re.Match[str], root: str = root) -> str:
+                chosen = press.of(found[1])
+                released = nbformat.reads(self._released[chosen.unit].decode(), as_version=4)
+                return f"{press.asked(chosen, released)}\n\n{press.box(chosen, released, shelf, root)}"
+
             text = _PLACE.sub(placed, text)
+            with translation.speaking(ENGLISH if path in self._english.pages else self._language):
+                text = _PRESS.sub(pressed, text)
             if path == "index":
                 titles = {path: _title(path, texts) for path in every - {"index"}}
                 self._english.titles = {path: titles[path] for path in self._english.pages}

@@ -8,6 +8,7 @@ extensions = [
     "autograder.site.formulas",
     "autograder.site.chinese",
     "autograder.site.furnishing",
+    "autograder.site.about",
 ]
 nb_execution_mode = "off"
 nb_ipywidgets_js: dict[str, str] = {}  # our own scripts run the widgets, and nothing is loaded from other sites

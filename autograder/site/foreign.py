@@ -1,4 +1,6 @@
-"""Marks English parts of a site in another language with ``lang="en"``: articles, and the titles that link to them."""
+"""Marks English parts of a site in another language with ``lang="en"``: articles, and the titles that link to them. A
+sentence above such an article says that it is in English only.
+"""
 
 import html
 import posixpath
@@ -6,9 +8,14 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass, field
 
+from anatomy.system.translation import tag
+
+from .words import _
+
 _TREE = re.compile(r'<div class="(sidebar|toc)-tree">.*?</div>', re.S)
 _LINK = re.compile(r'<a class="([^"]*)" href="([^"#]*)(#?)"')
 _NEIGHBOR = re.compile(r'(<a class="(?:next|prev)-page" href="([^"]*)">.*?<div class="title")>(.*?)<', re.S)
+_ARTICLE = re.compile(r'<article( role="main")')
 
 
 @dataclass
@@ -41,5 +48,6 @@ class English:
             return f"{found[1]}>{html.escape(title)}<" if title else f'{found[1]} lang="en">{found[3]}<'
 
         if here in self.pages:
-            page = page.replace('<article role="main"', '<article lang="en" role="main"', 1)
+            note = f'<p class="ta-english-only" lang="{tag()}">{html.escape(_("This page is in English only."))}</p>'
+            page = _ARTICLE.sub(lambda found: f'{note}\n<article lang="en"{found[1]}', page, count=1)
         return _NEIGHBOR.sub(neighbor, _TREE.sub(tree, page))

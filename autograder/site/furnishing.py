@@ -8,6 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .about import footed
 from .theme import spoken
 from .words import _
 
@@ -52,7 +53,7 @@ def _sections(app: Sphinx, tree: nodes.document) -> None:
 
 def furnished(page: str) -> str:
     """The theme's HTML with these additions, and with the theme's words in the current language."""
-    page = spoken(page)
+    page = footed(spoken(page))
     page = page.replace("<body>", f"<body>\n{WATCH}", 1)
     page = page.replace('<aside class="sidebar-drawer">', f'<aside class="sidebar-drawer" aria-label="{_("Site")}">')
     page = page.replace('<aside class="toc-drawer"', f'<aside class="toc-drawer" aria-label="{_("On this page")}"')
@@ -62,11 +63,11 @@ def furnished(page: str) -> str:
     # Some screen readers find no text in a header that is only a formula: give them its source.
     page = _HEAD_OF_SIGNS.sub(r'<th\1><p>\2 aria-hidden="true"\3<span class="ta-unseen">\4</span></p></th>', page)
     page = page.replace('<div id="search-results"></div>', f'<h1>{_("Search")}</h1>\n<div id="search-results"></div>')
-    if 'class="ta-live"' in page:  # at the end, after all elements that the script looks for
-        root = re.search(r'data-content_root="([^"]*)"', page)
-        page = page.replace(
-            "</body>", f'<script src="{root[1] if root else ""}_static/live/core.js"></script>\n</body>'
-        )
+    found = re.search(r'data-content_root="([^"]*)"', page)
+    root = found[1] if found else ""
+    for kind, script in (("ta-live", "live/core.js"), ("ta-press", "press.js")):
+        if f'class="{kind}"' in page:  # at the end, after all elements that the script looks for
+            page = page.replace("</body>", f'<script src="{root}_static/{script}"></script>\n</body>')
     return page
 
 

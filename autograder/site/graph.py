@@ -1,9 +1,13 @@
 """Draws the dependencies between units: rows from top to bottom, as narrow as a phone, in the page's own colors."""
 
 import html
-import textwrap
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+
+from anatomy.system.translation import listed, sentences
+
+from .words import _
 
 WIDTH, HEIGHT, GAP = 360, 70, 30  # width of the picture, height of a box, space between two rows
 WIDEST, LETTER, LANE = 100, 5.8, 7  # maximum width of a box, width of a letter, distance of arrows side by side
@@ -43,12 +47,18 @@ def svg(needs: Mapping[str, Sequence[str]], titles: Mapping[str, str], hrefs: Ma
     taken: Counter[float] = Counter()
     paths = [_arrow(n, name, places, lines, taken) for name, wanted in arrows.items() for n in wanted]
     boxes = [_box(name, titles[name], hrefs[name], places[name]) for name in needs]
-    said = " ".join(
-        f"{titles[name]} needs {', '.join(titles[n] for n in wanted) or 'nothing'}." for name, wanted in needs.items()
+    told = sentences(
+        _("Which unit needs which, from the top down."),
+        *(
+            _("{unit} needs {others}.").format(unit=titles[name], others=listed(titles[n] for n in wanted))
+            if wanted
+            else _("{unit} needs nothing.").format(unit=titles[name])
+            for name, wanted in needs.items()
+        ),
     )
     return (
         f'<svg class="course-map" viewBox="0 0 {WIDTH} {height}" role="group" '
-        f'aria-label="Which unit needs which, from the top down. {html.escape(said, quote=True)}" '
+        f'aria-label="{html.escape(told, quote=True)}" '
         'style="width: 100%; max-width: 560px; height: auto; color: inherit" xmlns="http://www.w3.org/2000/svg">'
         '<defs><marker id="course-map-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
         'orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor"/></marker></defs>'
@@ -89,9 +99,20 @@ def _gaps(row: list[str], places: Places) -> list[float]:
     return [max(4, first[0] - first[2] / 2 - 12), *between, min(WIDTH - 4, last[0] + last[2] / 2 + 12)]
 
 
+def _wrapped(title: str, wide: float) -> list[str]:
+    """The title in lines; between Chinese characters, which are twice as wide as letters, a line may break anywhere."""
+    room, found, line, length = int(wide / LETTER), list[str](), "", 0
+    for piece in re.findall(r"[\u3000-\u9fff\uff00-\uffef]|[^-\s\u3000-\u9fff\uff00-\uffef]+-?|[-\s]+", title):
+        size = 2 * len(piece) if piece[0] >= "\u3000" else len(piece)
+        if line and length + size > room and piece not in "，。：、）":
+            found, line, length = [*found, line.strip()], "", 0
+        line, length = line + piece, length + size
+    return [*found, line.strip()]
+
+
 def _box(name: str, title: str, href: str, place: tuple[float, int, float]) -> str:
     x, y, wide = place[0], _top(place[1]), place[2]
-    lines = [name[:2], *textwrap.wrap(title, int(wide / LETTER))[:4]]
+    lines = [name[:2], *_wrapped(title, wide)[:4]]
     step = 12
     first = y + HEIGHT / 2 - step * (len(lines) - 1) / 2 + 4
     text = "".join(

@@ -58,23 +58,55 @@ class Shelf:
         kind = widget_of(model)
         assert kind is not None
         state = {k: v for k, v in model["state"].items() if not k.startswith("_") and k not in _NOT_OURS}
-        state = page.outside(kind, state) | {"tables": {}}
+        tables = {}
         for buffer in model.get("buffers", ()):
             where, name = buffer["path"]
             if where != "tables":
                 raise ValueError(f"{kind.__name__} keeps bytes in {where}, and only its tables are known here")
-            state["tables"][name] = self._keep(buffer["data"])
-        state["parcels"] = {name: self._parcel(data) for name, data in kind.parcels().items()}
-        told = json.dumps(state, sort_keys=True)
-        name = f"{kind.recording}-{hashlib.sha256(told.encode()).hexdigest()[:10]}"
-        self._states[name] = state
-        picture, width, height = self._picture(base64.b64decode(png))
+            tables[name] = self._keep(buffer["data"])
+        return self._framed(kind, state, tables, base64.b64decode(png), alt, root, eager)
+
+    def of(self, widget: TableWidget, root: str) -> str:
+        """HTML of an instance that this process holds, as it is now. root: as for ``box``."""
+        with widget.for_others():
+            names = ("spec", "notice", "mistake", "step", *widget.controls)
+            state = {name: getattr(widget, name) for name in names}
+            return self._framed(type(widget), state, self._tables_of(widget), widget.png(), widget.alt, root)
+
+    def change(self, widget: TableWidget) -> str:
+        """Name of the file that turns an instance on a page (``of``) into what the widget shows now (``TA.turn``)."""
+        with widget.for_others():
+            state = {"notice": widget.notice, "mistake": widget.mistake, "tables": self._tables_of(widget)}
+        return self._state(type(widget), state)
+
+    def _framed(
+        self,
+        kind: type[TableWidget],
+        state: dict[str, Any],
+        tables: dict[str, str],
+        png: bytes,
+        alt: str,
+        root: str,
+        eager: bool = False,
+    ) -> str:
+        parcels = {name: self._parcel(data) for name, data in kind.parcels().items()}
+        name = self._state(kind, page.outside(kind, state) | {"tables": tables, "parcels": parcels})
+        picture, width, height = self._picture(png)
         loading = "" if eager else ' loading="lazy"'
         return (
             f'<div class="ta-live" data-widget="{kind.recording}" data-state="{name}">'
             f'<img src="{root}_static/{FOLDER}/{picture}" width="{width}" height="{height}"{loading} decoding="async" '
             f'alt="{html.escape(alt, quote=True)}"></div>'
         )
+
+    def _state(self, kind: type[TableWidget], state: dict[str, Any]) -> str:
+        told = json.dumps(state, sort_keys=True)
+        name = f"{kind.recording}-{hashlib.sha256(told.encode()).hexdigest()[:10]}"
+        self._states[name] = state
+        return name
+
+    def _tables_of(self, widget: TableWidget) -> dict[str, str]:
+        return {name: self._keep(base64.b64encode(data).decode()) for name, data in widget.tables.items()}
 
     def _keep(self, data: str) -> str:
         name = hashlib.sha256(data.encode()).hexdigest()[:12]

@@ -1,20 +1,21 @@
-"""The line under a unit's title, with links to open the unit elsewhere."""
+"""How to begin with a unit: the line under its title, and the sentence under the first page's button."""
 
 import html
 
 from autograder.notebooks import address
 
-from . import open_in
 from .words import N_, _
 
 DOWNLOAD = N_("Download")
 NOTEBOOKS = "notebooks"  # folder of the site: the released notebooks, to download
-
-
-def links(unit: str) -> list[tuple[str, str]]:
-    """(label, address) of each place; an address without a host is a path from the site's root."""
-    hosts = [(label, there) for label, there in open_in.links(unit) if label != DOWNLOAD]
-    return [*hosts, (_(DOWNLOAD), f"{NOTEBOOKS}/{unit}.ipynb")]  # the site contains the file
+HERE = N_(
+    'To write in it and be checked, <a href="{install}">install the course</a>; then <code>anatomy lab</code> opens '
+    "your own copy."
+)
+ANYWHERE = N_(
+    "Open it in {Colab}, {Kaggle} or {Binder}, with nothing to install. On your own computer: "
+    '<a href="{install}">install the course</a>; then <code>anatomy lab</code> opens your own copy.'
+)
 
 
 def repository() -> str:
@@ -22,18 +23,22 @@ def repository() -> str:
     return address.read().repository.rstrip("/")
 
 
+def begin(unit: str, root: str) -> str:
+    """HTML of one or two sentences on where to work in a unit: on hosts that open it, if the course is public.
+
+    root: relative address of the site's root, "../" or "".
+    """
+    hosts = {label: _link(there, label) for label, there in address.read().links(unit) if label != DOWNLOAD}
+    return _(ANYWHERE if hosts else HERE).format(install=f"{root}docs/students.html", **hosts)
+
+
 def opening(unit: str) -> str:
-    """HTML of the line. For JupyterLab, which opens a learner's own copy and has no address, it shows a command."""
-    items = "".join(
-        f"<li><a{' download' if where.endswith('.ipynb') and '://' not in where else ''} "
-        f'href="{html.escape(where if "://" in where else f"../{where}")}">{html.escape(label)}</a></li>'
-        for label, where in links(unit)
-    )
-    said = _(
-        "With the package installed: <code>anatomy lab</code>. In a copy of the repository: <code>make lab</code>. "
-        "Then open <code>{unit}</code> there; what you write is yours, and kept."
-    ).format(unit=html.escape(unit))
-    return (
-        f'<div class="ta-open" role="group" aria-label="{_("Open this unit")}"><span>{_("Open in")}</span><ul>'
-        f"<li><details><summary>JupyterLab</summary><p>{said}</p></details></li>{items}</ul></div>\n"
-    )
+    """HTML of the line under a unit's title, on its page."""
+    # The site contains the file, so even a public course's page on disk has it.
+    file = f'<a download href="../{NOTEBOOKS}/{html.escape(unit)}.ipynb">{_(DOWNLOAD)}</a>'
+    said = f"<p>{begin(unit, '../')} {file}</p>"
+    return f'<div class="ta-open" role="group" aria-label="{_("Open this unit")}">{said}</div>\n'
+
+
+def _link(there: str, label: str) -> str:
+    return f'<a href="{html.escape(there)}">{label}</a>'

@@ -1,13 +1,12 @@
 """The glossary's entries, from ``docs/glossary.toml``, each with the place in the course to which it points."""
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 
 from anatomy.program.units import cell_id
 
-from autograder import ROOT
+from autograder.languages import documents
 from autograder.notebooks import facts
 
 
@@ -53,7 +52,7 @@ class Term:
 @cache
 def terms() -> list[Term]:
     """All entries, in the order of the file."""
-    data = tomllib.loads((ROOT / "docs" / "glossary.toml").read_text(encoding="utf-8"))
+    data = documents.glossary()
     return [Term(t, e["says"], e["at"], e.get("paper", ""), e.get("word", _bare(t))) for t, e in data.items()]
 
 

@@ -20,7 +20,6 @@ SAID = (
     N_("Next"),
     N_("Previous"),
     N_("Home"),
-    N_("Made with"),
     N_("Contents"),
     N_("Menu"),
     N_("Expand"),

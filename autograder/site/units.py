@@ -11,16 +11,19 @@ from typing import Any
 
 import nbformat
 from anatomy.figures import STYLE
+from anatomy.program import units
 from anatomy.system import files
 from anatomy.widgets.tools.next_day import NAME as NEXT_DAY
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
 from autograder.languages.notebooks import SPEAK
+from autograder.notebooks.first_cell import OPEN_IN
 
-from . import texts
+from . import press, texts
 from .live import Shelf, widget_of
 from .open_in_links import opening
+from .words import _
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -58,8 +61,8 @@ class Unit:
         """The notebook that becomes the page. Raises Leak."""
         cells: list[NotebookNode] = []
         for cell in self._released.cells:
-            if cell["id"] == SPEAK:
-                continue  # it only sets the kernel's language
+            if cell["id"] in (SPEAK, OPEN_IN):
+                continue  # the first sets the kernel's language; for the second the page has a line of its own
             new = self._text(cell) if cell.cell_type == "markdown" else self._code(cell)
             if new and cells:  # so that other pages can link to a cell; nothing may come before the first cell
                 anchor = f'<div class="ta-anchor" id="{cell["id"]}"></div>'
@@ -99,7 +102,13 @@ class Unit:
             tags.append("remove-input")
         new = nbformat.v4.new_code_cell(source, outputs=outputs)
         new.metadata["tags"] = tags
-        return [new]
+        return [new, *(nbformat.v4.new_markdown_cell(text) for text in self._elsewhere(name))]
+
+    def _elsewhere(self, name: str) -> list[str]:
+        """The line under a check that can be pressed on a page of the site."""
+        pages = [c.page for c in press.CHOSEN if name == units.cell_id("check", c.id)]
+        said = _("Nothing installed? [Press this check]({page}) on answers that others have written.")
+        return [said.format(page=f"../{page}.md") for page in pages]
 
     def _output(self, output: NotebookNode) -> NotebookNode | None:
         """An output in the form for a page; None for a control that needs a kernel."""

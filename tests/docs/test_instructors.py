@@ -11,6 +11,7 @@ import pytest
 from traitlets.config import Config
 
 from autograder import ROOT
+from autograder.notebooks import own_course
 from tests.authoring.clone import Clone
 from tests.grading.cheats.base import ATTENTION, START
 from tests.grading.classroom import ANSWERS, notebook, submit
@@ -41,6 +42,11 @@ CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,00-start-here (77)
 "Lovelace, Ada",901,1,ada,A,
 "Curie, Eve",903,3,eve,A,
 """
+WORKSHEET = """Identifier,Full name,Status,Grade,"Last modified (submission)","Last modified (grade)"
+Participant 11,Ada Lovelace,Submitted for grading,,-,-
+Participant 12,Bob Bool,Submitted for grading,,"Tuesday, 1 December 2026, 8:15 PM",-
+"""
+BOBS_TIME = "2026-12-01 20:15:00 UTC\n"
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("guide")]
 
@@ -60,11 +66,13 @@ class Office:
             "PYTHONPATH": os.pathsep.join(filter(None, [own, inherited])),
             "OMP_NUM_THREADS": "1",
             "ANATOMY_SECRET": "of the tests",
+            "TZ": "UTC",
         }
         self.python = Warm(tools, self.environment)
         (tools / "nbgrader").symlink_to(Path(sys.prefix) / "bin" / "nbgrader")
         (folder / "students.csv").write_text(STUDENTS)
         (folder / "canvas.csv").write_text(CANVAS)
+        (folder / "worksheet.csv").write_text(WORKSHEET)
         with zipfile.ZipFile(folder / "moodle.zip", "w") as archive:
             for name, answer in (("Ada Lovelace_11", "right"), ("Bob Bool_12", "mutant")):
                 archive.writestr(f"{name}_assignsubmission_file_/{START}.ipynb", notebook(ANSWERS[answer]))
@@ -109,17 +117,46 @@ def graded(office, said):
     )
 
 
+def handed_back(office, said):
+    with zipfile.ZipFile(office / "feedback-moodle.zip") as packed:
+        pages = {name: packed.read(name).decode() for name in packed.namelist()}
+    return pages == {
+        f"{name}_assignsubmission_file_/{START}.html": office.page(student)
+        for name, student in (("Ada Lovelace_11", "ada"), ("Bob Bool_12", "bob"))
+    }
+
+
 def wide(office, said):
     rows = {r["student"]: r for r in office.table("export-wide.csv")}
     return rows["ada"][START] == "1" and rows["zoe"][START] == "" and len(rows) == 4
 
 
+def rehearsed(office, said):
+    """Three pages and a report, apart from the class: nothing else is new in the instructor's folder."""
+    made = office / "build/rehearsal"
+    rows = office.table("build/rehearsal/grades.csv")
+    points = {who: sum(float(r["score"]) for r in rows if r["student"] == who) for who in ("ada", "bob", "eve")}
+    named = {r["mistake"] for r in rows if r["student"] == "bob"}
+    return (
+        {r["status"] for r in rows} == {"graded"}
+        and points["ada"] == sum(float(r["max_score"]) + float(r["max_extra"]) for r in rows if r["student"] == "ada")
+        and 0 < points["bob"] < points["ada"] > points["eve"] > 0
+        and "no_scale" in named
+        and "generic.not_written" in {r["mistake"] for r in rows if r["student"] == "eve"}
+        and str(made / "report.html") in said
+        and all((made / f"feedback/{who}/{ATTENTION}/{ATTENTION}.html").is_file() for who in points)
+        and not any((office / name).exists() for name in ("gradebook.db", "grades.csv", "report.html", ".secret"))
+    )
+
+
 AFTER = [
+    ("make rehearsal", rehearsed),
     ("make release", released),
     ("make roster", lambda office, said: "4" in said and "zoe" in said + str(office.table("students.csv"))),
     ('make due UNIT=00-start-here DATE="2026-12-01', lambda o, said: "00-start-here is due 2026-12-" in said),
     ('make due UNIT=00-start-here DATE="2026-12-08', lambda o, said: "for ada" in said),
     ("make collect", lambda o, said: (o / f"submitted/ada/{START}/{START}.ipynb").exists() and "zoe" in said),
+    ("make collect", lambda o, said: (o / f"submitted/bob/{START}/timestamp.txt").read_text() == BOBS_TIME),
     ("make grade SUBMITTED=submitted", graded),
     ("make grade SUBMITTED=submitted UNIT=00-start-here STUDENT=ada ARGS=--force", lambda o, s: " 1 graded now" in s),
     ("make report", lambda office, said: "handed nothing in (zoe)" in (office / "report.html").read_text()),
@@ -127,6 +164,7 @@ AFTER = [
     ('make held ARGS="release eve attention.softmax"', lambda o, s: "eve has 2 points for attention.softmax" in s),
     ('make held ARGS="release eve attention.softmax --points 0"', lambda o, s: "eve has 0 points" in s),
     ("make publish", lambda office, said: office.status()["eve", ATTENTION] == "graded"),
+    ("make feedback", handed_back),
     ("make export FORMAT=wide", wide),
     ("make export FORMAT=moodle", lambda o, s: {r[START] for r in o.table("export-moodle.csv")} == {"1", "0", ""}),
     ("make export FORMAT=canvas", lambda o, s: o.table("export-canvas.csv")[1]["00-start-here (77)"] == "1"),
@@ -158,21 +196,22 @@ def test_the_other_commands_are_run_by_other_tests():
 def test_each_setting_of_the_guide_is_one(tmp_path):
     for lines in SETTINGS:
         config = Config()
-        exec(lines, {"c": config})
+        exec(lines, {"c": config, "get_config": lambda config=config: config})
         for name, values in config.items():
             assert values
             known = _configurable(name)
             assert set(values) <= set(known.class_traits(config=True)), (name, values)
             known(config=config)
+            own_course.of(config)  # raises if an exercise or a unit of the guide is none
 
 
 def _configurable(name):
     from nbgrader.preprocessors import AssignLatePenalties
 
     from autograder.grading.book.late import PerDay
-    from autograder.settings import Grading
+    from autograder.settings import Class, Course, Grading, Release
 
-    return {c.__name__: c for c in (AssignLatePenalties, PerDay, Grading)}[name]
+    return {c.__name__: c for c in (AssignLatePenalties, PerDay, Class, Grading, Release, Course)}[name]
 
 
 def test_what_the_guide_says_of_files_and_links_is_there():

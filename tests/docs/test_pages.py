@@ -11,12 +11,13 @@ from autograder import ROOT
 from autograder.notebooks import facts
 from autograder.site import cited, graph, links
 from autograder.site.pages import atlas as atlas_page
+from autograder.site.pages import checked as checked_page
 from autograder.site.pages import claims as claims_page
 from autograder.site.pages import compared, glossary, guides, notation, references
 from autograder.site.pages import map as map_page
 from autograder.site.terms import terms
 
-MODULES = (map_page, notation, glossary, claims_page, references, atlas_page, guides, compared)
+MODULES = (map_page, notation, glossary, claims_page, references, atlas_page, guides, compared, checked_page)
 LINK = re.compile(r"\]\(([^)\s]+)\)|href=\"([^\"]+)\"")
 IN_A_NAME = re.compile(r"^(.*?)(?: et al\.?| and .*)?$")
 
@@ -137,14 +138,14 @@ def test_each_paper_stands_once_in_order():
 
 def test_every_claim_has_its_verdict_and_evidence():
     page = pages()["claims"]
-    assert "above" not in page.split("## 00")[0] and "omputed above" not in page and "(0):" not in page
+    assert "computed above" not in page and "argument above" not in page and "(0):" not in page
     count = sum(len(facts.unit(n).text["claims"]) for n in facts.names())
-    assert page.count("\n> ") == page.count("[the trial]") == count > 60
+    assert page.count("\n* - [") == page.count("[the trial]") == count > 60
     for name in facts.names():
         for claim in facts.claims(name):
             assert claim.verdict and claim.kinds and claim.evidence.startswith("Evidence: ")
             assert page.count(claim.verdict_cell) >= 1
-    for line in (line for line in page.split("\n") if line.startswith("> ")):
+    for line in (line for line in page.split("\n") if "[the trial]" in line):
         assert line.count("*") % 2 == 0, line
 
 

@@ -1,5 +1,6 @@
 """The single setting for the course's public address: what depends on it, with it and without it."""
 
+import html
 import json
 import re
 import tomllib
@@ -14,7 +15,8 @@ from autograder.build import __main__ as build
 from autograder.build import badges
 from autograder.notebooks import address
 from autograder.notebooks.cells import SourceError
-from autograder.site.open_in import links
+from autograder.notebooks.first_cell import OPEN_IN
+from autograder.site.open_in_links import begin, opening
 
 VERSION = address.read().version
 PUBLIC = address.Address("ada", "anatomy", "main", VERSION)
@@ -81,6 +83,9 @@ def test_the_build_follows_it_and_is_the_same_every_time(monkeypatch, where):
         book = nbformat.reads(made[ROOT / "course" / unit / f"{unit}.ipynb"].decode(), as_version=4)
         cell = next(c.source for c in book.cells if c.id == "elsewhere")
         assert (where.wheel_address or "--no-index") in cell and ("https:" in cell) == bool(where.repository)
+        hosts = [link for link in where.links(unit) if link[0] != "Download"]
+        found = [re.findall(r"\[(\w+)\]\((\S+)\)", c.source) for c in book.cells if c.id == OPEN_IN]
+        assert found == ([hosts] if hosts else []) and book.cells[0].source.startswith("# ")
     assert made[ROOT / "README.md"].decode() == badges.table(README, where)
 
 
@@ -94,6 +99,18 @@ def test_the_readmes_table_has_links_with_it_and_none_without():
         assert re.findall(r"\[([A-Z]\w+)\]\((\S+)\)", row) == PUBLIC.links(unit)
     for line in plain.split("\n"):
         assert "colab.research" not in line and "mybinder" not in line
+
+
+def test_the_site_says_how_to_begin_with_it_and_without(monkeypatch):
+    monkeypatch.setattr(address, "read", lambda: PUBLIC)
+    places = dict(PUBLIC.links("06-rope"))
+    for said in (begin("06-rope", "../"), opening("06-rope")):
+        for label in ("Colab", "Kaggle", "Binder"):
+            assert f'<a href="{html.escape(places[label])}">{label}</a>' in said
+    monkeypatch.setattr(address, "read", lambda: NOWHERE)
+    for said in (begin("06-rope", "../"), opening("06-rope")):
+        assert "https:" not in said and 'href="../docs/students.html"' in said and "anatomy lab" in said
+    assert begin("06-rope", "").count(". ") == 0, "one sentence"
 
 
 def test_each_place_has_its_own_form_of_address():
@@ -118,7 +135,8 @@ def test_learners_have_the_same_address(monkeypatch):
 
 def test_pages_and_citation_agree_with_it():
     now = address.read()
-    assert links("06-rope") == now.links("06-rope")
+    for link in (link for _, link in now.links("06-rope") if "raw." not in link):
+        assert html.escape(link) in begin("06-rope", "../")
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     said = yaml.safe_load(text)
     assert said["version"] == now.version and said.get("repository-code", "") == now.repository

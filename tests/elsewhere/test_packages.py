@@ -15,8 +15,8 @@ from autograder.build.lock import LEARNER, closure
 from autograder.notebooks.first_cell import PACKAGES
 
 THEIRS = ("torch", "ipykernel", "ipywidgets", "matplotlib")  # on Colab and Kaggle, with their dependencies
-# An extra of course/pyproject.toml, and the package that opens JupyterLab at home.
-OPTIONAL = {"transformers", "jupyterlab_server"}
+# An extra of course/pyproject.toml, and what only the commands of a terminal at home import.
+OPTIONAL = {"transformers", "jupyterlab_server", "fsrs", "jupyter_server"}
 
 
 def named(package):

@@ -11,7 +11,8 @@ from autograder.site.checks.serving import served
 from ..conftest import every_one
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-SOME = ["index.html", "units/00-start-here.html", "gallery/rope.html"]
+SOME = ["index.html", "claims.html", "units/00-start-here.html", "gallery/rope.html"]
+SOME += ["press/00-weighted_average.html"]
 
 
 @pytest.fixture(scope="module")

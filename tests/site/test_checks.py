@@ -91,6 +91,28 @@ def test_what_is_wrong_in_a_page_is_found(browser, copy, html, which):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize(
+    "style, width",
+    [
+        (".main, .content { min-width: auto; } .content { box-sizing: content-box; width: 52em; }", 1366),  # as it was
+        (".content { min-width: 800px; }", 1024),
+        ("@media (max-width: 50em) { .content { min-width: 780px; } }", 768),
+        ("@media (min-width: 83em) and (max-width: 86em) { .toc-drawer { position: relative; left: 90px; } }", 1366),
+        (
+            ".page { overflow: clip; } .content { min-width: 60em; }",
+            1366,
+        ),  # hides what is cut off from the scroll width
+    ],
+)
+def test_what_is_cut_off_at_a_width_is_found(browser, copy, style, width):
+    folder, _ = copy
+    with (folder / "_static" / "site.css").open("a", encoding="utf-8") as sheet:
+        sheet.write(style)
+    found = looking.every_page(browser, f"{folder.as_uri()}/", ["docs/students.html"], ways=["light"])
+    assert any(f", {width} px: " in problem for problem in found[1].wrong)
+
+
+@pytest.mark.browser
 def test_a_heavy_page_is_found(browser, copy):
     folder, spoil = copy
     (folder / "_static" / "heavy.webp").write_bytes(b"x" * 600 * 1024)

@@ -27,6 +27,11 @@ def test_vendored_files_have_their_licenses():
     assert "GUST Font License" in license and math_font.FONT.name in license and math_font.FAMILY in license
 
 
+def test_on_the_site_the_font_has_its_license_beside_it(site):
+    (font,) = site.rglob("*.woff2")
+    assert "GUST Font License" in (font.parent / "latin-modern-LICENSE.txt").read_text()
+
+
 def test_the_font_is_small_and_is_named_anew():
     from fontTools.ttLib import TTFont
 

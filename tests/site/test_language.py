@@ -1,7 +1,7 @@
 """The site in Chinese: one unit with its outputs, the others untranslated; and English, unchanged."""
 
+import dataclasses
 import json
-import posixpath
 import re
 
 import nbformat
@@ -10,7 +10,8 @@ from anatomy.system import translation
 from bs4 import BeautifulSoup
 
 from autograder.languages import catalogues
-from autograder.site import executing, foreign, neighbors, open_in, pages, texts, theme, units
+from autograder.notebooks import address
+from autograder.site import executing, foreign, open_in_links, pages, texts, theme, units
 from autograder.site.build import ROOT
 from autograder.site.checks import files, ways
 from autograder.site.live import Shelf
@@ -54,7 +55,7 @@ def test_a_units_page_speaks(soup):
     assert any("提示 1" in hint.get_text() for hint in article.select(".ta-hints summary"))
     assert article.select_one(".ta-verdict > .admonition-title").get_text().startswith("结论：")
     assert article.select_one(".ta-predict > .admonition-title").get_text() == "先预测"
-    assert article.select_one(".ta-open span").get_text() == "打开方式"
+    assert "安装" in article.select_one(".ta-open").get_text()
     assert {p.strong.get_text() for p in article.select(".ta-quiz p[data-right]")} == {"正确。", "还不对。"}
     assert article.select_one("section.ta-is-trial h2").get_text().startswith("待审论断")
     assert "speak(" not in article.get_text(), "the cell that tells a kernel its language is left out"
@@ -87,18 +88,21 @@ def test_the_frame_speaks(soup):
 
 def test_what_is_english_says_so(soup):
     assert soup("glossary").html["lang"] == "zh-CN"
-    for name in ("map", "glossary", "claims", "references", "notation", "docs/students"):
+    for name in ("contributors", "docs/jupyterhub"):
         assert soup(name).select_one("article")["lang"] == "en", name
-    assert soup("gallery/index").select_one("article").get("lang") is None
+        assert soup(name).select_one(".ta-english-only").get_text() == "本页只有英文版。"
+    for name in ("gallery/index", "map", "glossary", "claims", "references", "notation", "docs/students"):
+        assert soup(name).select_one("article").get("lang") is None, name
+        assert not soup(name).select(".ta-english-only"), name
     links = {a.get_text(): a.get("lang") for a in soup(UNIT).select(".sidebar-tree a")}
-    assert links["课程地图"] is None and links["For students: where you work, and what you hand in"] == "en"
+    assert links["课程地图"] is None and links["The course on a JupyterHub"] == "en"
 
 
 @pytest.mark.skipif(IS_TRANSLATED, reason="take another unit that nobody has translated")
 def test_a_unit_without_translation_is_english_and_says_so(soup):
     article = soup(ENGLISH).select_one("article")
     assert article["lang"] == "en" and article.h1.get_text().startswith("Normalization")
-    assert article.select(".ta-verdict") and article.select_one(".ta-open span").get_text() == "Open in"
+    assert article.select(".ta-verdict") and "install" in article.select_one(".ta-open").get_text()
     assert soup(ENGLISH).select_one(".toc-tree")["lang"] == "en"
     assert [a["lang"] for a in soup(UNIT).select(".sidebar-tree a") if "02-norm" in a["href"]] == ["en"]
     assert [a["lang"] for a in soup("index").select(".ta-way a") if "02-norm" in a["href"]] == ["en"]
@@ -124,37 +128,6 @@ def test_outputs_of_a_language_are_kept_apart():
     assert executing.key(path) == executing.key(path, "en") != executing.key(path, CHINESE)
 
 
-# ---- two languages side by side
-
-
-def page_of(folder, language, name):
-    path = neighbors.home(folder, language) / f"{name}.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text('<aside><form class="sidebar-search-container"></form></aside>', encoding="utf-8")
-    return path
-
-
-def test_pages_lead_to_those_of_the_other_language_and_nowhere_else(tmp_path):
-    for language in ("en", CHINESE):
-        made = [page_of(tmp_path, language, name) for name in ("index", "units/one")]
-    alone = page_of(tmp_path, "en", "units/two")
-    plain = alone.read_text()
-    neighbors.linked(tmp_path, ["en", CHINESE])
-    for path in (*made, *(neighbors.home(tmp_path, "en") / f"{name}.html" for name in ("index", "units/one"))):
-        line = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").nav
-        assert line.get_text() == "English / 简体中文"
-        assert (path.parent / line.a["href"]).is_file() and "://" not in line.a["href"]
-        assert posixpath.basename(line.a["href"]) == path.name
-        assert line.a["hreflang"] != line.select_one("[aria-current]")["lang"]
-    assert alone.read_text() == plain, "that page is in one language only"
-    once = made[0].read_text()
-    neighbors.linked(tmp_path, ["en", CHINESE])
-    assert made[0].read_text() == once
-    (neighbors.home(tmp_path, "en") / "index.html").unlink()
-    neighbors.linked(tmp_path, ["en", CHINESE])
-    assert made[0].read_text() == plain
-
-
 def test_titles_of_english_pages_next_door():
     english = foreign.English({"map", "units/two"}, {"map": "课程地图", "units/two": ""})
     door = '<a class="next-page" href="{}"><div class="title">Title</div></a>'
@@ -174,10 +147,9 @@ CELLS = {
 ASKED = {"question": "Which?", "choices": [{"text": "one", "right": True, "why": "So."}]}
 PAGE = """# Title
 
-<div class="ta-open" role="group" aria-label="Open this unit"><span>Open in</span><ul><li><details>\
-<summary>JupyterLab</summary><p>With the package installed: <code>anatomy lab</code>. In a copy of the repository: \
-<code>make lab</code>. Then open <code>00-start-here</code> there; what you write is yours, and kept.</p></details>\
-</li><li><a download href="../notebooks/00-start-here.ipynb">Download</a></li></ul></div>
+<div class="ta-open" role="group" aria-label="Open this unit"><p>To write in it and be checked, \
+<a href="../docs/students.html">install the course</a>; then <code>anatomy lab</code> opens your own copy. \
+<a download href="../notebooks/00-start-here.ipynb">Download</a></p></div>
 
 
 Words.
@@ -220,13 +192,14 @@ def english_page(folder):
 
 
 def test_english_pages_are_what_they_were(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_in, "links", lambda unit: [])  # the course may have a public address
+    nowhere = dataclasses.replace(address.read(), owner="", name="")  # the course may have a public address
+    monkeypatch.setattr(open_in_links.address, "read", lambda: nowhere)
     assert english_page(tmp_path) == PAGE
     before = pages.collected()
     with translation.speaking(CHINESE):
         spoken = english_page(tmp_path)
         collected = pages.collected()
-        assert "打开方式" in spoken and ">Right.<" not in spoken
+        assert "安装" in spoken and ">Right.<" not in spoken
         english = pages.english()
     assert english_page(tmp_path) == PAGE and pages.collected() == before
     assert all(collected[name] == before[name] for name in english)

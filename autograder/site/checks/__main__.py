@@ -17,7 +17,8 @@ from . import Finding, budgets, files, looking, table, ways
 from .serving import served
 
 # One page of each kind, for slow checks.
-SOME = ["index.html", "units/00-start-here.html", "gallery/index.html", "gallery/rope.html"]
+SOME = ["index.html", "claims.html", "units/00-start-here.html", "gallery/index.html", "gallery/rope.html"]
+SOME += ["press/00-weighted_average.html"]
 QUERIES = {"softmax": "units/01-attention", "rotary": "units/06-rope", "gradebook": "docs/instructors"}
 
 

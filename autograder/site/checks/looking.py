@@ -34,6 +34,8 @@ ALL_ALIVE = """async () => {
   scrollTo(0, 0);
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
+# Widths at which something other than on a desktop or a phone happens: a tablet, both ways, and the commonest laptop.
+BETWEEN = (768, 1024, 1366)
 WIDER = """() => {
   const room = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= room) return "";
@@ -42,6 +44,19 @@ WIDER = """() => {
   const first = [...document.querySelectorAll("body *")].find((e) => {
     const box = e.getBoundingClientRect(); return box.width && box.right > room + 1 && !clipped(e); });
   return `${document.documentElement.scrollWidth} px: ${first ? first.outerHTML.slice(0, 120) : "no element"}`;
+}"""
+# What can be pressed but lies outside the window, where nothing scrolls to it. A drawer waits there to be opened.
+_OUTSIDE = """() => {
+  const room = document.documentElement.clientWidth;
+  const waits = (e) => { const drawer = e.closest(".toc-drawer, .sidebar-drawer");
+    return drawer && getComputedStyle(drawer).position === "fixed"; };
+  const scrolls = (e) => { for (let p = e.parentElement; p && p !== document.body; p = p.parentElement)
+    if (/auto|scroll/.test(getComputedStyle(p).overflowX)) return true; return false; };
+  return [...document.querySelectorAll("a[href], button, summary, select, .toc-drawer")].filter((e) => {
+    const box = e.getBoundingClientRect();
+    return box.width && (box.right > room + 1 || box.left < -1) && e.checkVisibility({ visibilityProperty: true })
+      && !e.matches(".skip-to-content") && !e.closest(".ta") && !waits(e) && !scrolls(e);
+  }).map((e) => `outside the window: ${e.outerHTML.slice(0, 120)}`)[0] ?? "";
 }"""
 # Elements that a mouse can use but Tab does not reach. Inside widgets, arrow keys move the focus.
 _OUT_OF_REACH = """() => {
@@ -96,15 +111,18 @@ def every_page(browser: Any, base: str, names: Iterable[str], ways: Iterable[str
             ]
             page.evaluate("() => document.querySelectorAll('article details').forEach((d) => { d.open = true; })")
             page.evaluate("() => new Promise((done) => setTimeout(done, 60))")
-            if wider := page.evaluate(WIDER):
-                wide.append(f"{where['']}: {wider}")
+            for width in (window["width"], *(BETWEEN if way == "light" else ())):
+                page.set_viewport_size({**window, "width": width})
+                if cut := page.evaluate(WIDER) or page.evaluate(_OUTSIDE):
+                    wide.append(f"{where['']}, {width} px: {cut}")
+            page.set_viewport_size(window)
             reach += [f"{where['']}: {one}" for one in page.evaluate(_OUT_OF_REACH)]
             axe += [f"{where['']}: {line}" for line in violations(page)]
         context.close()
     looks = f"{len(names)} pages, {len(list(ways))} ways"
     return [
         Finding("axe-core's findings", f"{len(axe)} in {looks}", "0", axe),
-        Finding("pages wider than the window, down to 390 px", str(len(wide)), "0", wide),
+        Finding("pages cut off by the window, 390 to 1366 px", str(len(wide)), "0", wide),
         Finding("what Tab does not reach", str(len(reach)), "0", reach),
         Finding("errors of scripts, widgets that stay pictures", f"{len(errors)}; {alive} came alive", "0", errors),
         Finding("requests to elsewhere", str(len(requests)), "0", requests),

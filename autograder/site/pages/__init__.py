@@ -15,26 +15,20 @@ from ..words import N_
 # is left out, and a page that is not listed goes under the last heading.
 NAVIGATION: tuple[tuple[str, tuple[str, ...]], ...] = (
     (N_("Course"), ("map", "units/*")),
+    (N_("Without installing"), ("press/*",)),
     (N_("See it move"), ("gallery/index", "atlas")),
-    (N_("Look it up"), ("notation", "glossary", "claims", "references")),
+    (N_("Look it up"), ("notation", "glossary", "claims", "checked", "references")),
     (N_("Take part"), ("learners", "instructors", "contributors", "docs/*")),
 )
 
-# Modules whose pages are in the language of the site; the pages of the other modules are always in English.
-SPOKEN = ("index", "gallery")
-# Titles of the other pages in the sidebar: their headings.
-HEADINGS = (
-    N_("Map of the course"),
-    N_("Atlas of models"),
-    N_("Notation"),
-    N_("Glossary"),
-    N_("Claims on trial"),
-    N_("References"),
-    N_("For learners"),
-    N_("For instructors"),
-    N_("Contributing"),
-    N_("The units compared"),
+# Modules whose pages are in the language of the site, except those that their ``english()`` names. The pages of the
+# other modules are always in English.
+SPOKEN = (
+    *("index", "map", "gallery", "press", "checked", "notation", "glossary", "claims", "references"),
+    *("atlas", "guides", "documents"),
 )
+# Titles of the other pages in the sidebar: their headings.
+HEADINGS = (N_("Contributing"), N_("The units compared"))
 
 
 class TwoPages(ValueError):
@@ -57,7 +51,10 @@ def collected() -> dict[str, str]:
 
 def english() -> set[str]:
     """Paths of the pages that are English in every language."""
-    spoken = {path for module in SPOKEN for path in importlib.import_module(f"{__name__}.{module}").pages()}
+    spoken: set[str] = set()
+    for name in SPOKEN:
+        module = importlib.import_module(f"{__name__}.{name}")
+        spoken |= set(module.pages()) - (module.english() if hasattr(module, "english") else set())
     return set(collected()) - spoken
 
 

@@ -6,48 +6,69 @@ from anatomy import atlas
 from anatomy.atlas.mixing import NO_OPTIMIZER, bytes_per_token, memory, residual
 from anatomy.atlas.rows import Row
 from anatomy.atlas.words import UNKNOWN, families, short, size
+from anatomy.system.translation import listed, sentences
 
+from autograder.languages import atlas as phrases
 from autograder.site import links
 from autograder.site.cited import NUMBER
 
+from ..words import N_, _, written
+
 HERE = "atlas"
 COLUMNS = ("norm", "placement", "position", "activation", "attention", "mixing")
+LEAD = N_(
+    "What {n} released Transformers, from {first} to {last}, are made of. The [widget]({widget}) sorts and compares "
+    "them; here is the same as a table, and below it each model with its sizes and sources. A dash means that the "
+    "sources do not say."
+)
+HEAD = N_(
+    "| model | year | parameters | norm | placement | position | activation | attention | mixing | bytes a token | "
+    "residual | optimizer |"
+)
+BELOW = N_(
+    "Parameters are counted from the published sizes where these suffice, else as published. *pre*, *post*, *inside* "
+    "and *parallel* are the places of the norms ([unit 03]({placement})); MHA, MQA, GQA and MLA say how many heads "
+    "share keys and values ([unit 08]({heads})). *Mixing* is how layers mix tokens: *windows*, *latent*, *chosen "
+    "tokens* and *recurrent state* are in some layers or in all ([unit 14]({mixing})). *Bytes a token* are what a "
+    "decoder would keep after a million tokens, cache and state divided by their number, with two bytes for each "
+    "number: counted from the sizes."
+)
 
 
 def pages() -> dict[str, str]:
     """The page ``atlas``."""
     rows = atlas.models()
-    table = "\n".join(_row(row) for row in rows)
-    details = "\n".join(_model(row) for row in rows)
-    text = f"""# Atlas of models
+    years = [row.year for row in rows]
+    lead = _(LEAD).format(n=len(rows), first=min(years), last=max(years), widget=links.widget(HERE, "atlas"))
+    units = {"placement": "03-norm-placement", "heads": "08-kv-cache-and-gqa", "mixing": "14-cheaper-attention"}
+    parts = [
+        f"# {_('Atlas of models')}",
+        lead,
+        "\n".join([_(HEAD), f"|---|---|---|{'---|' * len(COLUMNS)}---|---|---|", *map(_row, rows)]),
+        _(BELOW).format(**{name: links.unit(HERE, unit) for name, unit in units.items()}),
+        f"## {_('The models one by one')}",
+        "\n".join(map(_model, rows)),
+    ]
+    return {HERE: "\n\n".join(parts)}
 
-What {len(rows)} released Transformers, from {min(r.year for r in rows)} to {max(r.year for r in rows)}, are made of.
-The [widget]({links.widget(HERE, "atlas")}) sorts and compares them; here is the same as a table, and below it each
-model with its sizes and sources. A dash means that the sources do not say.
 
-| model | year | parameters | {" | ".join(COLUMNS)} | bytes a token | residual | optimizer |
-|---|---|---|{"---|" * len(COLUMNS)}---|---|---|
-{table}
+def said(text: str) -> str:
+    """A phrase of the atlas in the current language."""
+    return phrases.translated(text, lambda pattern: written(phrases.CONTEXT, pattern)) if text else ""
 
-Parameters are counted from the published sizes where these suffice, else as published. *pre*, *post*, *inside* and
-*parallel* are the places of the norms ([unit 03]({links.unit(HERE, "03-norm-placement")})); MHA, MQA, GQA and MLA say
-how many heads share keys and values ([unit 08]({links.unit(HERE, "08-kv-cache-and-gqa")})). *Mixing* is how layers mix
-tokens: *windows*, *latent*, *chosen tokens* and *recurrent state* are in some layers or in all
-([unit 14]({links.unit(HERE, "14-cheaper-attention")})). *Bytes a token* are what a decoder would keep after a million
-tokens, cache and state divided by their number, with two bytes for each number: counted from the sizes.
 
-## The models one by one
-
-{details}"""
-    return {HERE: text}
+def said_in_parts(aspect: str, words: str) -> str:
+    """The words for an aspect of a model, which may be several phrases."""
+    return listed(map(said, phrases.parts(aspect, words)))
 
 
 def _row(row: Row) -> str:
     kinds = families(row)
-    cells = [kinds[c] if kinds[c] != UNKNOWN else "–" for c in COLUMNS]
+    cells = [said(kinds[c]) if kinds[c] != UNKNOWN else "–" for c in COLUMNS]
     count = size(row)
-    cells += [_kept(row), residual(row.values) or "–", row.get("optimizer", "–")]
-    return f"| [{row.title}](#{_anchor(row)}) | {row.year} | {short(count) if count else '–'} | {' | '.join(cells)} |"
+    cells += [_kept(row), said(residual(row.values)) or "–", row.get("optimizer", "–")]
+    amount = said(short(count)) if count else "–"
+    return f"| [{row.title}](#{_anchor(row)}) | {row.year} | {amount} | {' | '.join(cells)} |"
 
 
 def _kept(row: Row) -> str:
@@ -61,29 +82,37 @@ def _anchor(row: Row) -> str:
 
 def _model(row: Row) -> str:
     words = {k: v for k, v in atlas.words(row).items() if v not in (UNKNOWN, NO_OPTIMIZER)}
-    said = "; ".join(f"{k}: {v}" for k, v in words.items() if k != "sizes")
-    parts = [f"({_anchor(row)})=\n### {row.title}\n", f"{row.organization}, {row.year}. {_sentence(said)}"]
+    aspects = (
+        _("{a}; {b}")
+        .format(a="", b="")
+        .join(
+            _("{aspect}: {what}").format(aspect=said(k), what=said_in_parts(k, v))
+            for k, v in words.items()
+            if k != "sizes"
+        )
+    )
+    about = _("{organization}, {year}.").format(organization=row.organization, year=row.year)
+    shown = [f"({_anchor(row)})=\n### {row.title}\n", sentences(about, _sentence(aspects))]
     if "sizes" in words:
-        parts.append(_sentence(words["sizes"]))
-    parts += [_plain(remark) for remark in row.remarks]
+        shown.append(_sentence(said_in_parts("sizes", words["sizes"])))
+    shown += [_plain(said(remark)) for remark in row.remarks]
     if row.after:
-        parts.append(f"It starts from {_plain(atlas.find(row.after).title)} ({_linked(row.after_source)}).")
+        after = _plain(atlas.find(row.after).title)
+        shown.append(_("It starts from {model} ({source}).").format(model=after, source=_linked(row.after_source)))
     if row.differs:
-        parts.append(
-            f"The count differs from the published number by up to {row.differs[0]} percent. {_plain(row.differs[1])}"
-        )
+        by = _("The count differs from the published number by up to {n} percent.").format(n=row.differs[0])
+        shown.append(sentences(by, _plain(said(row.differs[1]))))
     for note in row.notes_said:
-        parts.append(
-            f"Notes that this course checks say of its {note['key']}: “{_plain(note['said'])}”. "
-            f"{_plain(note['why'])} ({_linked(note['source'])})"
-        )
-    parts.append("Sources: " + "; ".join(_linked(source) for source in row.references) + ".")
-    return "\n\n".join(parts) + "\n"
+        text = _("Notes that this course checks say of its {aspect}: “{said}”. {why} ({source})")
+        told = {"aspect": said(note["key"]), "said": _plain(said(note["said"])), "why": _plain(said(note["why"]))}
+        shown.append(text.format(**told, source=_linked(note["source"])))
+    sources = _("{a}; {b}").format(a="", b="").join(map(_linked, row.references))
+    return "\n\n".join([*shown, _("Sources: {list}.").format(list=sources)]) + "\n"
 
 
 def _sentence(text: str) -> str:
     text = _plain(text)
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else _("{sentence}.").format(sentence=""))
 
 
 def _plain(text: str) -> str:
@@ -92,4 +121,5 @@ def _plain(text: str) -> str:
 
 
 def _linked(source: str) -> str:
-    return NUMBER.sub(lambda m: f"[{m[0]}]({links.paper(m[1])})", _plain(source))
+    """A source as its authors name it, with a link to a paper: the same in all languages."""
+    return f"<cite>{NUMBER.sub(lambda m: f'[{m[0]}]({links.paper(m[1])})', _plain(source))}</cite>"

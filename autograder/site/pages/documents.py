@@ -1,11 +1,16 @@
-"""The pages in ``docs/``, unchanged except for links: links to each other and to CONTRIBUTING.md lead to pages."""
+"""The pages in ``docs/``, those for readers in the site's language. Links to each other and to CONTRIBUTING.md lead to
+pages.
+"""
 
 import posixpath
 import re
+from pathlib import Path
 
 from autograder import ROOT
+from autograder.languages import documents
 
 from ..open_in_links import repository
+from ..words import written
 
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"^ *(```+|~~~+)", re.M)
@@ -16,7 +21,21 @@ def pages() -> dict[str, str]:
     folders = ROOT / "docs", ROOT / "docs" / "contributing"
     sources = {path.relative_to(ROOT).as_posix(): path for folder in folders for path in sorted(folder.glob("*.md"))}
     names = {source: source.removesuffix(".md").lower() for source in sources} | {"CONTRIBUTING.md": "contributors"}
-    return {names[source]: _linked(path.read_text(encoding="utf-8"), source, names) for source, path in sources.items()}
+    return {names[source]: _linked(_spoken(path), source, names) for source, path in sources.items()}
+
+
+def english() -> set[str]:
+    """Pages that are in English only."""
+    return set(pages()) - {f"docs/{name}" for name in documents.SPOKEN}
+
+
+def _spoken(path: Path) -> str:
+    text, here = path.read_text(encoding="utf-8"), documents.context(path.stem)
+    if path.parent.name != "docs" or path.stem not in documents.SPOKEN:
+        return text
+    shown = documents.translated(text, lambda words: written(here, words))
+    # The English anchors of a translated page are known to links only once it is read, as are those of other pages.
+    return text if shown == text else shown.replace("](#", f"]({path.name}#")
 
 
 def _linked(text: str, source: str, names: dict[str, str]) -> str:

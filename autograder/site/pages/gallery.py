@@ -12,7 +12,8 @@ from anatomy.widgets import REGISTERED
 from autograder import ROOT
 from autograder.notebooks.gallery import About, described
 
-from ..words import _, lang, ngettext
+from .. import links
+from ..words import _, ngettext, unit_title
 
 
 def pages() -> dict[str, str]:
@@ -61,17 +62,10 @@ def _card(entry: Entry) -> str:
 
 
 def _page(name: str, about: About) -> str:
-    homes = [_home(unit) for unit in lives_in()[name]]
+    homes = [f"[{unit_title(unit)}]({links.unit('gallery/index', unit)})" for unit in lives_in()[name]]
     listed = _("{a} and in {b}").format(a="", b="").join(homes)
     lives = _("It lives in {units}, where it runs your own functions.").format(units=listed) if homes else ""
     own = _("In a notebook of your own: `from anatomy.widgets import {kind}`, then `{kind}()`.")
     own = own.format(kind=REGISTERED[name].__name__)
     title, why = (said(gallery.CONTEXT, text) for text in about[:2])
     return f"# {title}\n\n{why}\n\n{_(about.tries)}\n\n{{{{widget:{name}}}}}\n\n{sentences(lives, own)}\n"
-
-
-def _home(unit: str) -> str:
-    english = units.load(unit)["title"]
-    title = said(unit, english)
-    marked = lang(english, title)
-    return f"[{f'<span{marked}>{title}</span>' if marked else title}](../units/{unit}.ipynb)"

@@ -4,55 +4,72 @@ import posixpath
 import re
 
 from autograder import ROOT
+from autograder.languages import documents
 from autograder.site import links
 
+from ..words import N_, _, written
+
 LEARNERS = {
-    "learners": "how a unit works, how a check talks, what to do when stuck, how answers are kept",
-    "students": "installing on Linux, macOS, Windows, with conda, in Colab; updates; when something fails",
+    "learners": N_("how a unit works, how a check talks, what to do when stuck, how answers are kept"),
+    "students": N_("installing on Linux, macOS, Windows, with conda, in Colab; updates; when something fails"),
+    "mirrors": N_("where downloads are slow: package mirrors, and hosts that run notebooks"),
 }
 INSTRUCTORS = {
-    "instructors": "a term from the roster to the grades, each command tested",
-    "jupyterhub": "the course on a hub, with nbgrader's exchange and several graders",
-    "threat-model": "what grading may be relied on for when notebooks come from strangers, and what not",
+    "instructors": N_("a term from the roster to the grades, each command tested"),
+    "jupyterhub": N_("the course on a hub, with nbgrader's exchange and several graders"),
+    "on-push": N_("the check in repositories of the students', on a public host, at each push"),
+    "threat-model": N_("what grading may be relied on for when notebooks come from strangers, and what not"),
 }
+TO_LEARNERS = N_(
+    "You build a Transformer from one weighted average up: [the map]({map}) shows the way, and unit 00 takes half an "
+    "hour. Everything on this site can be read as it is, and every picture moves. To write and to be checked, open a "
+    "unit in your own JupyterLab or in Colab."
+)
+TO_INSTRUCTORS = N_(
+    "Notebooks go out, notebooks come back, and points, pages that explain them and a table for the gradebook are made "
+    "from them: on fresh inputs, in a sandbox, with nbgrader. The units, with minutes and points, are on "
+    "[the map]({map}). [How the checks are checked]({checked}) has the measured rates of right answers refused, wrong "
+    "ones passed, and cheats paid."
+)
 
 
 def pages() -> dict[str, str]:
     """The pages ``learners``, ``instructors`` and ``contributors``."""
+    there = {name: links.page("learners", name) for name in ("map", "checked", "glossary", "notation")}
+    words = _("Words: the [glossary]({glossary}) and the [notation]({notation}).").format(**there)
+    learners = [f"# {_('For learners')}", _(TO_LEARNERS).format(**there), _listed("learners", LEARNERS), words]
+    instructors = [
+        f"# {_('For instructors')}",
+        _(TO_INSTRUCTORS).format(**there),
+        _listed("instructors", INSTRUCTORS),
+    ]
     return {
-        "learners": f"""# For learners
-
-You build a Transformer from one weighted average up: {_link("learners", "map", "the map")} shows the way,
-and unit 00 takes half an hour. Everything on this site can be read as it is, and every picture moves. To write
-and to be checked, open a unit in your own JupyterLab or in Colab.
-
-{_listed("learners", LEARNERS)}
-
-Words: the {_link("learners", "glossary", "glossary")} and the {_link("learners", "notation", "notation")}.
-""",
-        "instructors": f"""# For instructors
-
-Notebooks go out, notebooks come back, and points, pages that explain them and a table for the gradebook are made from
-them: on fresh inputs, in a sandbox, with nbgrader. The units, with minutes and points, are on
-{_link("instructors", "map", "the map")}.
-
-{_listed("instructors", INSTRUCTORS)}
-""",
+        "learners": "\n\n".join(learners) + "\n",
+        "instructors": "\n\n".join(instructors) + "\n",
         "contributors": contributing(),
     }
+
+
+def english() -> set[str]:
+    """Pages that are in English only."""
+    return {"contributors"}
 
 
 def _link(here: str, there: str, words: str) -> str:
     return f"[{words}]({links.page(here, there)})"
 
 
-def _listed(here: str, documents: dict[str, str]) -> str:
-    return "\n".join(f"- {_link(here, f'docs/{name}', title(name))}: {what}" for name, what in documents.items())
+def _listed(here: str, guides: dict[str, str]) -> str:
+    return "\n".join(
+        _("- {page}: {what}").format(page=_link(here, f"docs/{name}", title(name)), what=_(what))
+        for name, what in guides.items()
+    )
 
 
 def title(name: str) -> str:
-    """The heading of ``docs/NAME.md``."""
-    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
+    """The heading of ``docs/NAME.md``, in the current language if the page is in it."""
+    english = documents.source(name).split("\n", 1)[0].removeprefix("# ")
+    return written(documents.context(name), english)
 
 
 def contributing() -> str:

@@ -1,22 +1,60 @@
-"""The first page: a sentence, a live Transformer, and where to begin."""
+"""The first page: what the course promises, a check at work, a first question, a live Transformer, where to begin."""
+
+import html
 
 from anatomy.program import units
 from anatomy.system.translation import said
 
+from autograder.notebooks import facts
+
+from .. import texts
+from ..open_in_links import begin
+from ..panel import panel
 from ..words import N_, _, lang, ngettext
 
-LEAD = N_(
-    "Build every part of a Transformer yourself, from one weighted average to a language model that writes\n"
-    "like Jane Austen, and see each part move."
+PROMISE = N_("Build every part of a Transformer yourself, and be told exactly what is wrong.")
+FIRST = "00-start-here"
+# (what a row is about, what it says)
+FACTS = (
+    (N_("For whom"), N_("You want to know GPT, LLaMA or DeepSeek line by line.")),
+    (N_("You know"), N_("Python, the matrix product, what a derivative is.")),
+    (
+        N_("It takes"),
+        N_(
+            "Half an hour for unit 00, about two hours for each further one: {hours} hours in all, "
+            "extensions not counted."
+        ),
+    ),
+    (N_("You need"), N_("Any computer. No GPU; no network once it is installed.")),
+)
+QUESTION = N_(
+    "A first question. The word “cat” carries the number 1, “sat” carries 5 and “mat” carries 9. A machine takes "
+    "a weighted average of the three, and its answer is 7.4. Which word does it listen to most?"
+)
+# (answer, whether it is right, why)
+CHOICES = (
+    (
+        N_("cat"),
+        False,
+        N_("If no word counted more than “cat”, the answer could not exceed 5, halfway between 1 and 9."),
+    ),
+    (
+        N_("sat"),
+        False,
+        N_("If “mat” counted no more than “sat”, the answer could not exceed 7, halfway between 5 and 9."),
+    ),
+    (
+        N_("mat"),
+        True,
+        N_(
+            "Without “mat” no average exceeds 5, and for 7.4 at least six tenths of the weight must be on it. An "
+            "attention head is such a machine, and unit 00 builds it."
+        ),
+    ),
 )
 BELOW = N_(
     "A small Transformer that has read six novels. Text goes in at the bottom, its guess of the next\n"
     "word comes out at the top. Point at anything; the blue bar tells a story."
-)
-TIMES = N_("Each unit has a core path of about two hours (the first: half an hour) and extensions that block nothing.")
-LEARN = N_(
-    "**You want to learn.** Begin with [unit 00](units/00-start-here.ipynb): fifteen minutes, one exercise. Read here, "
-    "or\n  work in your own copy: `anatomy lab` opens it, with instant checks that name the mistake."
 )
 SEE = N_(
     "**You only want to see.** [The gallery](gallery/index.md) has all {widgets} widgets alive, "
@@ -25,7 +63,21 @@ SEE = N_(
 TEACH = N_("**You teach.** [For instructors](docs/instructors.md): a term, from handing out to grades.")
 TEXT = """# Transformer Anatomy
 
-<p class="ta-lead">{lead}</p>
+<div class="ta-front">
+<div class="ta-front-say">
+<p class="ta-promise">{promise}</p>
+<p><a class="ta-begin" href="units/{first}.html">{button}</a></p>
+<p class="ta-front-how">{begin}</p>
+</div>
+{panel}
+<dl class="ta-front-facts">
+{facts}
+</dl>
+</div>
+
+<div class="ta-first-question">
+{question}
+</div>
 
 {{{{widget:anatomy}}}}
 
@@ -37,11 +89,6 @@ TEXT = """# Transformer Anatomy
 {map}
 </ol>
 
-{times}
-
-## {begin}
-
-- {learn}
 - {see}
 - {teach}
 """
@@ -59,15 +106,26 @@ def pages() -> dict[str, str]:
         parts = ngettext("{n} exercise", "{n} exercises", core).format(n=core)
         title = said(name, unit["title"])
         items.append(ITEM.format(lang=lang(unit["title"], title), name=name, title=title, parts=parts))
+    hours = round(sum(facts.unit(name).core_minutes for name in units.names()) / 60)
+    rows = (f"<dt>{_(about)}</dt><dd>{html.escape(_(says).format(hours=hours))}</dd>" for about, says in FACTS)
     text = TEXT.format(
-        lead=_(LEAD),
+        promise=html.escape(_(PROMISE)),
+        first=FIRST,
+        button=_("Begin with unit 00"),
+        begin=begin(FIRST, ""),
+        facts="\n".join(rows),
+        panel=panel(),
+        question=texts.quiz([_question()]),
         below=_(BELOW),
         way=_("The way through"),
         map="\n".join(items),
-        times=_(TIMES),
-        begin=_("Where to begin"),
-        learn=_(LEARN),
         see=_(SEE).format(widgets=len(REGISTERED)),
         teach=_(TEACH),
     )
-    return {"index": text}
+    # The theme's column with a page's contents would take the room of the first screen.
+    return {"index": f"---\nhide-toc: true\n---\n\n{text}"}
+
+
+def _question() -> dict[str, object]:
+    choices = [{"text": _(text), "right": right, "why": _(why)} for text, right, why in CHOICES]
+    return {"question": _(QUESTION), "choices": choices}

@@ -74,8 +74,9 @@
       const picture = box.firstElementChild;
       box.append(place);
       picture.hidden = true;
+      const model = new PageModel(state);
       try {
-        TA.widgets[widget].render({ model: new PageModel(state), el: place });
+        TA.widgets[widget].render({ model, el: place });
         picture.remove();
       } catch (error) {
         place.remove();
@@ -85,16 +86,31 @@
       performance.mark("ta-drawn");
       nameStory(place.firstElementChild);
       box.dataset.ms = Math.round(performance.now() - begun);
+      return model;
     } catch (error) {
       box.dataset.failed = String(error); // the picture stays
     }
   }
 
+  const begun = new Map();
+  const begin = (box) => begun.get(box) ?? begun.set(box, start(box)).get(box);
+
+  /** Turns a box's widget to another recorded state: that state's tables, notice and mistake. */
+  TA.turn = async (box, name) => {
+    box.dataset.shows = name;
+    const [model] = await Promise.all([begin(box), load(name)]);
+    const { packs, tables, ...others } = TA.states[name];
+    const opened = Object.assign({}, ...(await Promise.all(packs.map(open))));
+    if (!model || box.dataset.shows !== name) return; // it is a picture, or was turned again meanwhile
+    for (const [trait, value] of Object.entries(others)) model.set(trait, value);
+    model.set("tables", Object.fromEntries(Object.entries(tables).map(([key, hash]) => [key, opened[hash]])));
+  };
+
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       seen.unobserve(entry.target);
-      start(entry.target);
+      begin(entry.target);
     }
   }, { rootMargin: NEAR });
   document.querySelectorAll(".ta-live").forEach((box) => seen.observe(box));
