@@ -19,18 +19,26 @@ c.CourseDirectory.release_directory = "release"
 # PostgreSQL for a class with several graders: "postgresql+psycopg2://user:password@host/database".
 # c.CourseDirectory.db_url = "sqlite:///gradebook.db"
 
-# What is the course's own to set; docs/instructors.md says what each does.
+# What is the course's own to set; docs/instructors.md says what each does. Write such lines into class_settings.py,
+# beside this file, which is read last: a new release brings its own nbgrader_config.py, and has no class_settings.py.
+# c.Class.language = "zh_CN"
 # c.Grading.attempts = "best"
 # c.Grading.follow_through = True
 # c.Grading.written_answers = True
+# c.Grading.extensions = "capped"
+# c.Course.units = ["00-start-here", "01-attention"]
+# c.Course.points = {"attention.softmax": 3, "attention.padding_mask": 0}
+# c.Release.answers = "none"
 # c.AssignLatePenalties.plugin_class = "autograder.grading.book.late.PerDay"
 # c.PerDay.percent = 10
 
 release, steps = "autograder.notebooks.release", "autograder.grading.nbgrader.steps"
 c.GenerateAssignment.preprocessors = [
+    "autograder.languages.notebooks.InLanguage",
     "nbgrader.preprocessors.LockCells",
     f"{release}.NamedStub",
     f"{release}.WrittenPoints",
+    f"{release}.OwnPoints",
     "nbgrader.preprocessors.ClearOutput",
     f"{release}.ForgetAuthorNotes",
     "nbgrader.preprocessors.CheckCellMetadata",
@@ -74,3 +82,5 @@ c.ExecutePreprocessor.skip_cells_with_tag = "never-used-by-a-cell"
 c.Execute.raise_on_iopub_timeout = False
 if sandbox_kernel():  # `make validate-sandbox` installs it; Validate then runs in it
     c.ExecutePreprocessor.kernel_name = sandbox_kernel()
+
+load_subconfig("class_settings.py")  # noqa: F821

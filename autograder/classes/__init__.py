@@ -2,6 +2,8 @@
 
 import sys
 
+from autograder import grading  # noqa: F401  # before nbgrader: see grading/base/lean.py
+
 from . import stopping
 
 if sys.argv[:1] == ["-m"]:  # a command of this package is starting, and its imports take seconds

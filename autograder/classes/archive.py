@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from autograder.grading.base.names import is_archive, is_junk, is_notebook, shown
+from autograder.grading.base.names import is_junk, shown
 from autograder.grading.intake.opening import MAX_BYTES, BadSubmission, Folder, below
 
 MAX_FILES = 100_000  # files in a download
@@ -62,7 +62,7 @@ class Entry:
 
 @contextmanager
 def opened(path: Path) -> Iterator[list[Entry]]:
-    """The notebooks, archives, time stamps and unreadable files of a folder or zip; other files are no submissions.
+    """The files of a folder or zip, without those that systems leave there.
 
     The entries can be read while the context is open. Raises BadArchive.
     """
@@ -79,7 +79,7 @@ def opened(path: Path) -> Iterator[list[Entry]]:
 
 
 def unpacked(entry: Entry) -> list[Entry]:
-    """The notebooks in an archive that a student handed in; archives inside it are ignored. Raises BadSubmission."""
+    """The files in an archive that a student handed in; archives inside it stay closed. Raises BadSubmission."""
     if not entry.name.lower().endswith(".zip"):
         raise BadSubmission("submission.archive", f"{entry.path} is an archive of another kind than zip: unpack it.")
     data = entry.read()
@@ -87,16 +87,11 @@ def unpacked(entry: Entry) -> list[Entry]:
         found = list(_in_zip(io.BytesIO(data), entry.path, MAX_NESTED, [2 * MAX_BYTES]))
     except BadArchive as error:
         raise BadSubmission("submission.archive", str(error)) from None
-    return [
-        Entry((*entry.parts, *e.parts), e.contents, e.problem) for e in found if is_notebook(e.name) and _matters(e)
-    ]
+    return [Entry((*entry.parts, *e.parts), e.contents, e.problem) for e in found if _matters(e)]
 
 
 def _matters(entry: Entry) -> bool:
-    if any(is_junk(part) for part in entry.parts) and ".." not in entry.parts:
-        return False
-    name = entry.name
-    return bool(entry.problem) or is_notebook(name) or is_archive(name) or name == "timestamp.txt"
+    return ".." in entry.parts or not any(is_junk(part) for part in entry.parts)
 
 
 def _in_folder(path: Path) -> Iterator[Entry]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .csvfile import Table, UnreadableTable
 from .people import Roster
-from .scores import Scores, exact, number
+from .scores import EXTENSIONS, Scores, exact, number
 from .units import by_name
 
 ABOUT = (
@@ -96,7 +96,11 @@ def _column(unit: str, header: Sequence[str], about: Sequence[int]) -> int | Non
     titles = {i: re.sub(r"\s*\(\d+\)$", "", h) for i, h in enumerate(header) if i not in about}
     same = [i for i, title in titles.items() if title.casefold() == unit]
     # Calculated columns ("06-rope Current Score") have no number.
-    found = same or [i for i, title in titles.items() if title != header[i] and by_name(title) == unit]
+    found = same or [
+        i
+        for i, title in titles.items()
+        if title != header[i] and by_name(title) == unit and not title.endswith(EXTENSIONS)
+    ]
     if len(found) > 1:
         names = ", ".join(header[i] for i in found)
         raise UnreadableTable(f"Several columns of the template are named like {unit}: {names}. Leave one of them.")

@@ -2,7 +2,6 @@
 kept in ``earlier/``, a folder next to submitted/ that no grader reads."""
 
 import contextlib
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,15 +10,15 @@ from pathlib import Path
 
 from anatomy.system import files
 
-from autograder.grading.base.names import NoName, identifier, is_archive, shown
+from autograder.grading.base.names import NoName, identifier, shown
 from autograder.grading.book.course import Course
 from autograder.grading.intake.opening import BadSubmission, Folder, below
 from autograder.grading.intake.stamps import STAMP, parse_stamp, read_stamp
 
-from .archive import Entry, unpacked
+from .archive import Entry
+from .books import Book, contents, some
 from .handed import Handed, Nobody
 from .people import Roster
-from .units import by_marks, by_name
 
 EARLIER = "earlier"
 
@@ -27,30 +26,19 @@ EARLIER = "earlier"
 @dataclass(frozen=True)
 class Line:
     """The result for one submission. what: "taken", "replaced", "same", "kept" (the existing one) or "not taken".
-    student, unit: may be "". says: a remark, or the reason."""
+    student, unit: may be "". says: a remark, or the reason. late: the platform marked it as late, and nobody has said
+    since when. untimed: why the list of times gives none, or ""."""
 
     what: str
     student: str
     unit: str
     says: str = ""
+    late: bool = False
+    untimed: str = ""
 
     def __str__(self) -> str:
         where = "/".join(shown(n) for n in (self.student, self.unit) if n) or "?"
         return f"{where}: {self.what}{f' ({self.says})' if self.says else ''}"
-
-
-@dataclass(frozen=True)
-class Book:
-    """A notebook of a student. of_marks: the unit to which its cells belong, or ""."""
-
-    handed: Handed
-    digest: str
-    of_marks: str
-
-    @property
-    def unit(self) -> str:
-        """The unit, from its cells or else its file name, or ""."""
-        return self.of_marks or by_name(self.handed.filename)
 
 
 @dataclass
@@ -108,7 +96,8 @@ class Collector:
 
     def collect(self, owned: Owned) -> list[Line]:
         """Collect all submissions of a student; returns the results."""
-        books, lines = self._books(owned)
+        found = contents([h for h in owned.handed if not self.unit or h.unit in ("", self.unit)])
+        books, lines = found.books, [Line("not taken", owned.student, u, says) for u, says in found.problems]
         chosen: dict[str, list[Book]] = defaultdict(list)
         foreign = []
         for book in books:
@@ -124,7 +113,19 @@ class Collector:
             lines += self._of_unit(owned.student, unit, chosen[unit], foreign)
         if foreign and not chosen:
             lines.append(self._nothing_of_unit(owned.student, foreign))
+        for unit, others in found.others.items():
+            self._add_others(owned.student, unit, others, lines)
         return lines
+
+    def _add_others(self, student: str, unit: str, others: Sequence[str], lines: list[Line]) -> None:
+        """Names the files that are no notebooks in the line about their unit, or in a line of their own."""
+        at = next((i for i, line in enumerate(lines) if unit in ("", line.unit)), None)
+        if at is None:
+            says = f"only {some(others)}, and no notebook: ask for the .ipynb file"
+            lines.append(Line("not taken", student, unit or self.unit, says))
+            return
+        beside = f"not {some(others)}: only the notebook is graded"
+        lines[at] = replace(lines[at], says="; ".join(filter(None, [lines[at].says.rstrip("."), beside])))
 
     def _is_foreign(self, book: Book) -> bool:
         """True if its cells belong to a different unit than the one to collect: a typo in UNIT= would put the notebooks
@@ -136,27 +137,9 @@ class Collector:
         says = f"its cells are those of {' and '.join(units)}, not of {self.unit}"
         return Line("not taken", student, self.unit, f"{says}: leave UNIT out, or say UNIT={' or UNIT='.join(units)}")
 
-    def _books(self, owned: Owned) -> tuple[list[Book], list[Line]]:
-        books, lines = [], []
-        for h in owned.handed:
-            try:
-                inside = unpacked(h.entry) if is_archive(h.entry.name) else [h.entry]
-                if not inside:
-                    raise BadSubmission("submission.empty", f"{h.entry.path} has no notebook in it.")
-            except BadSubmission as error:
-                lines.append(Line("not taken", owned.student, h.unit, str(error)))
-                continue
-            for entry in inside:
-                one = h if entry is h.entry else replace(h, entry=entry, filename=entry.name)
-                try:
-                    data = entry.read()
-                    books.append(Book(one, hashlib.sha256(data).hexdigest(), by_marks(data)))
-                except BadSubmission as error:
-                    lines.append(Line("not taken", owned.student, h.unit, str(error)))
-        return books, lines
-
     def _of_unit(self, student: str, unit: str, books: list[Book], foreign: list[Book]) -> list[Line]:
-        if any(b.handed.stamp for b in books):  # several attempts with times: write all in order, the last one stays
+        # Several attempts with times of their own: write all in order, the last one stays.
+        if any(b.handed.stamp and not b.handed.listed for b in books):
             books.sort(key=lambda b: b.handed.rank)
             lines = [self._put(student, unit, b) for b in books]
             return lines[-1:] + [line for line in lines[:-1] if line.what == "not taken"]
@@ -170,9 +153,15 @@ class Collector:
             remarks.append(f"not {', '.join(shown(b.handed.filename) for b in others[:3])}")
         if book.of_marks not in ("", unit):
             remarks.append(f"its cells are those of {book.of_marks}")
+        if book.name != book.handed.filename:
+            remarks.append(f"its name was {shown(book.handed.filename)}")
+        if line.what in ("kept", "not taken"):
+            return [replace(line, says="; ".join(remarks))]
+        timed = self._stamp(student, unit) is not None
         if book.handed.late:
-            remarks.append("late, says Canvas; the time is not in the download")
-        return [replace(line, says="; ".join(remarks))]
+            remarks.append("late, says Canvas")
+        untimed = "" if timed else book.handed.untimed
+        return [replace(line, says="; ".join(remarks), late=book.handed.late and not timed, untimed=untimed)]
 
     @staticmethod
     def _choose(unit: str, books: list[Book]) -> tuple[Book | None, list[Book]]:
@@ -181,7 +170,7 @@ class Collector:
             lambda b: True,
             lambda b: b.unit == unit,
             lambda b: b.of_marks == unit,
-            lambda b: b.handed.filename == f"{unit}.ipynb",
+            lambda b: b.name == f"{unit}.ipynb",
             lambda b: b.handed.rank and b.handed.rank == max(o.handed.rank for o in books),
         ):
             some = [b for b in books if fits(b)]
@@ -193,13 +182,18 @@ class Collector:
     def _put(self, student: str, unit: str, book: Book) -> Line:
         """Write one notebook to its place. First keep the one that it replaces, then write the time stamp, then the
         notebook, so that after an interruption collecting again repairs everything."""
-        folder = self.course.folder("submitted_directory", self.spelled.get(student, student), unit)
+        folder = self._folder(student, unit)
         path, stamp = folder / f"{unit}.ipynb", book.handed.stamp
         try:
             self._no_links(folder)
             old, old_stamp = self._there(folder, path.name)
             if old == book.digest and (not stamp or stamp == old_stamp):
                 return Line("same", student, unit)
+            if old in (None, book.digest) and old_stamp and book.handed.listed and not self.take:
+                says = f"{STAMP} says {old_stamp}, the list {stamp}; `ARGS=--take` takes the list's"
+                if old is None:
+                    files.replace(path, book.handed.entry.read())
+                return Line("same" if old else "taken", student, unit, "" if stamp == old_stamp else says)
             if old and old != book.digest:
                 if reason := self._older(student, unit, book, old_stamp):
                     self._keep(student, unit, book.handed.entry.read(), book.digest, stamp)
@@ -216,9 +210,20 @@ class Collector:
         except OSError as error:
             return Line("not taken", student, unit, f"{path.name} could not be written: {error.strerror or error}")
         self.spelled.setdefault(student, student)
-        if old in (None, book.digest):
-            return Line("taken" if old is None else "same", student, unit)
+        if old is None:
+            return Line("taken", student, unit)
+        if old == book.digest:
+            return Line("same", student, unit, f"now with its time, {stamp}")
         return Line("replaced", student, unit, f"the one before is in {self.earlier.name}/")
+
+    def _folder(self, student: str, unit: str) -> Path:
+        return self.course.folder("submitted_directory", self.spelled.get(student, student), unit)
+
+    def _stamp(self, student: str, unit: str) -> str | None:
+        """The time stamp that now lies beside a student's notebook; None if there is none that can be read."""
+        folder = self._folder(student, unit)
+        with below(folder.parent, [folder.name]) as here:
+            return read_stamp(here)[0]
 
     def _no_links(self, folder: Path) -> None:
         """Raises BadSubmission if a folder on the path is a link or not a folder: a student may have made it."""
@@ -244,12 +249,15 @@ class Collector:
 
     def _older(self, student: str, unit: str, book: Book, old_stamp: str | None) -> str:
         """The reason why the submission counts as older than the existing notebook, or "". Compares the times if both
-        are known. Otherwise a notebook found in ``earlier/`` is older: an old download collected again is more likely
-        than a student who went back to an old version. ``take`` says that the student did."""
+        are known; but a list beside an old download can give it the time of a newer upload. Otherwise a notebook found
+        in ``earlier/`` is older: an old download collected again is more likely than a student who went back to an old
+        version. ``take`` says that the student did."""
         new, old = (parse_stamp(s) if s else None for s in (book.handed.stamp, old_stamp))
-        if new and old:
+        if new and old and new < old:
             kept = f"{self.earlier.name}/{student}/{unit}/"
-            return f"what is there came later; the one from this download: {kept}" if new < old else ""
+            return f"what is there came later; the one from this download: {kept}"
+        if new and old and not book.handed.listed:
+            return ""
         if self.take or not self._is_kept(student, unit, book.digest):
             return ""
         return "this file was here before and was replaced since; `ARGS=--take` takes it again"

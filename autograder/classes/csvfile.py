@@ -36,6 +36,11 @@ class Table:
 
 def read_table(path: Path) -> Table:
     """The table in a CSV file. Raises UnreadableTable, also if the file cannot be opened."""
+    return parse_table(read_bytes(path), path.name)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a list of a class. Raises UnreadableTable if it cannot be opened or is too large."""
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -43,7 +48,7 @@ def read_table(path: Path) -> Table:
         raise UnreadableTable(f"{shown(str(path), 500)} cannot be read: {error.strerror}.") from None
     if len(data) > MAX_BYTES:
         raise UnreadableTable(f"{shown(path.name)} is larger than {MAX_BYTES >> 20} MiB: that is no list of a class.")
-    return parse_table(data, path.name)
+    return data
 
 
 def parse_table(data: bytes, name: str) -> Table:

@@ -16,36 +16,12 @@ from autograder.grading.book.course import Course, load_course, write_table
 from autograder.grading.book.database import GradebookError
 from autograder.grading.book.gradebook import GradebookWriter
 
-from . import canvas_table, moodle
+from . import canvas_table, moodle_table
 from .csvfile import UnreadableTable, read_table
 from .people import students
-from .scores import Scores, exact, gather, number
+from .scores import Scores, by_setting, exact, gather, number
 
 Written = tuple[Sequence[str], list[Sequence[object]], list[str]]  # header, rows, remarks
-
-
-def moodle_table(scores: Scores) -> Written:
-    """The table for Moodle: a column for each unit, after the columns by which Moodle's grade import finds students."""
-    rows: list[Sequence[object]] = []
-    for person in scores.people:
-        first, last, *ids = moodle.about(person)
-        rows.append((first, last, *map(exact, ids), *(scores.cell(person.id, u) for u in scores.units)))
-    remarks = [
-        "In Moodle: Grades, Import, CSV file. Map one of Username, ID number, Email address, and each unit to its item."
-    ]
-    for what, lacking in (
-        ("an email address", [p for p in scores.people if not p.email]),
-        ("an ID number", [p for p in scores.people if not p.lms_user_id]),
-    ):
-        if lacking:
-            remarks.append(f"Students without {what} in the gradebook: {len(lacking)} of {len(scores.people)}.")
-    above = {s for (s, u), points in scores.points.items() if points > scores.most[u]}
-    if above:
-        remarks.append(
-            f"Students with more than a maximum, by extra credit: {len(above)}. Moodle takes that only where its "
-            "administrator allows grades above the maximum."
-        )
-    return (*moodle.HEADER, *scores.units), rows, remarks
 
 
 WIDE = ("student", "last_name", "first_name", "email", "lms_user_id")
@@ -74,7 +50,8 @@ def wide_table(scores: Scores) -> Written:
 def scores_of(course: Course, units: Sequence[str] = (), as_zero: bool = False) -> Scores:
     """The scores in the course's gradebook. Raises GradebookError."""
     with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
-        return gather(tables.totals(writer), students(writer.gradebook), gradable_units(), units, as_zero)
+        totals = by_setting(tables.totals(writer), course.settings.extensions)
+        return gather(totals, students(writer.gradebook), gradable_units(), units, as_zero)
 
 
 def write(form: str, scores: Scores, path: Path, template: Path | None = None) -> tuple[int, list[str]]:
@@ -82,11 +59,13 @@ def write(form: str, scores: Scores, path: Path, template: Path | None = None) -
 
     Raises UnreadableTable or OSError.
     """
+    exported = read_table(template) if template else None
     if form == "canvas":
-        exported = read_table(template) if template else None
         header, rows, remarks = canvas_table.merged(scores, exported) if exported else canvas_table.alone(scores)
+    elif form == "moodle":
+        header, rows, remarks = moodle_table.merged(scores, exported) if exported else moodle_table.alone(scores)
     else:
-        header, rows, remarks = moodle_table(scores) if form == "moodle" else wide_table(scores)
+        header, rows, remarks = wide_table(scores)
     write_table(path, header, rows)
     return len(rows), remarks
 
@@ -97,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder.classes.export", description=__doc__.split("\n")[0])
     parser.add_argument("format", choices=("moodle", "canvas", "wide"))
     parser.add_argument(
-        "--template", type=Path, help="the file that Canvas's gradebook exported: scores are put into it"
+        "--template", type=Path, help="the file that Canvas's gradebook exported, or Moodle's grading worksheet"
     )
     parser.add_argument("--unit", action="append", default=[], help="only this unit (may be repeated)")
     parser.add_argument(
@@ -109,8 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"There is no unit {shown(', '.join(unknown))}. Units: {', '.join(gradable_units())}.", file=sys.stderr)
         return 2
     try:
-        if options.template and options.format != "canvas":
-            raise UnreadableTable("A template is for Canvas: FORMAT=canvas.")
+        if options.template and options.format == "wide":
+            raise UnreadableTable("A template is for Canvas or Moodle: FORMAT=canvas or FORMAT=moodle.")
         course = load_course()
         scores = scores_of(course, options.unit, options.missing_as_zero)
         if not scores.units:

@@ -4,19 +4,20 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from autograder.grading.base.names import is_archive, is_notebook
 from autograder.grading.intake.opening import BadSubmission
-from autograder.grading.intake.stamps import MAX_STAMP, STAMP, parse_stamp
+from autograder.grading.intake.stamps import MAX_STAMP, SECRET, STAMP, parse_stamp
 
 from . import canvas, moodle
 from .archive import Entry
-from .handed import Handed, as_id, only
+from .handed import Handed, as_id, is_work, only
+from .lists import Lists
 from .people import Roster
 
 # nbgrader's exchange, inbound: user+unit+timestamp+random
 _INBOUND = re.compile(
     r"(?P<user>.+)\+(?P<unit>[^+]+)\+(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^+]*)(?:\+[^+]*)?", re.S
 )
+_OF_NBGRADER = (STAMP, SECRET)  # files that the exchange writes beside a submission
 EXCHANGE = "nbgrader's exchange"
 ADVICE = (
     "A download of Moodle or Canvas, nbgrader's inbound folder or a tree student/unit/unit.ipynb is read, also with "
@@ -25,25 +26,34 @@ ADVICE = (
 
 
 def recognize(
-    entries: Sequence[Entry], units: Sequence[str], worksheet: moodle.Worksheet
+    entries: Sequence[Entry],
+    units: Sequence[str],
+    roster: Roster,
+    lists: Lists,
 ) -> tuple[str, list[Handed], list[Entry]]:
-    """(program that made the download, submissions, notebooks and archives that belong to no student)."""
-    works = [e for e in entries if is_notebook(e.name) or is_archive(e.name)]
-    name, found = "a tree of folders", _tree(entries, works, units)
-    for depth in (0, 1):
-        for kind, matches, read in (
-            ("Moodle", moodle.matches, lambda d: moodle.handed(works, d, worksheet)),
-            (EXCHANGE, _is_inbound, lambda d: _inbound(works, d)),
-            ("Canvas", canvas.matches, lambda d: canvas.handed(works, d)),
-        ):
-            if _made_by(works, depth, matches, flat=kind == "Canvas"):
-                name, found = kind, read(depth)
-                break
-        else:
-            continue
-        break
+    """(program that made the download, files of students, notebooks and archives that belong to no student).
+
+    lists: what the platform says beside the download.
+    """
+    works = [e for e in entries if is_work(e.name)]
+    name, found = "a tree of folders", _tree(entries, units, roster)
+    for among in (works, entries):  # where nobody handed in a notebook, by what they handed in instead
+        for depth in (0, 1):
+            for kind, matches, read in (
+                ("Moodle", moodle.matches, lambda d: moodle.handed(entries, d, lists.rows, lists.zone)),
+                (EXCHANGE, _is_inbound, lambda d: _inbound(entries, d)),
+                ("Canvas", canvas.matches, lambda d: canvas.handed(entries, d, lists.uploads)),
+            ):
+                if _made_by(among, depth, matches, flat=kind == "Canvas"):
+                    return kind, *_split(read(depth), works)
+        if works and found:
+            break
+    return name, *_split(found, works)
+
+
+def _split(found: list[Handed], works: Sequence[Entry]) -> tuple[list[Handed], list[Entry]]:
     taken = {id(h.entry) for h in found}
-    return name, found, [e for e in works if id(e) not in taken and not _online_text(e)]
+    return found, [e for e in works if id(e) not in taken]
 
 
 def _made_by(works: Sequence[Entry], depth: int, matches: Callable[[str], bool], flat: bool) -> bool:
@@ -57,17 +67,15 @@ def _made_by(works: Sequence[Entry], depth: int, matches: Callable[[str], bool],
     return any(fitting) if depth == 0 else bool(fitting) and all(fitting)
 
 
-def _online_text(entry: Entry) -> bool:
-    return any(moodle.matches(part) and "_onlinetext" in part for part in entry.parts[:2])
-
-
 def _is_inbound(name: str) -> bool:
     return _INBOUND.fullmatch(name) is not None
 
 
-def _inbound(works: Sequence[Entry], depth: int) -> list[Handed]:
+def _inbound(entries: Sequence[Entry], depth: int) -> list[Handed]:
     found = []
-    for entry in works:
+    for entry in entries:
+        if entry.name in _OF_NBGRADER:
+            continue
         match = _INBOUND.fullmatch(entry.parts[depth]) if len(entry.parts) > depth + 1 else None
         if match:
             moment = parse_stamp(match["stamp"])
@@ -85,24 +93,25 @@ def _inbound(works: Sequence[Entry], depth: int) -> list[Handed]:
     return found
 
 
-def _tree(entries: Sequence[Entry], works: Sequence[Entry], units: Sequence[str]) -> list[Handed]:
-    """Submissions in a tree student/unit/unit.ipynb, or student/any.ipynb if the student is in the roster.
+def _tree(entries: Sequence[Entry], units: Sequence[str], roster: Roster) -> list[Handed]:
+    """Files in a tree student/unit/unit.ipynb, or student/any.ipynb if the student is in the roster.
 
     Student folders are all at the same depth: a folder inside a student's folder is never another student's.
     """
     stamps = {e.parts[:-1]: e for e in entries if e.name == STAMP}
+    works = [e for e in entries if is_work(e.name)] or entries
     sound = [e.parts for e in works if not e.problem]
     wrapped = len({parts[0] for parts in sound}) == 1 and all(len(parts) > 2 for parts in sound)
     depth = int(wrapped and not any(parts[1] in units for parts in sound))
     found = []
-    for entry in works:
-        if len(entry.parts) < depth + 2:
+    for entry in entries:
+        if len(entry.parts) < depth + 2 or entry.name in _OF_NBGRADER:
             continue
         student, unit = entry.parts[depth : depth + 2]
         if len(entry.parts) > depth + 2 and unit in units:
             stamp = _stamp(stamps.get(entry.parts[: depth + 2]))
             found.append(Handed(entry, student, partial(_known, name=student), entry.name, unit, stamp))
-        elif len(entry.parts) == depth + 2:
+        elif len(entry.parts) == depth + 2 and (is_work(entry.name) or roster.by_id(student)):
             found.append(Handed(entry, student, partial(_listed, name=student), entry.name))
     return found
 

@@ -20,7 +20,8 @@ from autograder.grading.book.database import alone, patient_url, patiently
 class Person:
     """A student as stored by nbgrader; unknown fields are empty strings.
 
-    id: the name of the folder in submitted/. lms_user_id: Canvas's ID, or Moodle's ID number.
+    id: the name of the folder in submitted/, which is the login, or the number or the address where a roster has no
+    login. lms_user_id: Canvas's ID, or Moodle's ID number.
     """
 
     id: str
@@ -32,6 +33,11 @@ class Person:
     @property
     def full_name(self) -> str:
         return f"{self.first_name} {self.last_name}".strip()
+
+    @property
+    def login(self) -> str:
+        """The id where it is a login; "" where it is the number or the address."""
+        return "" if self.id in (self.lms_user_id, self.email) else self.id
 
     def shares_name(self, text: str) -> bool:
         """True if a text contains the first or the last name, or no name is known. Two platforms may use the same

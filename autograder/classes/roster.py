@@ -157,9 +157,7 @@ def _person(cells: dict[str, str], reading: Reading) -> Person | None:
     if not first and not last:
         first, last = split_name(cells.get("full_name", ""))
     number = cells.get("canvas") or cells.get("number", "")
-    return Person(
-        student, *(shown(t, MAX_TEXT) for t in (first, last, cells.get("email", ""), "" if number == text else number))
-    )
+    return Person(student, *(shown(t, MAX_TEXT) for t in (first, last, cells.get("email", ""), number)))
 
 
 def split_name(name: str) -> tuple[str, str]:

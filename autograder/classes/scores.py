@@ -14,6 +14,20 @@ from .people import Person
 COUNTED = (GRADED, WAITING, STALE)
 
 
+EXTENSIONS = " extensions"  # ends the name of a column that has only a unit's points from extensions
+
+
+def by_setting(totals: Iterable[Total], extensions: str) -> list[Total]:
+    """The totals with points of extensions as ``c.Grading.extensions`` says: extra, capped or separate."""
+    found = list(totals)
+    if extensions == "capped":
+        return [t._replace(score=min(t.score, t.max_score)) for t in found]
+    if extensions == "separate":
+        beside = [t._replace(unit=t.unit + EXTENSIONS, score=t.extra, max_score=0.0) for t in found]
+        return [t._replace(score=t.score - t.extra) for t in found] + beside
+    return found
+
+
 @dataclass(frozen=True)
 class Scores:
     """The scores of a class.
@@ -49,7 +63,7 @@ class Scores:
 
     def missing(self, student: str) -> int:
         """Number of units without points."""
-        return sum((student, u) not in self.points for u in self.units)
+        return sum((student, u) not in self.points for u in self.units if not u.endswith(EXTENSIONS))
 
 
 def number(points: float) -> str:
@@ -66,7 +80,7 @@ def gather(
 ) -> Scores:
     """Scores of ``units`` (all if empty) that at least one student handed in, sorted by ``order``, for all students in
     the roster or with a result. as_zero: missing and unreadable submissions are written as 0."""
-    results = {(t.student, t.unit): t for t in totals if not units or t.unit in units}
+    results = {(t.student, t.unit): t for t in totals if not units or t.unit.removesuffix(EXTENSIONS) in units}
     there = {t.unit for t in results.values() if t.status != MISSING}
     shown = tuple(sorted(there, key=lambda u: (order.index(u) if u in order else len(order), u)))
     known = {p.id: p for p in people}
@@ -77,8 +91,9 @@ def gather(
         for student in known:
             result = results.get((student, unit))
             status = result.status if result else MISSING
-            odd[status] += 1
-            waiting[student] += status == WAITING
+            if not unit.endswith(EXTENSIONS):
+                odd[status] += 1
+                waiting[student] += status == WAITING
             if result is not None and status in COUNTED:
                 points[student, unit] = result.score
             elif as_zero:

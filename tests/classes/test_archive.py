@@ -174,6 +174,7 @@ def test_archives_in_archives(tmp_path):
         inside = archive.unpacked(by_name["all.zip"])
         assert [(e.path, e.problem) for e in inside] == [
             ("ada/all.zip/deep/x.ipynb", ""),
+            ("ada/all.zip/again.zip", ""),  # named, but not opened
             ("ada/all.zip/../y.ipynb", "has a name that leads out of the archive"),
         ]
         assert inside[0].read() == b"1"

@@ -7,6 +7,7 @@ import pytest
 from autograder.classes import export
 from autograder.classes.csvfile import UnreadableTable, parse_table
 from autograder.classes.people import Person
+from autograder.classes.roster import read_roster
 from autograder.classes.scores import exact, gather
 from autograder.grading.book import tables
 from autograder.grading.book.course import load_course, write_table
@@ -81,9 +82,63 @@ def test_moodle(tmp_path):
     assert by_id["alan"][START] == ""
     said = " ".join(remarks)
     assert (
-        "without an email address in the gradebook: 2 of 5." in said
+        "Map Username, and each unit" in said
+        and "without Email address in the roster: 2 of 5." in said
         and "more than a maximum, by extra credit: 1." in said
     )
+
+
+@pytest.mark.parametrize(
+    "table, columns",
+    [
+        ("First name,Last name,ID number,Email address\nA,L,1815,a@b.c\n", ("", "1815", "a@b.c")),
+        ("First name,Last name,Email address\nA,L,a@b.c\n", ("", "", "a@b.c")),
+        ("First name,Last name,Username,ID number,Email address\nA,L,ada,1815,a@b.c\n", ("ada", "1815", "a@b.c")),
+    ],
+    ids=["default", "address", "login"],
+)
+def test_moodle_finds_everybody_by_the_columns_of_its_own_list(table, columns, tmp_path):
+    people = list(read_roster(parse_table(table.encode(), "x.csv")).people.values())
+    found = gather([total(people[0].id, START, 5.0)], people, [START], (), False)
+    rows, remarks = written(tmp_path, "moodle", found)
+    names = ("Username", "ID number", "Email address")
+    assert tuple(rows[0][n] for n in names) == columns
+    full = " or ".join(n for n, c in zip(names, columns, strict=True) if c)
+    assert f"Map {full}, and each unit" in remarks[0], "only columns by which it finds somebody"
+    assert not [r for r in remarks if "without" in r], "nobody lacks what the class's list doesn't have"
+
+
+SHEET = (
+    '\ufeffIdentifier,"Full name","Email address",Status,Grade,"Maximum grade","Grade can be changed",'
+    '"Last modified (submission)","Last modified (grade)","Feedback comments"\n'
+    'Participant 11,"Ada Lovelace",ada@example.org,"Submitted for grading",,{most},Yes,-,-,=mine\n'
+    'Participant 12,"Zoë Müller",,"Submitted for grading",1.00,{most},Yes,-,"Sunday, 22 November 2026, 5:57 PM",\n'
+    'Participant 13,"Alan Turing",alan@example.org,"No submission",3.00,{most},Yes,-,-,\n'
+    'Participant 14,"Not Enrolled",,"No submission",,{most},Yes,-,-,\n'
+)
+
+
+def test_moodles_worksheet_is_filled_for_its_upload(tmp_path):
+    rows, remarks = written(tmp_path, "moodle", scores(units=[START]), SHEET.format(most="5.00"))
+    assert {r["Identifier"]: r["Grade"] for r in rows} == {
+        "Participant 11": "5",
+        "Participant 12": "2.5",
+        "Participant 13": "3.00",  # nothing here: what Moodle has stays
+        "Participant 14": "",
+    }
+    assert [r["Last modified (grade)"] for r in rows] == ["-", "Sunday, 22 November 2026, 5:57 PM", "-", "-"]
+    assert "Feedback comments" not in rows[0], "so the upload leaves the instructor's comments alone"
+    assert "Upload grading worksheet" in remarks[0] and remarks[1:] == ["Not in the worksheet, so not written: +eve."]
+
+
+def test_what_moodle_would_pass_over_in_a_worksheet_is_said(tmp_path):
+    _, remarks = written(tmp_path, "moodle", scores(units=[ROPE]), SHEET.format(most="10.00"))
+    said = " ".join(remarks)
+    assert "Moodle has 10.00 points, this course 20" in said and "passes over them: ada." in said
+    with pytest.raises(UnreadableTable, match="say which unit"):
+        written(tmp_path, "moodle", scores(), SHEET)
+    with pytest.raises(UnreadableTable, match="not Moodle's grading worksheet"):
+        written(tmp_path, "moodle", scores(units=[ROPE]), CANVAS)
 
 
 CANVAS = (

@@ -39,7 +39,7 @@ def packed(files):
     "text, person",
     [
         ("id,first_name,last_name,email\nada,Ada,Lovelace,a@b.c\n", Person("ada", "Ada", "Lovelace", "a@b.c")),
-        (MOODLE, Person("1815", "Ada", "Lovelace", "ada@example.org")),
+        (MOODLE, Person("1815", "Ada", "Lovelace", "ada@example.org", "1815")),
         (MOODLE.replace("1815", ""), Person("ada@example.org", "Ada", "Lovelace", "ada@example.org")),
         (CANVAS, Person("ada", "Ada", "Lovelace", "", "901")),
         ("sep=;\nUsername;Surname;First name\nada;Lovelace;Ada\n", Person("ada", "Ada", "Lovelace")),

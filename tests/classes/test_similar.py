@@ -9,6 +9,7 @@ import pytest
 from autograder.grading.base.masters import master
 from autograder.grading.book.course import load_course
 from autograder.grading.pages import similar
+from autograder.notebooks import answers as whole
 from benchmarks.similar_answers import copied, drawn
 from tests.grading import classroom
 
@@ -52,6 +53,18 @@ def test_three_quarters_of_a_copy_are_listed_and_a_few_answers_are_not(honest, s
     for part, expected in ((0.75, True), (0.15, False)):
         students = {**honest, "zed": copied(honest["first 0"], honest["second 0"], part, random.Random(2))}
         assert (("first 0", "zed") in listed(students, stubs)) is expected
+
+
+def test_answers_that_a_package_shows_say_nothing_of_a_pair(honest, stubs):
+    """Two who looked everything up, and changed names and comments: listed, unless the course itself showed it."""
+    shown = {e: s for e, s in whole.read().items() if e in stubs}
+    again = copied(shown, shown, 1.0, random.Random(3))
+    students = {**honest, "yve": shown, "zed": again}
+    assert ("yve", "zed") in listed(students, stubs)
+    assert ("yve", "zed") not in {p.students for p in similar.pairs(students, stubs, shown)}
+    copy = copied(honest["first 0"], honest["second 0"], 1.0, random.Random(1))
+    found = {p.students for p in similar.pairs({**students, "zed": copy}, stubs, shown)}
+    assert found == {("first 0", "zed")}, "a copy of another student's is still found"
 
 
 def test_what_everybody_writes_is_no_hint(honest, stubs):
@@ -122,7 +135,7 @@ def test_sources_come_from_the_notebook_that_the_grader_wrote(tmp_path, stubs):
     assert similar.read_sources(tmp_path / "none.ipynb", UNIT) == {}
 
 
-def test_what_is_graded_is_found(tmp_path, honest, stubs):
+def test_what_is_graded_is_found(tmp_path, honest, stubs, monkeypatch):
     course = load_course(classroom.course(tmp_path))
     students = {"ada": honest["first 0"], "bob": honest["second 0"], "eve": honest["first 0"]}
     for student, own in students.items():
@@ -137,3 +150,7 @@ def test_what_is_graded_is_found(tmp_path, honest, stubs):
     found = similar.find(course, [(s, UNIT) for s in (*students, "absent")] + [("ada", "99-gone")])
     assert [p.students for p in found[UNIT]] == [("ada", "eve")]
     assert set(found) == {UNIT}
+    monkeypatch.setattr(whole, "read", lambda: honest["first 0"])
+    for setting, listed in (("wheel", 1), ("all", 0)):
+        course.config.Release.answers = setting
+        assert len(similar.find(course, [(s, UNIT) for s in students])[UNIT]) == listed
