@@ -4,9 +4,12 @@ import sys
 
 from anatomy import moved
 
+from .base import lean
+
 # When jsonschema is imported, it builds the grammar of RFC 3987 for the format "iri": a second of processor time in
 # each process. Notebooks don't use that format, and without the package jsonschema skips only this check.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None: importing it fails
+lean.install()
 
 # For one release: module names of version 0.2 that an instructor's nbgrader_config.py or shell commands may still use.
 _OLD = {

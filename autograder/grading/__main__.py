@@ -14,19 +14,24 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
+from anatomy.system.translation import speaking
+
+from autograder import ROOT
 from autograder.sandbox import SandboxUnavailable, Zygote, launch
 
 from .base.names import NoName, identifier, is_junk, never_fails, shown
 from .base.words import amount
 from .judging import sessions
 
-if TYPE_CHECKING:  # slow imports: see _run
+if TYPE_CHECKING:  # slow imports: see _grade
     from .book.course import Course
+    from .book.gradebook import GradebookWriter
     from .intake.collect import Submission
-    from .workers.engine import Summary
+    from .workers.todo import Summary
 
+T = TypeVar("T")
 MAX_LINES = 100  # printed about submissions without a result; grades.csv has all of them
 
 
@@ -35,10 +40,30 @@ def start(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     never_fails(sys.stdout, sys.stderr)
     options = _parser().parse_args(argv)
+    if not options.force and _seems_done(options.submitted):
+        status = _if_done(argv)
+        if status is not None:
+            return status
     here = options.scheduler is None and not options.no_sandbox
     if here and launch.available() and os.path.isdir(options.submitted):
         launch.restart("autograder.grading.__main__", argv, sessions.WARM, [str(sessions.COURSE)])
     return main(argv)
+
+
+def _seems_done(folder: str) -> bool:
+    """True if nothing below the folder has changed since grades.csv was written: then there may be nothing to grade.
+
+    Only a guess, so that torch need not be imported to find out. The gradebook and the files' hashes decide.
+    """
+    try:
+        written = os.stat("grades.csv" if os.path.exists("nbgrader_config.py") else ROOT / "grades.csv").st_mtime
+        return all(
+            os.lstat(place).st_ctime < written
+            for top, _, names in os.walk(folder)
+            for place in (top, *(os.path.join(top, name) for name in names))
+        )
+    except OSError:
+        return False
 
 
 def main(argv: Sequence[str] | None = None, zygote: Zygote | None = None) -> int:
@@ -46,91 +71,149 @@ def main(argv: Sequence[str] | None = None, zygote: Zygote | None = None) -> int
 
     zygote: the Zygote that was started for this run, if any.
     """
+    return _politely(argv, lambda options, interrupts: _grade(options, zygote, interrupts))
+
+
+def _if_done(argv: Sequence[str]) -> int | None:
+    """The same where nothing is to be graded; None, with nothing written, if something is."""
+    return _politely(argv, lambda options, interrupts: _look(options))
+
+
+def _politely(argv: Sequence[str] | None, work: "Callable[[argparse.Namespace, Interrupts], T]") -> T | int:
+    """Does the work for these arguments; what stops it is a sentence and an exit status."""
     never_fails(sys.stdout, sys.stderr)
     options = _parser().parse_args(argv)
     # One thread for each worker: more would compete for the cores. Has to be set before torch is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     warnings.filterwarnings("ignore", category=SyntaxWarning)  # of students' code that is only read
+    with _uncollected():
+        from .book.database import GradebookError
+
     try:
         with _ended_politely() as interrupts:
-            return _run(options, zygote, interrupts)
+            return work(options, interrupts)
     except KeyboardInterrupt:
         return _refuse("Interrupted. What is graded is stored; run the same command again for the rest.", 3)
-
-
-def _run(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interrupts") -> int:
-    # The slow imports run while the zygote does its own.
-    with _uncollected():
-        from .base.masters import gradable_units, master
-        from .book.course import load_course
-        from .book.database import GradebookError
-        from .book.gradebook import GradebookWriter
-        from .book.one_secret import require_same
-        from .book.secret import course_secret, require_private
-        from .book.tables import write_grades
-        from .book.unstored import remember
-        from .intake import collect
-        from .pages.publishing import about, publish
-        from .workers.engine import grade_all
-        from .workers.pool import Nursery
-
-    unknown = sorted(set(options.unit or ()) - set(gradable_units()))
-    if unknown:
-        return _refuse(f"There is no unit {', '.join(unknown)}. Units: {', '.join(gradable_units())}.")
-    try:
-        if _holds_units(options.submitted, gradable_units()):
-            return _refuse(f"{shown(options.submitted, 500)}: these are units, not students; give the folder above it.")
-        submissions = collect.find(options.submitted, options.unit)
-    except OSError as error:
-        return _refuse(f"{shown(options.submitted, 500)} cannot be read: {shown(error.strerror or str(error), 200)}.")
-    if not submissions:
-        return _refuse(
-            f"There is nothing to grade in {shown(options.submitted, 500)}: the layout is student/unit/unit.ipynb."
-        )
-    wanted = {_spelled(name) for name in options.student or ()}
-    if missing := sorted(wanted - {s.student for s in submissions}):
-        return _refuse(f"There is nothing of {shown(', '.join(missing), 500)} in {shown(options.submitted, 500)}.")
-    # Every run reports entries that belong to no unit, whichever students were asked for: see ``collect.find``.
-    submissions = [s for s in submissions if not wanted or s.student in wanted or not s.known]
-    if options.no_sandbox:
-        print(sessions.NO_SANDBOX, file=sys.stderr)
-    try:
-        course = load_course()
-        require_private(course.root)  # first, so that it fails before the slow steps
-        nursery = None
-        if options.scheduler is None:  # fork before this process holds a secret or a gradebook
-            units = sorted({s.unit for s in submissions if not s.problem})
-            for unit in units:
-                _ = master(unit).version  # read while the zygote is still on its way
-            nursery = Nursery(units)
-        folder = "" if options.no_sandbox or options.scheduler else sessions.ready(zygote)
-        secret = course_secret(course.root)
-        with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
-            require_same(writer.gradebook.engine, course.course_id, secret)
-            summary = grade_all(
-                submissions,
-                writer,
-                course,
-                secret,
-                workers=options.workers,
-                sandbox=not options.no_sandbox,
-                scheduler=options.scheduler,
-                force=options.force,
-                zygote=folder,
-                nursery=nursery,
-                progress=interrupts.watched(Progress()),
-            )
-            summary.said += _untimed(submissions)
-            remarks = list[str]()
-            if not summary.stopped:
-                published = publish(course, writer)  # includes what instructors wrote since the last run
-                remarks = about(writer, published)
-                remember(writer, summary.problems)
-                summary.zeros = write_grades(course.root / "grades.csv", writer, summary.problems)
-    except (SandboxUnavailable, GradebookError, ValueError) as error:
+    except (Refused, SandboxUnavailable, GradebookError, ValueError) as error:
         return _refuse(str(error))
     except OSError as error:
         return _refuse(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", 3)
+
+
+class Refused(ValueError):
+    """What was asked for cannot be graded; the message says why."""
+
+
+def _look(options: argparse.Namespace) -> int | None:
+    with _uncollected():
+        from .book.secret import course_secret
+        from .workers.todo import Summary, to_grade
+
+    course, submissions = _asked(options)
+    with _opened(course, course_secret(course.root)) as writer:
+        removed, summary = writer.removed(), Summary()
+        if to_grade(submissions, writer.graded(), summary):
+            return None
+        return _finish(course, writer, submissions, summary, removed)
+
+
+def _grade(options: argparse.Namespace, zygote: Zygote | None, interrupts: "Interrupts") -> int:
+    # The slow imports run while the zygote does its own.
+    with _uncollected():
+        from .base.outlines import outline
+        from .book.secret import course_secret
+        from .workers.engine import grade_all
+        from .workers.pool import Nursery
+
+    course, submissions = _asked(options)
+    if options.no_sandbox:
+        print(sessions.NO_SANDBOX, file=sys.stderr)
+    nursery = None
+    if options.scheduler is None:  # fork before this process holds a secret or a gradebook
+        units = sorted({s.unit for s in submissions if not s.problem})
+        for unit in units:
+            _ = outline(unit).version  # read while the zygote is still on its way
+        nursery = Nursery(units)
+    folder = "" if options.no_sandbox or options.scheduler else sessions.ready(zygote)
+    secret = course_secret(course.root)
+    with _opened(course, secret) as writer:
+        removed = writer.removed()
+        summary = grade_all(
+            submissions,
+            writer,
+            course,
+            secret,
+            workers=options.workers,
+            sandbox=not options.no_sandbox,
+            scheduler=options.scheduler,
+            force=options.force,
+            zygote=folder,
+            nursery=nursery,
+            progress=interrupts.watched(Progress()),
+        )
+        return _finish(course, writer, submissions, summary, removed)
+
+
+def _asked(options: argparse.Namespace) -> "tuple[Course, list[Submission]]":
+    """The course, and the submissions that the options name. Raises Refused, GradebookError."""
+    from .base.masters import gradable_units
+    from .book.course import load_course
+    from .book.secret import require_private
+    from .intake import collect
+
+    unknown = sorted(set(options.unit or ()) - set(gradable_units()))
+    if unknown:
+        raise Refused(f"There is no unit {', '.join(unknown)}. Units: {', '.join(gradable_units())}.")
+    where = shown(options.submitted, 500)
+    try:
+        if _holds_units(options.submitted, gradable_units()):
+            raise Refused(f"{where}: these are units, not students; give the folder above it.")
+        course = load_course()
+        with speaking(course.language):
+            submissions = collect.find(options.submitted, options.unit)
+    except OSError as error:
+        raise Refused(f"{where} cannot be read: {shown(error.strerror or str(error), 200)}.") from None
+    if not submissions:
+        raise Refused(f"There is nothing to grade in {where}: the layout is student/unit/unit.ipynb.")
+    wanted = {_spelled(name) for name in options.student or ()}
+    if missing := sorted(wanted - {s.student for s in submissions}):
+        raise Refused(f"There is nothing of {shown(', '.join(missing), 500)} in {where}.")
+    require_private(course.root)  # before the slow steps
+    # Every run reports entries that belong to no unit, whichever students were asked for: see ``collect.find``.
+    return course, [s for s in submissions if not wanted or s.student in wanted or not s.known]
+
+
+@contextmanager
+def _opened(course: "Course", secret: str) -> "Iterator[GradebookWriter]":
+    """The gradebook, whose points were computed with this secret. Raises GradebookError, BadSecret."""
+    from .book.gradebook import GradebookWriter
+    from .book.one_secret import require_same
+
+    with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
+        require_same(writer.gradebook.engine, course.course_id, secret)
+        yield writer
+
+
+def _finish(
+    course: "Course",
+    writer: "GradebookWriter",
+    submissions: "Sequence[Submission]",
+    summary: "Summary",
+    removed: list[tuple[str, str]],
+) -> int:
+    """Publishes what has changed and reports; returns the exit status. removed: before anything was graded."""
+    from .book.tables import write_grades
+    from .book.unstored import remember
+    from .pages.publishing import about, publish
+
+    summary.said += _untimed(submissions)
+    remarks = list[str]()
+    if not summary.stopped:
+        published = publish(course, writer)  # includes what instructors wrote since the last run
+        published.removed = removed
+        remarks = about(writer, published)
+        remember(writer, summary.problems)
+        summary.zeros = write_grades(course.root / "grades.csv", writer, summary.problems)
     return _report(summary, course, len(submissions), remarks)
 
 

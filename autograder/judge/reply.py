@@ -11,6 +11,7 @@ from typing import Any
 
 from anatomy.program.codec import Tensors
 from anatomy.program.runner import Outcome, Program
+from anatomy.system.translation import _
 from safetensors.torch import load
 
 from autograder.sandbox import StudentError
@@ -34,7 +35,7 @@ def split_replies(data: bytes, count: int) -> list[bytes | StudentError | Malfor
     """
     parts: list[bytes | StudentError | MalformedReply] = []
     at = 0
-    for _ in range(count):
+    for __ in range(count):
         size = int.from_bytes(data[at : at + 8], "little")
         part, at = data[at + 8 : at + 8 + size], at + 8 + size
         if len(part) < size or part[:1] not in (b"+", b"-"):
@@ -130,7 +131,7 @@ def _outcome(item: Any, program: Program) -> Outcome:
         return outcome | {"results": [], "missing": names or ["a name"]}
     if isinstance(item.get("signature"), str) and item["signature"]:
         # A forged reply can say anything here, so mark it as the submission's words, not the grader's.
-        outcome["signature"] = f"the submission says: {_cut(item['signature'], 400)}"
+        outcome["signature"] = _("the submission says: {words}").format(words=_cut(item["signature"], 400))
     listed = item.get("results")
     results = [_result(r) for r in listed[:steps]] if isinstance(listed, list) else []
     return outcome | {"results": results + [_UNREADABLE] * (steps - len(results))}

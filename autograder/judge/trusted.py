@@ -20,6 +20,7 @@ from anatomy.program import runner
 from anatomy.program.codec import Tensors
 from anatomy.program.records import CaseRecord, ExerciseRecord
 from anatomy.program.runner import Outcome, Outcomes
+from anatomy.system.translation import N_, _, language, said
 from safetensors.torch import save
 
 from autograder.judge.ban import ban_of, note_refusals
@@ -81,7 +82,7 @@ def judge_exercises(
         if found[-1][0].passed:
             done(found[-1][0])
     failed = [i for i, (verdict, _) in enumerate(found) if not verdict.passed]
-    verdicts = [verdict for verdict, _ in found]
+    verdicts = [verdict for verdict, __ in found]
     if not failed:
         return verdicts
     try:
@@ -242,7 +243,10 @@ def zero(exercise: Exercise | ExerciseRecord, name: str, sentence: str, seconds:
 
 def _ask(records: Sequence[ExerciseRecord], session: Session, timeout: float) -> list[Answer]:
     """The reply for each record. Raises SessionError."""
-    code = f"{ASKED}\nreply = answer(payload, student_ns, {[ban_of(r.forbidden) for r in records]!r})"
+    bans = [ban_of(r.forbidden) for r in records]
+    # The runner words what is wrong with a signature there, so it has to know the language.
+    code = f"{ASKED}\nfrom anatomy.system.translation import speaking\nwith speaking({language()!r}):"
+    code += f"\n    reply = answer(payload, student_ns, {bans!r})"
     requests = [payload_of(r) for r in records]
     payload = b"".join(len(r).to_bytes(8, "little") + r for r in requests)
     expected = sum(t.nbytes for r in records for c in r.cases for t in c.outcomes["expected"][1].values())
@@ -261,14 +265,14 @@ def _verdict(
         if isinstance(answer, Exception):
             raise answer
         outcomes = parse_reply(answer, [c.program for c in record.cases])
-        for outcome, _ in outcomes:
+        for outcome, __ in outcomes:
             note_refusals(outcome, record.forbidden)
         return judge(record, outcomes, seconds), outcomes
     except (SessionError, MalformedReply) as error:
         return zero(record, *reason(error, 0), seconds), None
     except Exception as error:
         # The judge met a reply that it cannot handle. That must affect this student alone, not the whole class.
-        sentence = f"Your results could not be compared ({type(error).__name__})."
+        sentence = _("Your results could not be compared ({error}).").format(error=type(error).__name__)
         return zero(record, "generic.malformed", sentence, seconds), None
 
 
@@ -311,7 +315,7 @@ def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: Exer
     """
     cases = list(zip(fresh.cases, public.cases, strict=True))
     drawn = [i for i, (f, p) in enumerate(cases) if f.weight and is_drawn(f, p)]
-    functions = [functions_of(f) for f, _ in cases]
+    functions = [functions_of(f) for f, __ in cases]
     lost = 0.0
     for i, case in enumerate(verdict.cases):
         beside = [k for k in drawn if functions[k] & functions[i]] or drawn
@@ -321,10 +325,15 @@ def no_points_for_examples(verdict: Verdict, fresh: ExerciseRecord, public: Exer
     if not lost:
         return
     verdict.score = round(sum(c.points for c in verdict.cases), 6)
-    which = "the cases that pass have" if not verdict.score else "some cases that pass earn nothing: they have"
-    start = "No points yet: " if not verdict.score else ""
-    sentence = f"{start}{which} fixed numbers, and count once a case with other numbers passes too."
-    verdict.mistakes.append(Mistake("generic.examples_alone", sentence[:1].upper() + sentence[1:]))
+    sentence = _(
+        "No points yet: the cases that pass have fixed numbers, and count once a case with other numbers passes too."
+    )
+    if verdict.score:
+        sentence = _(
+            "Some cases that pass earn nothing: they have fixed numbers, and count once a case with other numbers "
+            "passes too."
+        )
+    verdict.mistakes.append(Mistake("generic.examples_alone", sentence))
 
 
 def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:
@@ -335,8 +344,7 @@ def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:
         if not scored.passed and not seen.passed:
             case.sentence, case.call, case.expected, case.got = seen.sentence, seen.call, seen.expected, seen.got
         elif not scored.passed:
-            failing = f"{_excess(scored)} on a larger one" if _excess(scored) else "not other inputs"
-            case.sentence = f"your code passes this example of the check, but {failing}"
+            case.sentence = _(_BUT[_excess(scored)])
         cases.append(case)
     mistakes = [*shown.mistakes, *_examples_alone(verdict)]
     return Verdict(verdict.exercise, False, verdict.score, verdict.max_score, mistakes, cases, verdict.seconds)
@@ -344,23 +352,35 @@ def _shown_by_examples(verdict: Verdict, shown: Verdict) -> Verdict:
 
 def _beyond_examples(mistake: Mistake, verdict: Verdict) -> Mistake:
     """Words a mistake on fresh inputs without any hidden number; a known mistake keeps its sentence."""
-    start = "Your code passes the examples of the check but not other inputs: "
+    start = _("Your code passes the examples of the check but not other inputs: {what}")
     if not mistake.name.startswith("generic.") and mistake.name != "forbidden_builtin":
-        return Mistake(mistake.name, start + mistake.message)
+        return Mistake(mistake.name, start.format(what=said(verdict.exercise, mistake.message)))
     if mistake.name == "forbidden_builtin":
         return mistake
     failure = next(c for c in verdict.cases if not c.passed)
-    if _excess(failure):
-        name, shows = f"generic.{_excess(failure).replace(' ', '_')}", failure.shows
-        return Mistake(name, f"Your code {_excess(failure)} where the inputs are larger than in the check: {shows}.")
-    return Mistake("generic.only_examples", f"{start}{failure.shows}.")
+    excess, shows = _excess(failure), said(verdict.exercise, failure.shows)
+    if excess:
+        return Mistake(f"generic.{excess.replace(' ', '_')}", _(_LARGER[excess]).format(what=shows))
+    return Mistake("generic.only_examples", start.format(what=_("{what}.").format(what=shows)))
+
+
+MEMORY, TIME = "runs out of memory", "takes too long"
+_BUT = {
+    "": N_("your code passes this example of the check, but not other inputs"),
+    MEMORY: N_("your code passes this example of the check, but runs out of memory on a larger one"),
+    TIME: N_("your code passes this example of the check, but takes too long on a larger one"),
+}
+_LARGER = {
+    MEMORY: N_("Your code runs out of memory where the inputs are larger than in the check: {what}."),
+    TIME: N_("Your code takes too long where the inputs are larger than in the check: {what}."),
+}
 
 
 def _excess(case: CaseResult) -> str:
     """What a failed case shows: out of memory, too slow, or "". (torch has no exception class for lack of memory.)"""
-    if "allocate memory" in case.sentence or "raised MemoryError" in case.sentence:
-        return "runs out of memory"
-    return "takes too long" if "raised TimeoutError" in case.sentence else ""
+    if "allocate memory" in case.sentence or case.got.startswith("MemoryError:"):
+        return MEMORY
+    return TIME if case.got.startswith("TimeoutError:") else ""
 
 
 def without_details(verdict: Verdict, mistakes: list[Mistake]) -> Verdict:

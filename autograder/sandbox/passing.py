@@ -10,6 +10,7 @@ passed over in turn. A definition that fails only because of its annotations is 
 from __future__ import annotations
 
 import ast
+import bdb
 import copy
 import re
 from collections.abc import Iterable, Iterator
@@ -79,6 +80,8 @@ def wants(statement: ast.stmt, error: BaseException) -> str:
         return str(error)
     if isinstance(error, EOFError) and str(error) in _ASKING:
         return "nobody answers input() while a notebook is graded"
+    if isinstance(error, bdb.BdbQuit):
+        return "nobody answers breakpoint() while a notebook is graded"
     imports = isinstance(statement, ast.Import | ast.ImportFrom) or _magic(statement, "run_line_magic") is not None
     if imports and isinstance(error, ImportError):
         return str(error).partition(" (")[0]  # without the path of the installed package

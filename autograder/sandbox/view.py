@@ -29,7 +29,7 @@ _PROGRAMS = ("/usr/bin", "/usr/sbin", "/usr/lib64", "/usr/lib/*-linux-*", "/usr/
 _DATA = ("zoneinfo", "fonts", "fontconfig", "terminfo", "matplotlib")  # below share
 _SETTINGS = ("/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/terminfo")
 _SHARED_PREFIXES = ("/", "/usr", "/usr/local")  # folders that contain more than one Python installation
-_COURSE_FILES = ("nbgrader_config.py", ".secret", "gradebook.db")
+_COURSE_FILES = ("nbgrader_config.py", "class_settings.py", ".secret", "gradebook.db")
 
 
 @dataclass(frozen=True)

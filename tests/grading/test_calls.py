@@ -1,60 +1,20 @@
 """The calls that an answer can make are read from its source: evasions are found, right answers are not held."""
 
 import ast
-import functools
 import inspect
 import re
 import textwrap
 import time
-from pathlib import Path
 
 import nbformat
 import pytest
 
-from autograder import ROOT, exercises
+from autograder import ROOT
 from autograder.grading.base.masters import MARK, gradable_units, master
-from autograder.grading.intake.rebuild import rebuild
 from autograder.grading.source.calls import read_calls
-from autograder.messages import hand_written, read_answers
+from autograder.messages import hand_written
 
-ANSWERS = Path(__file__).parent / "answers"
-# Each lets a library compute what the exercise asks students to write by hand, or rebinds names.
-EVASIONS = read_answers(ANSWERS / "evasions.txt")
-# Right answers in as many styles as students write them.
-RIGHT = read_answers(ANSWERS / "right.txt")
-# Cells in which students try things out next to their answers.
-PLAYING = read_answers(ANSWERS / "playing.txt")
-BANNED = {e.id: e for e in exercises.all_exercises() if e.forbidden}
-
-
-def read(exercise, answer, *own):
-    """Calls of the solved notebook of the exercise's unit, with another answer and with cells of the student's own."""
-    cells = [
-        (name, mark, answer if mark.get("exercise") == exercise else source)
-        for name, mark, source in solved(BANNED[exercise].unit)
-    ]
-    return read_calls(notebook_with(cells, own))
-
-
-@functools.cache
-def solved(unit):
-    """(id, mark, source) of the cells of a solved notebook that run."""
-    book = rebuild((ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes(), unit).notebook
-    marked = [(c.id, dict(c.metadata[MARK]), c.source) for c in book.cells if c.cell_type == "code"]
-    return [(name, mark, source) for name, mark, source in marked if mark["role"] in ("setup", "answer")]
-
-
-def notebook_with(cells, own=()):
-    cells = [*cells, *((f"extra-{i}", {"role": "extra"}, source) for i, source in enumerate(own))]
-    plain = [
-        {"cell_type": "code", "id": name, "metadata": {MARK: mark}, "source": source} for name, mark, source in cells
-    ]
-    return nbformat.from_dict({"cells": plain})
-
-
-def findings(exercise, answer, *own):
-    spec = BANNED[exercise]
-    return read(exercise, answer, *own).findings(spec.targets, spec.forbidden)
+from .calls_read import BANNED, EVASIONS, PLAYING, RIGHT, findings, notebook_with, solved
 
 
 @pytest.mark.parametrize("evasion", EVASIONS, ids=lambda e: f"{e.exercise}-{e.title}"[:70])

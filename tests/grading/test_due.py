@@ -46,6 +46,14 @@ def test_a_due_date_for_all_and_a_later_one_for_one(here, capsys):
     )
 
 
+def test_a_day_without_a_time_lasts_to_its_end(here, capsys):
+    for day in ("2026-12-01", "20261201"):
+        assert due.main([START, day]) == 0
+        assert capsys.readouterr().out == f"{START} is due 2026-12-01 23:59 UTC.\n"
+    assert due.main([START, "2026-12-01 00:00"]) == 0
+    assert "2026-12-01 00:00 UTC" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [

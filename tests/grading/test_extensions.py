@@ -47,7 +47,8 @@ def extension(monkeypatch):
             cell["metadata"]["nbgrader"]["points"] = 0 if e.extension else e.points
         made = dataclasses.replace(plain, notebook=book, exercises=specs, checks={grade_id(e.id): e for e in specs})
         for module in (grading, gradebook, feedback, report, results, tables):
-            monkeypatch.setattr(module, "master", lambda unit: made)
+            for name in {"master", "outline"} & vars(module).keys():
+                monkeypatch.setattr(module, name, lambda unit: made)
 
     choose(True)
     return choose

@@ -142,6 +142,10 @@ def test_the_class_report(term, tmp_path):
     mine = [line for line in table if line.startswith(f"{START},start.weighted_average,9,") and ",6," in line]
     # "partly" divides in most cases: the passed cases rule out the named mistake, so the page gives the factor instead.
     assert {"not_divided,1", "generic.factor,1"} <= {",".join(line.split(",")[-2:]) for line in mine}, table
+    (root / "report.html").unlink()
+    (root / "report.html").mkdir()
+    refused = called(root, report.main)
+    assert refused.returncode == 2 and "could not be written" in refused.stderr and refused.stderr.count("\n") == 1
 
 
 def test_without_a_sandbox_it_refuses_in_one_sentence(tmp_path, monkeypatch, capsys):

@@ -4,6 +4,7 @@ commands and nbgrader's own are used."""
 import json
 import random
 import shutil
+from dataclasses import replace
 
 import pytest
 from nbgrader.exchange import ExchangeFactory
@@ -11,7 +12,9 @@ from nbgrader.utils import notebook_hash
 
 from autograder.grading.__main__ import main
 from autograder.grading.base.masters import master
+from autograder.grading.base.outlines import outline
 from autograder.grading.base.words import amount
+from autograder.grading.book import tables
 from autograder.grading.book.course import load_course
 from autograder.grading.pages import publishing
 
@@ -81,8 +84,8 @@ def test_what_is_stale_or_waits_is_said(here, capsys, monkeypatch):
         "fine": "graded",
         "wrong": "waiting",
     }
-    trusted = master(START)
-    monkeypatch.setitem(trusted.__dict__, "version", "another")
+    later = replace(outline(START), version="another")
+    monkeypatch.setattr(tables, "outline", lambda unit: later)
     here.publish()
     assert {r["status"] for r in grades(here.root) if r["student"] == "late"} == {"stale"}
 

@@ -47,9 +47,11 @@ def test_graders_see_the_rubric_below_the_answer():
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_the_formgrader_shows_the_answer_its_maximum_and_the_rubric(counts, tmp_path):
-    """The page as its server renders it, with nbgrader_config.py's settings."""
+    """The page as its server renders it, after the setting was changed in the file that the server has read."""
     config = PyFileConfigLoader("nbgrader_config.py", str(ROOT)).load_config()
-    config.Grading.written_answers = counts
+    config.Grading.written_answers = not counts
+    config.CourseDirectory.root = str(tmp_path)
+    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\nc.Grading.written_answers = {counts}\n")
     config.HTMLExporter.update(template_name="formgrade", extra_template_basedirs=[handlers.template_path])
     book = copy.deepcopy(master(UNIT).notebook)
     cell = next(c for c in book.cells if written.is_written(c))

@@ -19,7 +19,7 @@ from autograder.sandbox.limits import MIB
 
 from ..waiting import wait_until
 
-pytestmark = pytest.mark.skipif(not disposable.available(), reason="needs Linux")
+pytestmark = [pytest.mark.skipif(not disposable.available(), reason="needs Linux"), pytest.mark.slow]
 SMALL = Budget(step_seconds=0.5, cpu_seconds=20, wall_seconds=60, memory_bytes=256 * MIB, reply_bytes=1 * MIB)
 
 

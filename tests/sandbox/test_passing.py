@@ -49,6 +49,8 @@ def test_nobody_answers_and_what_depends_on_the_answer_goes_with_it(run):
     result = run(source)
     assert len(lines(result)) == 3 and result.stdout.rstrip().endswith("on\n2")
     assert lines(run("import getpass\ntoken = getpass.getpass()"))
+    stopped = run("breakpoint()\nprint('on')")
+    assert lines(stopped) and stopped.stdout.rstrip().endswith("on"), stopped.stdout
     assert run("try:\n    n = input()\nexcept EOFError:\n    n = '3'\nn").stdout.strip() == "'3'", "who provides for it"
 
 

@@ -3,21 +3,26 @@
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import nbformat
+from anatomy.program import units
 from anatomy.program.units import grade_id
 
 from autograder import ROOT, exercises
-from autograder.judge.spec import Exercise
-from autograder.notebooks import written
-from autograder.notebooks.release import release_notebook
+from autograder.notebooks import own_course, written
+from autograder.notebooks.own_course import OwnCourse
 
+if TYPE_CHECKING:  # the specs bring torch along, which the names and versions of units don't need
+    from autograder.judge.spec import Exercise
+
+Points = tuple[tuple[str, float], ...]  # exercise, what it is worth
 MARK = "anatomy"  # key of a cell's metadata in a rebuilt notebook: {"role": …, "exercise": …}
 
 # The modules that compute a score. It depends on everything that they import, directly or indirectly: a change there
@@ -40,8 +45,32 @@ class UnknownUnit(ValueError):
     """The unit does not exist or is not built. For an unknown name the message lists the known units."""
 
 
+class Counted:
+    """What counts in a unit; for ``Master`` and for ``outlines.Outline``, which have these attributes."""
+
+    exercises: tuple[Any, ...]
+    checks: Mapping[str, Any]
+    answers: Mapping[str, Any]
+    written: Mapping[str, float]
+
+    @property
+    def points(self) -> float:
+        """Maximum points of the core path; extensions are extra."""
+        return sum(e.points for e in self.exercises if not e.extension)
+
+    @property
+    def counted(self) -> frozenset[str]:
+        """grade_ids of all cells that a person or the judge gives points for, and of those that answers stand in."""
+        return frozenset({*self.checks, *self.answers, *self.written})
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """Ids of the exercises whose points are extra."""
+        return frozenset(e.id for e in self.exercises if e.extension)
+
+
 @dataclass(frozen=True)
-class Master:
+class Master(Counted):
     """One unit as the grader sees it.
 
     Attributes:
@@ -51,36 +80,21 @@ class Master:
         answers: grade_id of the answer cell → exercise.
         written: grade_id of the written question's answer cell → points that it is worth if a person grades it
             (``c.Grading.written_answers``); in ``notebook`` its points are 0.
+        points_given: what exercises are worth in the instructor's own course.
     """
 
     unit: str
     notebook: nbformat.NotebookNode
-    exercises: tuple[Exercise, ...]
-    checks: dict[str, Exercise]
-    answers: dict[str, Exercise]
+    exercises: tuple["Exercise", ...]
+    checks: dict[str, "Exercise"]
+    answers: dict[str, "Exercise"]
     written: Mapping[str, float] = field(default_factory=dict)
+    points_given: Points = ()
 
     @cached_property
     def version(self) -> str:
-        """16 hexadecimal digits: a hash of everything that the unit's scores depend on (source notebook, specs, judge).
-
-        It leaves out the rubrics, which no computed score depends on: they can change while a class is being graded.
-        """
-        files = scoring_files() | imported(exercises.spec_modules(self.unit))
-        digest = hashlib.sha256(_without_rubrics(source_notebook_path(self.unit).read_bytes()))
-        for path in sorted(files):
-            digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-        return digest.hexdigest()[:16]
-
-    @property
-    def points(self) -> float:
-        """Maximum points of the core path; extensions are extra."""
-        return sum(e.points for e in self.exercises if not e.extension)
-
-    @property
-    def extensions(self) -> frozenset[str]:
-        """Ids of the exercises whose points are extra."""
-        return frozenset(e.id for e in self.exercises if e.extension)
+        """See ``version_of``."""
+        return version_of(self.unit, self.points_given)
 
 
 def gradable_units() -> list[str]:
@@ -93,26 +107,57 @@ def source_notebook_path(unit: str) -> Path:
     return ROOT / "solutions" / unit / f"{unit}.ipynb"
 
 
-@cache
-def master(unit: str) -> Master:
-    """The Master of a unit, made once per process.
+def own_points(unit: str) -> Points:
+    """The unit's exercises that are worth something else in the instructor's own course, with their points."""
+    given = own_course.current().points
+    return tuple(sorted((name, worth) for name, worth in given.items() if units.exercise(name)[0] == unit))
 
-    Raises UnknownUnit if there is no such unit, or if it has not been built.
+
+def version_of(unit: str, points: Points = ()) -> str:
+    """16 hexadecimal digits: a hash of everything that the unit's scores depend on (source notebook, specs, judge, and
+    ``own_points``).
+
+    It leaves out the rubrics, which no computed score depends on: they can change while a class is being graded.
     """
+    files = scoring_files() | imported(exercises.spec_modules(unit))
+    digest = hashlib.sha256(_without_rubrics(source_notebook_path(unit).read_bytes()))
+    for path in sorted(files):
+        digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    for name, worth in points:
+        digest.update(f"\n{name} {worth:g}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def require_known(unit: str) -> None:
+    """Raises UnknownUnit if there is no such unit, or if it has not been built."""
     if unit not in exercises.units():
         raise UnknownUnit(f"There is no unit {unit!r}. Units: {', '.join(gradable_units())}.")
-    path = source_notebook_path(unit)
-    if not path.exists():
+    if not source_notebook_path(unit).exists():
         raise UnknownUnit(f"Unit {unit} has no source notebook: run `make build` first.")
-    specs = tuple(exercises.of_unit(unit))
-    source = nbformat.read(path, as_version=4)
+
+
+def master(unit: str) -> Master:
+    """The Master of a unit in the instructor's own course, made once per process. It takes seconds, because the specs
+    bring torch along: see ``outlines`` for what can be known without them. Raises UnknownUnit."""
+    require_known(unit)
+    return _master(unit, own_points(unit))
+
+
+@cache
+def _master(unit: str, points: Points) -> Master:
+    from autograder.notebooks.release import release_notebook
+
+    own = OwnCourse(points=dict(points))
+    specs = tuple(own.spec(e) for e in exercises.of_unit(unit))
+    source = nbformat.read(source_notebook_path(unit), as_version=4)
     return Master(
         unit,
-        release_notebook(source),
+        release_notebook(source, own.config()),
         specs,
         {grade_id(e.id): e for e in specs},
         {grade_id(e.id, "solve"): e for e in specs},
         written.points_of(source.cells),
+        points,
     )
 
 
@@ -167,38 +212,53 @@ def imported(modules: Iterable[str], root: Path = ROOT, packages: Sequence[str] 
         root: the repository.
         packages: the packages to follow, if not these two.
     """
+    known = _modules(root)
     found: set[Path] = set()
     todo = list(modules)
     while todo:
         name = todo.pop()
-        path = _file(name, root)
-        if path is None or path in found:
+        if name not in known or (path := Path(known[name])) in found:
             continue
         found.add(path)
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        todo += [m for m in _imports(path.read_text(encoding="utf-8"), package, root) if m.split(".")[0] in packages]
+        for source, part in _imports(path, path.stat().st_mtime_ns, package):
+            module = part if part in known else source  # else the name is defined in its package
+            if module.split(".")[0] in packages:
+                todo.append(module)
         if package.startswith("autograder"):
             todo += [package, package.rpartition(".")[0]]  # run by the import, and short
     return frozenset(found)
 
 
-def _file(module: str, root: Path) -> Path | None:
-    """The file of one of our modules, or None: then the last part of the name is defined in its package."""
-    base = (root / "course" if module.startswith("anatomy") else root).joinpath(*module.split("."))
-    candidates = base / "__init__.py", base.with_suffix(".py")
-    return next((path for path in candidates if module and path.exists()), None)
+def _modules(root: Path) -> dict[str, str]:
+    """Module → file, for all of the repository. A look at its folders is faster than a question for each import."""
+    found = dict[str, str]()
+    for base, top in ((root, "autograder"), (root, "tests"), (root, "benchmarks"), (root / "course", "anatomy")):
+        for folder, below, names in os.walk(base / top):
+            below[:] = [name for name in below if name != "__pycache__"]
+            package = folder[len(str(base)) + 1 :].replace(os.sep, ".")
+            for name in names:
+                if name == "__init__.py":
+                    found[package] = f"{folder}/{name}"
+                elif name.endswith(".py"):
+                    found.setdefault(f"{package}.{name[:-3]}", f"{folder}/{name}")
+    return found
 
 
-def _imports(text: str, package: str, root: Path) -> Iterator[str]:
-    """Full names of the modules that a file in ``package`` with this text imports."""
-    for level, module, name in _import_statements(text):
+@cache  # each unit asks for the same files again
+def _imports(path: Path, changed: int, package: str) -> tuple[tuple[str, str], ...]:
+    """What a file of ``package`` imports: (module, name of what is taken from it, which may be a module as well).
+
+    changed: the file's time of change; a file that has changed is read anew.
+    """
+    found = []
+    for level, module, name in _import_statements(path.read_text(encoding="utf-8")):
         above = package.split(".")[: len(package.split(".")) - level + 1] if level else []
         source = ".".join([*above, *([module] if module else [])])
-        imported = f"{source}.{name}" if name else source
-        yield imported if not name or _file(imported, root) else source
+        found.append((source, f"{source}.{name}" if name else source))
+    return tuple(found)
 
 
-@cache  # each unit asks for the same files again, and parsing is slow
 def _import_statements(text: str) -> tuple[tuple[int, str | None, str | None], ...]:
     """(dots, module, name) of each ``from module import name``, and (0, module, None) of each ``import module``."""
     found = list[tuple[int, str | None, str | None]]()

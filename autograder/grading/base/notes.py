@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from anatomy.system.translation import _
+
 MAX_NOTES = 100  # a notebook without any of its cells gives fewer
 
 
@@ -27,5 +29,6 @@ def few(notes: Iterable[Note]) -> list[Note]:
         return distinct
     ranked = sorted(distinct, key=lambda n: not n.suspicious)
     kept = {id(n) for n in ranked[: MAX_NOTES - 1]}
-    more = Note("submission.many_notes", f"{len(distinct) - len(kept)} more remarks are left out.", suspicious=True)
+    left = _("{n} more remarks are left out.").format(n=len(distinct) - len(kept))
+    more = Note("submission.many_notes", left, suspicious=True)
     return [n for n in distinct if id(n) in kept] + [more]

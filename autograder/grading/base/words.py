@@ -2,9 +2,12 @@
 
 from anatomy.system.translation import ngettext, one_or_many
 
-_KNOWN = {  # words that students read, so they are translated; other words are for the staff alone
+_KNOWN = {  # words that stand on pages, so they are translated; other words are printed by commands alone
     "point": one_or_many("{n} point", "{n} points"),
     "extra point": one_or_many("{n} extra point", "{n} extra points"),
+    "submission": one_or_many("{n} submission", "{n} submissions"),
+    "student": one_or_many("{n} student", "{n} students"),
+    "pair": one_or_many("{n} pair", "{n} pairs"),
 }
 
 

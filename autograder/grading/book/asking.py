@@ -4,7 +4,7 @@ from typing import Any
 
 from nbgrader.api import SubmittedNotebook
 
-from ..base.masters import master
+from ..base.outlines import outline
 
 
 def ask_a_person(unit: str, notebook: SubmittedNotebook, result: dict[str, Any], last: dict[str, Any]) -> None:
@@ -13,7 +13,7 @@ def ask_a_person(unit: str, notebook: SubmittedNotebook, result: dict[str, Any],
     These are nonempty answers to questions with points: until a person gave points, and again after the text changed.
     """
     written, before = result.get("written", {}), last.get("written", {})
-    asked = master(unit).written
+    asked = outline(unit).written
     for grade in notebook.grades:
         name = grade.cell.name
         if name in asked:

@@ -20,7 +20,7 @@ from ..base.names import never_fails, shown
 from .course import Course, load_course
 from .database import GradebookError
 
-FILES = (".secret", "nbgrader_config.py", "students.csv")
+FILES = (".secret", "nbgrader_config.py", "class_settings.py", "students.csv")
 
 
 def backup(course: Course, target: Path) -> Path:
@@ -29,7 +29,7 @@ def backup(course: Course, target: Path) -> Path:
     if url.get_backend_name() != "sqlite" or not url.database:
         raise GradebookError(
             f"The gradebook is in {url.get_backend_name()}: save it with that database's own program (pg_dump), and "
-            "copy .secret, nbgrader_config.py, submitted/ and attempts/ beside it."
+            "copy .secret, nbgrader_config.py, class_settings.py, submitted/ and attempts/ beside it."
         )
     book = Path(url.database)
     if not book.exists():

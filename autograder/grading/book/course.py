@@ -14,8 +14,9 @@ from traitlets import TraitError
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import ROOT
-from autograder.settings import Grading, refused
+from autograder import ROOT, settings
+from autograder.notebooks import own_course
+from autograder.settings import Class, Grading, Release, refused
 
 from ..base.names import shown
 from .database import GradebookError
@@ -49,6 +50,14 @@ class Course:
     def settings(self) -> Grading:
         return Grading(config=self.config)
 
+    @property
+    def release(self) -> Release:
+        return Release(config=self.config)
+
+    @property
+    def language(self) -> str:
+        return str(Class(config=self.config).language)
+
     def folder(self, step: str, student: str, unit: str) -> Path:
         """Folder of one submission in nbgrader's layout; step: ``autograded_directory`` or ``feedback_directory``."""
         return Path(self.directory.format_path(getattr(self.directory, step), student, unit))
@@ -63,8 +72,12 @@ def load_course(root: str | os.PathLike[str] | None = None) -> Course:
     config = PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
     if "root" not in config.CourseDirectory:
         config.CourseDirectory.root = str(root)
-    if said := list(refused(config, Grading, PerDay)):
+    if said := list(refused(config, Class, Grading, Release, PerDay, settings.Course)):
         raise GradebookError("\n".join(said))
+    try:
+        own_course.use(own_course.of(config))
+    except own_course.BadSelection as error:
+        raise GradebookError(str(error)) from None
     try:
         return Course(CourseDirectory(config=config), config)
     except TraitError as error:

@@ -1,5 +1,7 @@
 """Runs database transactions with retries, and explains database errors in one sentence."""
 
+import fcntl
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -20,18 +22,39 @@ class GradebookError(RuntimeError):
 
 @contextmanager
 def alone(db_url: str) -> Iterator[None]:
-    """Locks out other graders of the same PostgreSQL database while tables, a course or an assignment are created.
+    """Locks out other graders of the same gradebook while tables, a course, an assignment or a student are created.
 
-    nbgrader creates them in many transactions, and logs a traceback if another process was first. SQLite has only one
-    writer anyway.
+    nbgrader creates them in many transactions, and logs a traceback if another process was first.
     """
-    if sa.engine.make_url(db_url).get_backend_name() != "postgresql":
+    url = sa.engine.make_url(db_url)
+    if url.get_backend_name() == "postgresql":
+        engine = sa.create_engine(db_url, poolclass=sa.pool.NullPool)  # closing the connection releases the lock
+        with engine.connect() as connection:
+            connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
+            yield
+    elif url.get_backend_name() == "sqlite" and os.path.isdir(folder := os.path.dirname(url.database or "") or "."):
+        with _folder_locked(folder):
+            yield
+    else:
         yield
-        return
-    engine = sa.create_engine(db_url, poolclass=sa.pool.NullPool)  # closing the connection releases the lock
-    with engine.connect() as connection:
-        connection.execute(sa.text("SELECT pg_advisory_lock(:n)"), {"n": LOCK})
+
+
+@contextmanager
+def _folder_locked(folder: str) -> Iterator[None]:
+    """Holds an advisory lock on the gradebook's folder itself: a file of its own would lie about there for ever."""
+    handle, deadline = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
+    try:
+        while time.monotonic() < deadline:  # after that, ``patiently`` does what it can without
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:  # another grader has it
+                time.sleep(0.02)
+            except OSError:  # this file system has no such locks
+                break
         yield
+    finally:
+        os.close(handle)
 
 
 def patiently(work: Callable[[], T], db_url: str, undo: Callable[[], None] = lambda: None) -> T:

@@ -26,10 +26,15 @@ MAX_NEAR = 5  # similar names in the message about an unknown student
 def moment(text: str) -> datetime:
     """The time that ``text`` names, as a naive datetime in UTC; text without a time zone is in this machine's zone.
 
+    A day without a time means 23:59 of it, as nobody hands in before a day that begins.
     Raises GradebookError if the text is not a date with year, month and day.
     """
+    written = text.strip().replace(" ", "T", 1)
     try:
-        return dateutil.parser.isoparse(text.strip().replace(" ", "T", 1)).astimezone(UTC).replace(tzinfo=None)
+        when = dateutil.parser.isoparse(written)
+        if "T" not in written.upper():
+            when = when.replace(hour=23, minute=59)
+        return when.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError, OSError):
         raise GradebookError(f"{shown(text, 60)!r} is no date. Write it like {FORM}.") from None
 

@@ -12,19 +12,19 @@ from typing import Any, Protocol, Self, TypeVar
 import nbformat
 import sqlalchemy as sa
 from anatomy.program.units import grade_id
-from nbgrader.api import Assignment, Gradebook, Notebook, Student, SubmittedAssignment, SubmittedNotebook
-from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
 from sqlalchemy.orm import Session
 from traitlets.config import Config
 
 from autograder.settings import Grading
 
 from ..base.environment import find_alembic
-from ..base.masters import master
+from ..base.outlines import outline
 from ..judging.results import GradedNotebook
-from . import extra, handed_out
+from . import extra, handed_out, set_aside, settings_seen
 from .asking import ask_a_person
 from .database import GradebookError, alone, patient_url, patiently
+from .late import taken_off
 from .standing import Standing, standings
 from .stored import (
     ATTEMPTS,
@@ -34,9 +34,11 @@ from .stored import (
     Attempt,
     Result,
     attempt_of,
+    forget_all_but,
     mark,
     packed,
     remarks,
+    removed,
     result_of,
     unpacked,
 )
@@ -65,7 +67,7 @@ class GradebookWriter:
     """
 
     def __init__(self, db_url: str, course_id: str = "default_course", config: Config | None = None):
-        self.db_url, self.config = db_url, config
+        self.db_url, self.course_id, self.config = db_url, course_id, config
         self.settings = Grading(config=config) if config else Grading()
         self._units: set[str] = set()
         find_alembic()
@@ -100,12 +102,12 @@ class GradebookWriter:
             return rows, {(student, unit) for student, unit in self._db.execute(there)}
 
         # Submissions removed from nbgrader's tables since (`nbgrader db student remove`) no longer count as graded.
-        rows, there = self._read(read)
+        rows, there = self._commit(read)
         return {key: (r.digest, r.version) for r in rows if (key := (r.student_id, r.unit)) in there}
 
     def students(self) -> list[str]:
         """All students in the gradebook, sorted: those of the roster and those with submissions."""
-        return sorted(self._read(lambda: self._db.execute(sa.select(Student.id)).scalars().all()))
+        return sorted(self._commit(lambda: self._db.execute(sa.select(Student.id)).scalars().all()))
 
     def results(self, unit: str | None = None, student: str | None = None) -> Iterator[Result]:
         """All graded submissions, or those of one unit or student, sorted by student and unit."""
@@ -115,7 +117,7 @@ class GradebookWriter:
             tried = self._db.execute(_of(sa.select(ATTEMPTS), ATTEMPTS, student, unit).order_by("graded_at"))
             return rows.all(), tried.all(), standings(self._db, student, unit)
 
-        rows, tried, stands = self._read(read)
+        rows, tried, stands = self._commit(read)
         attempts: dict[tuple[str, str], list[Attempt]] = {}
         for row in tried:
             attempts.setdefault((row.student_id, row.unit), []).append(attempt_of(row))
@@ -126,13 +128,8 @@ class GradebookWriter:
 
     def published(self) -> dict[tuple[str, str], tuple[float, float, str, str]]:
         """(student, unit) → (score, penalty, mark, hash of the page) of the last page shown to the student."""
-        rows = self._read(lambda: self._db.execute(sa.select(PUBLISHED)).all())
+        rows = self._commit(lambda: self._db.execute(sa.select(PUBLISHED)).all())
         return {(r.student_id, r.unit): (r.score, r.penalty, r.mark, r.page) for r in rows}
-
-    def _read(self, work: Callable[[], T]) -> T:
-        result = self._retry(work)
-        self._db.commit()
-        return result
 
     # ---- writing ---------------------------------------------------------------------------------------------------
     def write(
@@ -163,10 +160,10 @@ class GradebookWriter:
         shelf: Shelf | None,
     ) -> list[str]:
         student, unit, now = graded.student, graded.unit, datetime.now(UTC).replace(tzinfo=None)
-        notebook = self._notebook(student, unit)
+        notebook = handed_out.submitted_notebook(self.gradebook, student, unit)
         if notebook is None:
             handed_out.add_submission(self.gradebook, student, unit)
-            notebook = self._notebook(student, unit)
+            notebook = handed_out.submitted_notebook(self.gradebook, student, unit)
         old, attempts = self._row(student, unit), self._attempts(student, unit)
         before = next((a for a in attempts if a.counts), None)
         if before and before.digest != digest and before.result is None:
@@ -198,7 +195,11 @@ class GradebookWriter:
         self._retry(lambda: self._recount(student, unit, shelf, times))
 
     def _recount(self, student: str, unit: str, shelf: Shelf | None, times: Mapping[str, datetime]) -> None:
-        notebook, attempts, row = self._notebook(student, unit), self._attempts(student, unit), self._row(student, unit)
+        notebook, attempts, row = (
+            handed_out.submitted_notebook(self.gradebook, student, unit),
+            self._attempts(student, unit),
+            self._row(student, unit),
+        )
         if notebook is None or row is None:
             return
         for attempt in attempts:
@@ -273,9 +274,10 @@ class GradebookWriter:
             if verdict is None:
                 continue
             beyond = verdict.exercise in graded.extensions
-            grade.auto_score = 0.0 if beyond else verdict.score
             decided = grade.manual_score is not None
-            asked = decided if changed else grade.needs_manual_grade
+            # nbgrader's default for a row that nothing was written to is that it waits for a person.
+            asked = decided if changed else grade.needs_manual_grade and (decided or grade.auto_score is not None)
+            grade.auto_score = 0.0 if beyond else verdict.score
             grade.needs_manual_grade = asked or (verdict.exercise in held and not decided)
             kept = extra.settle(grade, verdict.score if beyond else None, before.get(verdict.exercise), changed)
             if kept is not None:
@@ -306,7 +308,7 @@ class GradebookWriter:
         self._retry(lambda: self._decide(student, unit, exercise, points))
 
     def _decide(self, student: str, unit: str, exercise: str, points: float) -> None:
-        notebook, trusted = self._notebook(student, unit), master(unit)
+        notebook, trusted = handed_out.submitted_notebook(self.gradebook, student, unit), outline(unit)
         most = next((float(e.points) for e in trusted.exercises if e.id == exercise), 0.0)
         grade = next((g for g in notebook.grades if g.cell.name == grade_id(exercise)), None) if notebook else None
         if grade is None or not 0 <= points <= most:
@@ -331,7 +333,7 @@ class GradebookWriter:
         if row is not None:
             result = json.loads(row.result)
             points = sum(v["score"] for v in result["verdicts"])
-            notebook = self._notebook(student, unit)
+            notebook = handed_out.submitted_notebook(self.gradebook, student, unit)
             when = notebook.assignment.timestamp if notebook else None
             return [Attempt(row.digest, when, row.graded_at, row.version, points, True, result)]
         return [attempt_of(r) for r in found]
@@ -348,16 +350,6 @@ class GradebookWriter:
         if not self._db.execute(sa.update(table).values(**values).where(*here)).rowcount:
             self._db.execute(sa.insert(table).values(student_id=student, unit=unit, **values))
 
-    def _notebook(self, student: str, unit: str) -> SubmittedNotebook | None:
-        query = (
-            sa.select(SubmittedNotebook)
-            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
-            .where(SubmittedAssignment.student_id == student, Assignment.name == unit, Notebook.name == unit)
-        )
-        return self._db.execute(query).scalars().first()
-
     def _penalize(self, notebook: SubmittedNotebook) -> None:
         """Sets nbgrader's late penalty, using the plugin that nbgrader_config.py names (none by default)."""
         late = notebook.assignment.total_seconds_late
@@ -367,39 +359,46 @@ class GradebookWriter:
 
     def penalty(self, student: str, score: float, late: float) -> float:
         """Points that the course's plugin takes off for being ``late`` seconds late: 0 to ``score``."""
-        if late <= 0:
-            return 0.0
-        steps = AssignLatePenalties(config=self.config)
-        steps.init_plugin()
-        penalty = steps.plugin_inst.late_submission_penalty(student, score, late)
-        return min(max(0.0, penalty or 0.0), score)
+        return taken_off(self.config, student, score, late)
 
     def handed_out(self, unit: str) -> Gradebook:
         """nbgrader's gradebook; adds the unit to it if needed."""
         self._ensure_unit(unit)
         return self.gradebook
 
+    def set_aside(self, exercise: str) -> list[tuple[str, int]]:
+        """Takes the scores of an exercise that its unit no longer has out of the count: see ``set_aside.exercise``."""
+        return self._commit(lambda: set_aside.exercise(self._db, exercise))
+
+    def changed_settings(self) -> list[str]:
+        """One sentence for each setting that has changed since this was last asked."""
+        return self._commit(lambda: settings_seen.changes(self._db.connection(), self.course_id, self.config))
+
+    def removed(self) -> list[tuple[str, str]]:
+        """(student, unit) of graded submissions that are no longer in nbgrader's tables."""
+        return sorted(self._commit(lambda: removed(self._db, set(standings(self._db)))))
+
     def forget_removed(self) -> None:
         """Deletes our rows about students and submissions that are no longer in nbgrader's tables."""
+        self._commit(lambda: forget_all_but(self._db, set(standings(self._db))))
 
-        def work() -> None:
-            there = set(standings(self._db))
-            for table in (GRADED, ATTEMPTS, PUBLISHED):
-                rows = self._db.execute(_some(table, "student_id", "unit").distinct()).all()
-                for student, unit in {tuple(r) for r in rows} - there:
-                    self._db.execute(sa.delete(table).where(table.c.student_id == student, table.c.unit == unit))
+    def _commit(self, work: Callable[[], T]) -> T:
+        """``work`` as one transaction."""
+
+        def whole() -> T:
+            result = work()
             self._db.commit()
+            return result
 
-        self._retry(work)
+        return self._retry(whole)
 
     def _ensure_unit(self, unit: str) -> None:
         """Stores the unit's assignment as ``nbgrader generate_assignment`` would, once per writer."""
         if unit in self._units:
             return
         with alone(self.db_url):
-            self._retry(
-                lambda: handed_out.update_unit(self.gradebook, self.db_url, master(unit), self.settings.written_answers)
-            )
+            answers = self.settings.written_answers
+            self._retry(lambda: handed_out.update_unit(self.gradebook, self.db_url, outline(unit), answers))
         self._units.add(unit)
 
     def _retry(self, work: Callable[[], T]) -> T:

@@ -3,7 +3,9 @@
 import math
 
 from nbgrader.plugins import BasePlugin
+from nbgrader.preprocessors import AssignLatePenalties
 from traitlets import Float
+from traitlets.config import Config
 
 
 class PerDay(BasePlugin):
@@ -23,3 +25,13 @@ class PerDay(BasePlugin):
             return 0.0
         days = math.ceil(total_seconds_late / 86_400)
         return score * min(self.percent * days, self.most, 100.0) / 100.0
+
+
+def taken_off(config: Config | None, student: str, score: float, late: float) -> float:
+    """Points that the course's plugin takes off for being ``late`` seconds late: 0 to ``score``."""
+    if late <= 0:
+        return 0.0
+    steps = AssignLatePenalties(config=config)
+    steps.init_plugin()
+    penalty = steps.plugin_inst.late_submission_penalty(student, score, late)
+    return min(max(0.0, penalty or 0.0), score)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import sqlalchemy as sa
+from anatomy.program.units import grade_id
 from nbgrader.api import (
     Assignment,
     BaseCell,
@@ -52,6 +53,11 @@ class Standing:
 
 
 Key = tuple[str, str]  # (student, unit)
+
+
+def counts(exercise: str, standing: Standing) -> bool:
+    """False for an exercise whose scores were set aside, because its unit no longer has it."""
+    return not standing.points or grade_id(exercise) in standing.points
 
 
 def standings(db: Session, student: str | None = None, unit: str | None = None) -> dict[Key, Standing]:

@@ -6,7 +6,7 @@ and loses nothing.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypedDict
@@ -16,13 +16,14 @@ import sqlalchemy as sa
 from anatomy.judge.verdict import Verdict
 from anatomy.program.units import grade_id
 from nbgrader.utils import compute_checksum
+from sqlalchemy.orm import Session
 
+from ..base.notes import Note
 from ..base.words import amount, number
 from ..intake import pictures
-from ..intake.rebuild import Note
 from ..judging.results import GradedNotebook, Held
-from ..source.signs import Sign
-from .standing import Standing
+from ..source.techniques import Sign
+from .standing import Standing, counts
 
 METADATA = sa.MetaData()
 
@@ -66,6 +67,32 @@ PUBLISHED = sa.Table(
     sa.Column("mark", sa.String(64), nullable=False),
     sa.Column("page", sa.String(64), nullable=False),
 )
+# Scores of exercises that a unit no longer has: see ``set_aside.py``. cell: the grade_id of a check or an answer.
+SET_ASIDE = sa.Table(
+    "anatomy_set_aside",
+    METADATA,
+    *_whose(),
+    sa.Column("cell", sa.String(128), primary_key=True),
+    sa.Column("put_away_at", sa.DateTime, nullable=False),
+    sa.Column("auto_score", sa.Float),
+    sa.Column("manual_score", sa.Float),
+    sa.Column("extra_credit", sa.Float),
+    sa.Column("manual_comment", sa.Text),
+    sa.Column("remembered", sa.Text),  # what ``extra.py`` knows of an extension's points
+)
+
+
+def removed(db: Session, there: Set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The graded (student, unit) that are not in ``there``."""
+    return {tuple(row) for row in db.execute(sa.select(GRADED.c.student_id, GRADED.c.unit))} - there
+
+
+def forget_all_but(db: Session, there: Set[tuple[str, str]]) -> None:
+    """Deletes what these tables have about any other (student, unit). Does not commit."""
+    for table in (GRADED, ATTEMPTS, PUBLISHED, SET_ASIDE):
+        rows = db.execute(sa.select(table.c.student_id, table.c.unit).distinct()).all()
+        for student, unit in {tuple(r) for r in rows} - there:
+            db.execute(sa.delete(table).where(table.c.student_id == student, table.c.unit == unit))
 
 
 @dataclass
@@ -197,6 +224,7 @@ def result_of(row: Any, standing: Standing, attempts: list[Attempt]) -> Result:
     """The Result in a row of GRADED."""
     data = json.loads(row.result)
     graded = unpacked(row.student_id, row.unit, data)
+    graded.verdicts = [v for v in graded.verdicts if counts(v.exercise, standing)]
     names = {v.exercise: grade_id(v.exercise) for v in graded.verdicts}
     return {
         "student": row.student_id,

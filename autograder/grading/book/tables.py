@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from anatomy.program.units import grade_id
 
-from ..base.masters import UnknownUnit, master
+from ..base.masters import UnknownUnit
+from ..base.outlines import outline
 from .course import write_table
 from .gradebook import GradebookWriter
 from .stored import Result
@@ -26,7 +27,10 @@ Problem = tuple[str, str, str, str]  # student, unit, slug, sentence
 
 
 class Total(NamedTuple):
-    """A student's result in a unit. score: with extra points, minus ``penalty``. late_seconds: after the due date."""
+    """A student's result in a unit. score: with extra points, minus ``penalty``. late_seconds: after the due date.
+
+    extra: the part of the score that is from extensions, which lateness takes from last.
+    """
 
     student: str
     unit: str
@@ -35,6 +39,7 @@ class Total(NamedTuple):
     max_score: float
     penalty: float
     late_seconds: float
+    extra: float = 0.0
 
 
 def status(result: Result) -> str:
@@ -44,7 +49,7 @@ def status(result: Result) -> str:
     if result["standing"].waiting:
         return WAITING
     try:
-        return GRADED if result["version"] == master(result["unit"]).version else STALE
+        return GRADED if result["version"] == outline(result["unit"]).version else STALE
     except UnknownUnit:
         return STALE
 
@@ -63,9 +68,19 @@ def totals(writer: GradebookWriter) -> list[Total]:
 
 def _total(result: Result | None, student: str, unit: str) -> Total:
     if result is None:
-        return Total(student, unit, MISSING, 0.0, master(unit).points, 0.0, 0.0)
+        return Total(student, unit, MISSING, 0.0, _most(unit), 0.0, 0.0)
     standing = result["standing"]
-    return Total(student, unit, status(result), standing.score, standing.max_score, standing.penalty, standing.late)
+    core = sum(points for cell, points in standing.points.items() if standing.most[cell])
+    extra = standing.score - max(0.0, core - standing.penalty)
+    about = (standing.score, standing.max_score, standing.penalty, standing.late)
+    return Total(student, unit, status(result), *about, extra)
+
+
+def _most(unit: str) -> float:
+    try:
+        return outline(unit).points
+    except UnknownUnit:  # the course no longer has it
+        return 0.0
 
 
 def missing(results: Sequence[Result], students: Iterable[str]) -> dict[str, list[str]]:

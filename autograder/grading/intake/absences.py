@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import PathFinder
 
+from anatomy.system.translation import _, listed
 from nbformat import NotebookNode
 
 from autograder.sandbox import packages
@@ -42,17 +43,16 @@ def absences(notebook: NotebookNode) -> list[Note]:
     notes = []
     missing = [name for package, name in list(imported.items())[:MAX_LOOKED] if not _is_there(package)]
     if missing:
-        named = ", ".join(shown(n, 40) for n in missing[:MAX_NAMED])
-        more = " and others" if len(missing) > MAX_NAMED or len(imported) > MAX_LOOKED else ""
-        notes.append(
-            Note(
-                "submission.not_installed",
-                f"Not installed where notebooks are graded: {named}{more}. The imports were passed over, and so was "
-                "each statement that needs them.",
-            )
+        named = listed(shown(n, 40) for n in missing[:MAX_NAMED])
+        if len(missing) > MAX_NAMED or len(imported) > MAX_LOOKED:
+            named = _("{names} and others").format(names=named)
+        sentence = _(
+            "Not installed where notebooks are graded: {names}. The imports were passed over, and so was each "
+            "statement that needs them."
         )
+        notes.append(Note("submission.not_installed", sentence.format(names=named)))
     if asks:
-        sentence = "Nobody answers input() while a notebook is graded: the statements that call it were passed over."
+        sentence = _("Nobody answers input() while a notebook is graded: the statements that call it were passed over.")
         notes.append(Note("submission.input", sentence))
     return notes
 

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
+from anatomy.system.translation import _
+
 from ..base.masters import gradable_units
 from ..base.names import NoName, identifier, is_archive, is_junk, is_notebook, shown
 from .locating import locate
@@ -65,7 +67,7 @@ def find(folder: str | os.PathLike[str], units: Collection[str] | None = None) -
     found: list[Submission] = []
     with Folder(folder) as top:
         try:
-            names, _ = top.names(most=1_000_000)
+            names, __ = top.names(most=1_000_000)
         except BadSubmission as error:
             raise OSError(None, str(error)) from None
         for name in names:
@@ -166,10 +168,10 @@ def _distinct(found: list[Submission]) -> Iterator[Submission]:
     alike = Counter(spellings.values())
     for s in found:
         if s.known and places[s.student, s.unit] > 1:
-            sentence = f"Two folders are named {s.student}, in two spellings of the same letters: leave one of them."
-            yield replace(s, problem=("submission.twice", sentence))
+            sentence = _("Two folders are named {name}, in two spellings of the same letters: leave one of them.")
+            yield replace(s, problem=("submission.twice", sentence.format(name=s.student)))
         elif s.known and alike[spellings[s.student]] > 1:
-            sentence = "Another folder's name differs in capital letters only; they were graded as two students."
+            sentence = _("Another folder's name differs in capital letters only; they were graded as two students.")
             yield replace(s, notes=(*s.notes, ("submission.same_letters", sentence)))
         else:
             yield s

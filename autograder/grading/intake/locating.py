@@ -6,6 +6,8 @@ Files are only searched, as bytes, for the course's marks and names; nothing is 
 import hashlib
 import re
 
+from anatomy.system.translation import _, listed, sentences
+
 from ..base.masters import gradable_units, master
 from ..base.names import is_archive, is_junk, is_notebook, shown
 from .opening import BadSubmission, Folder, Problem
@@ -26,22 +28,29 @@ def locate(folder: Folder, unit: str) -> tuple[str, Problem | None]:
         return right, None  # opening the notebook then raises with the reason
     books = [n for n in names if is_notebook(n) and n != right]
     if folder.kind(right):
-        sentence = f"{right} was graded; other notebooks lie beside it: {_listed(books)}."
+        sentence = _("{name} was graded; other notebooks lie beside it: {names}.")
+        sentence = sentence.format(name=right, names=_listed(books))
         return right, ("submission.other_notebooks", sentence) if books else None
     books = [b for b in books if folder.kind(b) == "file"]
     some = books[: MAX_LOOKED + 1]
     found = {b: digest for b in some if (digest := _digest(folder, b, unit))} if len(books) <= MAX_LOOKED else {}
     if len(set(found.values())) == 1:
         name = next(iter(found))
-        return name, ("submission.misnamed", f"The notebook is named {shown(name)} instead of {right}; it was graded.")
+        sentence = _("The notebook is named {name} instead of {right}; it was graded.")
+        return name, ("submission.misnamed", sentence.format(name=shown(name), right=right))
     if found or len(books) > MAX_LOOKED:
-        what = f"{len(found)} notebooks that may be it" if found else f"{len(books)} other notebooks"
-        raise BadSubmission(
-            "submission.several",
-            f"There is no file {right} but {what}: {_listed(list(found) or books)}. Leave the one that counts, and "
-            f"name it {right}.",
+        sentence = _(
+            "There is no file {right} but {n} other notebooks: {names}. Leave the one that counts, and name it {right}."
         )
-    raise BadSubmission("submission.missing", f"There is no file {right}.{_advice(names)}")
+        if found:
+            sentence = _(
+                "There is no file {right} but {n} notebooks that may be it: {names}. Leave the one that counts, and "
+                "name it {right}."
+            )
+        those = list(found) or books
+        raise BadSubmission("submission.several", sentence.format(right=right, n=len(those), names=_listed(those)))
+    missing = _("There is no file {name}.").format(name=right)
+    raise BadSubmission("submission.missing", sentences(missing, _advice(names)))
 
 
 def _digest(folder: Folder, name: str, unit: str) -> str:
@@ -63,15 +72,16 @@ def _is_of(data: bytes, unit: str) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - MAX_NAMED
-    return ", ".join(map(shown, names[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
+    more, some = len(names) - MAX_NAMED, listed(map(shown, names[:MAX_NAMED]))
+    return _("{names} and {n} more").format(names=some, n=more) if more > 0 else some
 
 
 def _advice(names: list[str]) -> str:
     if not names:
-        return " The folder is empty."
-    for test, advice in ((is_notebook, "rename the right one"), (is_archive, "unpack it")):
-        some = [n for n in names if test(n)]
-        if some:
-            return f" There is {_listed(some)}; {advice}."
-    return f" There is {_listed(names)}; submit the notebook itself, the file that ends in .ipynb."
+        return _("The folder is empty.")
+    if some := list(filter(is_notebook, names)):
+        return _("There is {names}; rename the right one.").format(names=_listed(some))
+    if some := list(filter(is_archive, names)):
+        return _("There is {names}; unpack it.").format(names=_listed(some))
+    said = _("There is {names}; submit the notebook itself, the file that ends in .ipynb.")
+    return said.format(names=_listed(names))

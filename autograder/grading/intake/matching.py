@@ -10,9 +10,11 @@ copies, copies with a syntax error and unchanged stubs don't override anything.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anatomy.system.translation import _, listed
 
 from autograder import exercises
-from autograder.judge.spec import Exercise
 
 from ..base.masters import Master, gradable_units, master
 from ..base.notes import Note
@@ -20,6 +22,9 @@ from ..source.defining import Definitions, Reader, names_of
 from . import slips
 from .opening import BadSubmission
 from .raw import RawCell, grade_id_of, source_of, squeezed
+
+if TYPE_CHECKING:
+    from autograder.judge.spec import Exercise
 
 MAX_COPIES = 50  # of one answer cell, not counting empty ones
 
@@ -129,7 +134,7 @@ def _name_written(
 
 
 def _choose(
-    name: str, exercise: Exercise, copies: list[int], sources: Sequence[str], reader: Reader, result: Matched
+    name: str, exercise: "Exercise", copies: list[int], sources: Sequence[str], reader: Reader, result: Matched
 ) -> None:
     """Chooses among several copies of an answer cell: the one that counts, and those that run before and after it."""
     targets = set(exercise.targets)
@@ -153,13 +158,19 @@ def _choose(
     result.before[name] = [i for i in kept if i < chosen]
     result.after[name] = [i for i in kept if i > chosen]
     result.dropped |= set(copies) - set(kept) - {chosen}
-    which = f"the last one that defines {names_of(exercise)} counts" if real else "none of them holds an answer"
-    if real and chosen != copies[-1]:
-        which += f", which is number {copies.index(chosen) + 1}"
-    sentence = f"The answer cell of {exercise.id} appears {len(copies)} times: {which}."
+    sentence = _("The answer cell of {exercise} appears {n} times: none of them holds an answer.")
+    if real and chosen == copies[-1]:
+        sentence = _("The answer cell of {exercise} appears {n} times: the last one that defines {names} counts.")
+    elif real:
+        sentence = _(
+            "The answer cell of {exercise} appears {n} times: the last one that defines {names} counts, which is "
+            "number {which}."
+        )
+    values = {"exercise": exercise.id, "n": len(copies), "names": names_of(exercise)}
+    sentence = sentence.format(**values, which=copies.index(chosen) + 1)
     result.notes.append(Note("submission.answer_twice", sentence, exercise.id))
     if chosen + 1 in copies and slips.is_rest(sources[chosen + 1]):  # JupyterLab gives both halves the cell's mark
-        result.notes.append(Note(*slips.SPLIT, exercise.id))
+        result.notes.append(Note(*slips.split(), exercise.id))
 
 
 def _is_stub(number: int, read: Mapping[int, Definitions]) -> bool:
@@ -168,7 +179,7 @@ def _is_stub(number: int, read: Mapping[int, Definitions]) -> bool:
 
 def _find_by_name(
     cells: Sequence[RawCell], trusted: Master, reader: Reader, untouched: set[int], result: Matched
-) -> list[tuple[Exercise, str]]:
+) -> list[tuple["Exercise", str]]:
     """Finds answers in cells that are not marked as theirs, and updates ``result``.
 
     Returns (exercise, id of the other exercise whose cell has the answer, or "") for each of them. untouched: cells
@@ -215,28 +226,39 @@ def _find_by_name(
     return found
 
 
-def _left_alone(reader: Reader, number: int, exercise: Exercise) -> bool:
-    """True if an answer cell defines nothing but the exercise's stubs."""
+def _left_alone(reader: Reader, number: int, exercise: "Exercise") -> bool:
+    """True if an answer cell defines nothing but the exercise's stubs, or is as it was handed out."""
     read = reader[number]
-    return read is not None and not (read.binds - read.stubs) and read.stubs <= set(exercise.targets)
+    if read is None:
+        return False
+    only_stubs = not (read.binds - read.stubs) and read.stubs <= set(exercise.targets)
+    return only_stubs or reader.as_released(number)
 
 
-def _found(exercise: Exercise, other: str) -> Note:
-    place = f"in the answer cell of {other}" if other else "in a cell of your own"
-    sentence = (
-        f"The answer cell of {exercise.id} is missing or as it was given out; {names_of(exercise)} was found {place}."
+def _found(exercise: "Exercise", other: str) -> Note:
+    sentence = _(
+        "The answer cell of {exercise} is missing or as it was given out; {names} was found in a cell of your own."
     )
+    if other:
+        sentence = _(
+            "The answer cell of {exercise} is missing or as it was given out; {names} was found in the answer cell of "
+            "{other}."
+        )
+    sentence = sentence.format(exercise=exercise.id, names=names_of(exercise), other=other)
     return Note("submission.found_by_name", sentence, exercise.id)
 
 
-def _marks_lost(by_name: Sequence[tuple[Exercise, str]]) -> Note:
-    how = "; the cells were found by their ids or their text."
-    if by_name:
-        how = f"; answers were found by the names of what they define: {', '.join(names_of(e) for e, _ in by_name)}."
-    return Note(
-        "submission.marks_lost",
-        f"The course's cell marks were lost on the way (another program saved the notebook?){how}",
+def _marks_lost(by_name: Sequence[tuple["Exercise", str]]) -> Note:
+    sentence = _(
+        "The course's cell marks were lost on the way (another program saved the notebook?); the cells were found by "
+        "their ids or their text."
     )
+    if by_name:
+        sentence = _(
+            "The course's cell marks were lost on the way (another program saved the notebook?); answers were found by "
+            "the names of what they define: {names}."
+        ).format(names=listed(names_of(e) for e, __ in by_name))
+    return Note("submission.marks_lost", sentence)
 
 
 def _refuse_other_unit(marked: Iterable[str], unit: str) -> None:
@@ -258,13 +280,14 @@ def _check_unit(cells: Sequence[RawCell], reader: Reader, unit: str) -> None:
     if not counts[other]:
         raise BadSubmission(
             "submission.no_marks",
-            "The notebook has none of the course's cell marks, and no cell defines a function that this unit asks for: "
-            "it was rebuilt or converted by another program, or is another notebook. Download the unit again, put the "
-            "answers in, and submit that file.",
+            _(
+                "The notebook has none of the course's cell marks, and no cell defines a function that this unit asks "
+                "for: it was rebuilt or converted by another program, or is another notebook. Download the unit again, "
+                "put the answers in, and submit that file."
+            ),
         )
 
 
 def _other_unit(other: str, unit: str) -> BadSubmission:
-    return BadSubmission(
-        "submission.other_unit", f"This is the notebook of {other}, not of {unit}: it lies in the wrong folder."
-    )
+    sentence = _("This is the notebook of {other}, not of {unit}: it lies in the wrong folder.")
+    return BadSubmission("submission.other_unit", sentence.format(other=other, unit=unit))

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+from anatomy.system.translation import N_, _
+
 from ..base.names import cut, shown
 
 Problem = tuple[str, str]  # (slug, one sentence for people)
@@ -132,13 +134,13 @@ class Folder:
 
     def _open(self, name: str, more: int, wanted: str) -> int:
         if name in ("", ".", "..") or "/" in name or "\0" in name or (os.altsep and os.altsep in name):
-            raise BadSubmission("submission.layout", f"{shown(name)} is no name of a file.")
+            raise BadSubmission("submission.layout", _("{name} is no name of a file.").format(name=shown(name)))
         try:
             if _BY_DESCRIPTOR:
                 return os.open(name, _FLAGS | more, dir_fd=self._fd)
             return os.open(os.path.join(self.path, name), _FLAGS | more)
         except FileNotFoundError:
-            raise BadSubmission("submission.missing", f"There is no {wanted} {shown(name)}.") from None
+            raise _missing(name, wanted) from None
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.ENOTDIR):
                 raise _not_regular(name, 0, wanted) from None
@@ -177,7 +179,7 @@ def read_submission(path: str | os.PathLike[str]) -> bytes:
         return read_below(folder, [name])
     except OSError as error:
         if isinstance(error, FileNotFoundError):
-            raise BadSubmission("submission.missing", f"There is no file {shown(name)}.") from None
+            raise _missing(name, "file") from None
         raise _unreadable(name, error) from None
 
 
@@ -185,35 +187,44 @@ def _what(mode: int) -> str:
     for test, word in (
         (stat.S_ISREG, "file"),
         (stat.S_ISDIR, "folder"),
-        (stat.S_ISLNK, "a link"),
-        (stat.S_ISFIFO, "a pipe"),
-        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISLNK, N_("a link")),
+        (stat.S_ISFIFO, N_("a pipe")),
+        (stat.S_ISSOCK, N_("a socket")),
     ):
         if test(mode):
             return word
-    return "a device"
+    return N_("a device")
+
+
+def _missing(name: str, wanted: str) -> BadSubmission:
+    sentence = _("There is no file {name}.") if wanted == "file" else _("There is no folder {name}.")
+    return BadSubmission("submission.missing", sentence.format(name=shown(name)))
 
 
 def _not_regular(name: str, mode: int, wanted: str) -> BadSubmission:
-    what = _what(mode) if mode else "no regular file or folder"
+    what = _what(mode) if mode else N_("no regular file or folder")
     if what == "folder":
-        return BadSubmission("submission.is_a_folder", f"{shown(name)} is a folder, not a notebook: submit the file.")
+        sentence = _("{name} is a folder, not a notebook: submit the file.").format(name=shown(name))
+        return BadSubmission("submission.is_a_folder", sentence)
     if what == "file":
-        return BadSubmission("submission.layout", f"{shown(name)} is a file; it should be a folder.")
-    rest = "links to other files are not followed" if what == "a link" else "only regular files are read"
-    expected = "a regular file" if wanted == "file" else "a folder"
-    return BadSubmission("submission.not_a_file", f"{shown(name)} is not {expected} but {what}: {rest}.")
+        sentence = _("{name} is a file; it should be a folder.").format(name=shown(name))
+        return BadSubmission("submission.layout", sentence)
+    if what == "a link":
+        sentence = _("{name} is not {expected} but {what}: links to other files are not followed.")
+    else:
+        sentence = _("{name} is not {expected} but {what}: only regular files are read.")
+    expected = _("a regular file") if wanted == "file" else _("a folder")
+    return BadSubmission("submission.not_a_file", sentence.format(name=shown(name), expected=expected, what=_(what)))
 
 
 def _too_large(name: str, size: int, most: int) -> BadSubmission:
-    return BadSubmission(
-        "submission.too_large",
-        f"{shown(name)} has {size / 1e6:.3g} MB, more than the {most / 1e6:.3g} MB that are read. Clear the outputs "
-        "and submit again.",
+    sentence = _(
+        "{name} has {size:.3g} MB, more than the {most:.3g} MB that are read. Clear the outputs and submit again."
     )
+    return BadSubmission("submission.too_large", sentence.format(name=shown(name), size=size / 1e6, most=most / 1e6))
 
 
 def _unreadable(name: str, error: OSError) -> BadSubmission:
-    return BadSubmission(
-        "submission.unreadable", f"{shown(name)} cannot be read: {cut(error.strerror or 'error', 80)}."
-    )
+    sentence = _("{name} cannot be read: {error}.")
+    sentence = sentence.format(name=shown(name), error=cut(error.strerror or _("error"), 80))
+    return BadSubmission("submission.unreadable", sentence)

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterator
 
+from anatomy.system.translation import _
 from nbformat import NotebookNode
 from PIL import Image
 
@@ -46,10 +47,16 @@ def take(cell: RawCell, target: NotebookNode) -> list[Note]:
         target["attachments"] = taken
     if not left:
         return []
-    sentence = (
-        f"{left} of the {len(asked)} pictures in the written answer could not be taken over: PNG and JPEG are, up to "
-        f"{MAX_PICTURES}, of together {MAX_ENCODED * 3 // 4 >> 20} MB and {MAX_PIXELS // 1_000_000} million pixels at "
-        "most."
+    sentence = _(
+        "{n} of the {all} pictures in the written answer could not be taken over: PNG and JPEG are, up to {most}, of "
+        "together {megabytes} MB and {pixels} million pixels at most."
+    )
+    sentence = sentence.format(
+        n=left,
+        all=len(asked),
+        most=MAX_PICTURES,
+        megabytes=MAX_ENCODED * 3 // 4 >> 20,
+        pixels=MAX_PIXELS // 1_000_000,
     )
     return [Note("submission.picture_left_out", sentence)]
 

@@ -8,21 +8,23 @@ import json
 import re
 from typing import Any
 
+from anatomy.system.translation import N_, _
+
 from .opening import BadSubmission
 
 MAX_SOURCE = 200_000  # characters of one cell
 RawCell = dict[str, Any]  # a cell of the file: any JSON object
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: |\r?$)", re.MULTILINE)
 _KINDS = (  # (first bytes, description of such a file)
-    (b"%PDF", "a PDF"),
-    (b"PK\x03\x04", "a zip archive, or a document that is one"),
-    (b"\x1f\x8b", "a compressed archive"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"<", "a web page, such as one that asks to sign in"),
-    (b"import ", "a Python script"),
-    (b"from ", "a Python script"),
-    (b"#", "a Python script or a Markdown text"),
+    (b"%PDF", N_("a PDF")),
+    (b"PK\x03\x04", N_("a zip archive, or a document that is one")),
+    (b"\x1f\x8b", N_("a compressed archive")),
+    (b"\x89PNG", N_("a picture")),
+    (b"\xff\xd8\xff", N_("a picture")),
+    (b"<", N_("a web page, such as one that asks to sign in")),
+    (b"import ", N_("a Python script")),
+    (b"from ", N_("a Python script")),
+    (b"#", N_("a Python script or a Markdown text")),
 )
 
 
@@ -30,7 +32,7 @@ def cells_of(data: bytes) -> list[RawCell]:
     """The cells of a notebook file; everything else in it is ignored. Raises BadSubmission."""
     if not data.strip(b"\x00 \t\r\n"):
         raise BadSubmission(
-            "submission.empty_file", "The file is empty: nothing arrived. Save the notebook and submit it again."
+            "submission.empty_file", _("The file is empty: nothing arrived. Save the notebook and submit it again.")
         )
     try:
         book = json.loads(_text_of(data))
@@ -41,7 +43,7 @@ def cells_of(data: bytes) -> list[RawCell]:
         cells = _in_worksheets(book.get("worksheets"))
     if not isinstance(cells, list):
         raise BadSubmission(
-            "submission.not_a_notebook", "The file is JSON, but not a notebook: it has no list of cells."
+            "submission.not_a_notebook", _("The file is JSON, but not a notebook: it has no list of cells.")
         )
     return [c for c in cells if isinstance(c, dict)]
 
@@ -55,29 +57,35 @@ def _text_of(data: bytes) -> str:
 
 def _what_it_is(data: bytes, error: Exception) -> str:
     """Message about a file that cannot be read as JSON: what it seems to be, and what to do."""
-    begin, again = data.lstrip()[:16], "Submit the notebook itself, the file that ends in .ipynb."
+    begin = data.lstrip()[:16]
     for first, kind in _KINDS:
         if begin.startswith(first):
-            return f"The file is not a notebook but {kind}. {again}"
+            said = _("The file is not a notebook but {kind}. Submit the notebook itself, the file that ends in .ipynb.")
+            return said.format(kind=_(kind))
     if found := _CONFLICT.search(data):
-        line = data.count(b"\n", 0, found.start()) + 1
-        return (
-            f"The file holds the marks of a merge that git could not make, from line {line} on, and so is no notebook "
+        said = _(
+            "The file holds the marks of a merge that git could not make, from line {line} on, and so is no notebook "
             "any more. Choose one of the two versions, open it in JupyterLab, save it, and submit it again."
         )
+        return said.format(line=data.count(b"\n", 0, found.start()) + 1)
     if isinstance(error, UnicodeDecodeError):
-        return (
+        return _(
             "The file is not a notebook as Jupyter writes it: its text is not in UTF-8. Another program may have saved "
             "it in another encoding. Open it in JupyterLab, save it, and submit it again; or save it as UTF-8 there."
         )
     if isinstance(error, json.JSONDecodeError) and (
         error.pos >= len(error.doc.rstrip()) - 1 or error.msg.startswith("Unterminated string")
     ):
-        return "The file ends in the middle: it was cut off on the way. Save the notebook and submit it again."
-    place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-    return (
-        f"The file is not a notebook: it cannot be read as JSON{place}. Another program may have changed it. Open it "
-        "in JupyterLab, or take an earlier version of it, save it, and submit it again."
+        return _("The file ends in the middle: it was cut off on the way. Save the notebook and submit it again.")
+    if isinstance(error, json.JSONDecodeError):
+        said = _(
+            "The file is not a notebook: it cannot be read as JSON (line {line}). Another program may have changed it. "
+            "Open it in JupyterLab, or take an earlier version of it, save it, and submit it again."
+        )
+        return said.format(line=error.lineno)
+    return _(
+        "The file is not a notebook: it cannot be read as JSON. Another program may have changed it. Open it in "
+        "JupyterLab, or take an earlier version of it, save it, and submit it again."
     )
 
 

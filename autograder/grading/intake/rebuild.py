@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import nbformat
 from anatomy.system import translation
+from anatomy.system.translation import _
 from nbformat import NotebookNode
 
 from autograder.notebooks import wording
@@ -85,13 +86,12 @@ class _Owns:
 
     def notes(self) -> Iterable[Note]:
         if self.size > MAX_OWN:
-            sentence = (
-                f"The cells of your own have {self.size} characters; of these the first {MAX_OWN} were run, in whole "
-                "cells."
-            )
+            sentence = _(
+                "The cells of your own have {size} characters; of these the first {most} were run, in whole cells."
+            ).format(size=self.size, most=MAX_OWN)
             yield Note("submission.long_source", sentence, suspicious=True)
         if self.count > MAX_EXTRA:
-            sentence = f"Of {self.count} cells of your own the first {MAX_EXTRA} were run."
+            sentence = _("Of {n} cells of your own the first {most} were run.").format(n=self.count, most=MAX_EXTRA)
             yield Note("submission.many_cells", sentence, suspicious=True)
 
 
@@ -102,9 +102,28 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
     """
     trusted = master(unit)
     cells = cells_of(data)
-    result = Rebuilt(copy.deepcopy(trusted.notebook))
+    with translation.speaking(_language_in(cells)):
+        return _rebuilt(cells, trusted)
+
+
+def blank(trusted: Master) -> NotebookNode:
+    """A copy of the unit's notebook that says which language is in use."""
+    notebook = copy.deepcopy(trusted.notebook)
+    if translation.language() != translation.ENGLISH:
+        notebook.metadata[LANGUAGE] = translation.language()
+    return notebook
+
+
+def _language_in(cells: Sequence[RawCell]) -> str:
+    """The language that a submitted notebook sets, or the one in use, which is the class's."""
+    return next(filter(None, (translation.spoken_by(source_of(c)) for c in cells[:MAX_CELLS])), translation.language())
+
+
+def _rebuilt(cells: list[RawCell], trusted: Master) -> Rebuilt:
+    result = Rebuilt(blank(trusted))
     if len(cells) > MAX_CELLS:
-        sentence = f"Of {len(cells)} cells in the file the first {MAX_CELLS} were looked at."
+        sentence = _("Of {n} cells in the file the first {most} were looked at.")
+        sentence = sentence.format(n=len(cells), most=MAX_CELLS)
         result.notes.append(Note("submission.many_cells", sentence, suspicious=True))
         del cells[MAX_CELLS:]
     matched = match(cells, trusted)
@@ -147,7 +166,6 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
         source = source_of(cell)
         if name is None:
             if translation.spoken_by(source):  # the first cell of a notebook in another language
-                result.notebook.metadata[LANGUAGE] = translation.spoken_by(source)
                 continue
             result.notes += _alien(cell, known)
             if number not in matched.dropped and cell.get("cell_type") == "code" and squeezed(source) not in courses:
@@ -167,7 +185,8 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
         elif mark["role"] == "check":
             result.tries |= _tries(cell, mark["exercise"])
             if squeezed(source) != squeezed(target.source):  # a plain copy is harmless
-                sentence = f"The check cell of {mark['exercise']} was changed; the course's own was used."
+                sentence = _("The check cell of {exercise} was changed; the course's own was used.")
+                sentence = sentence.format(exercise=mark["exercise"])
                 result.notes.append(Note("submission.check_altered", sentence, mark["exercise"], suspicious=True))
         elif mark["role"] == "setup" and name not in seen and squeezed(source) != squeezed(target.source):
             # An import added to the course's import cell is the most natural thing to do: run it, after the original.
@@ -183,8 +202,8 @@ def _transplant(cells: Sequence[RawCell], matched: Matched, trusted: Master, res
 def _alien(cell: RawCell, known: Container[str | None]) -> Iterator[Note]:
     name = grade_id_of(cell)
     if name is not None and name not in known:
-        sentence = f"A cell is marked {shown(name, 60)!r}, which the course does not have; it earns nothing."
-        yield Note("submission.alien_marks", sentence, suspicious=True)
+        sentence = _("A cell is marked {name!r}, which the course does not have; it earns nothing.")
+        yield Note("submission.alien_marks", sentence.format(name=shown(name, 60)), suspicious=True)
 
 
 def _given(name: str, trusted: Master) -> str:
@@ -202,8 +221,11 @@ def is_stub(source: str, name: str, trusted: Master) -> bool:
 
 
 def language_of(notebook: NotebookNode | None) -> str:
-    """The language for messages about a rebuilt notebook: that of the submitted one."""
-    return str((notebook.metadata if notebook is not None else {}).get(LANGUAGE, translation.ENGLISH))
+    """The language for messages about a rebuilt notebook: that of the submitted one, or of the class if there is none.
+
+    The class's language is the one in use (``speaking``).
+    """
+    return translation.language() if notebook is None else str(notebook.metadata.get(LANGUAGE, translation.ENGLISH))
 
 
 def _tries(cell: RawCell, exercise: str) -> dict[str, int]:
@@ -232,32 +254,25 @@ def _note_marks(cell: RawCell, target: NotebookNode, mark: dict[str, str], trust
     changed = sorted(k for k in changed if k != "points" or theirs[k] not in (0, points))
     added = sorted(str(k)[:40] for k in theirs if k in ("score", "manual_score", "auto_score", "extra_credit"))
     if changed or added:
-        result.notes.append(
-            Note(
-                "submission.marks_altered",
-                f"The marks of a cell of {mark['exercise']} were changed "
-                f"({', '.join(changed + added)}); the course's own were used.",
-                mark["exercise"],
-                suspicious=True,
-            )
-        )
+        sentence = _("The marks of a cell of {exercise} were changed ({names}); the course's own were used.")
+        sentence = sentence.format(exercise=mark["exercise"], names=translation.listed(changed + added))
+        result.notes.append(Note("submission.marks_altered", sentence, mark["exercise"], suspicious=True))
 
 
 def _note_missing(matched: Matched, trusted: Master, result: Rebuilt) -> None:
     there = set(matched.names)
     for exercise in trusted.answers.values():
         if exercise.id in matched.absent:
-            sentence = (
-                f"The answer cell of {exercise.id} is not in the submission, and no other cell defines "
-                f"{names_of(exercise)}."
-            )
+            sentence = _("The answer cell of {exercise} is not in the submission, and no other cell defines {names}.")
+            sentence = sentence.format(exercise=exercise.id, names=names_of(exercise))
             result.notes.append(Note("submission.answer_missing", sentence, exercise.id))
     for name, exercise in trusted.checks.items():
         if name not in there:
-            sentence = f"The check cell of {exercise.id} is not in the submission; the course's own was used."
+            sentence = _("The check cell of {exercise} is not in the submission; the course's own was used.")
+            sentence = sentence.format(exercise=exercise.id)
             result.notes.append(Note("submission.check_missing", sentence, exercise.id))
     if not there.issuperset(trusted.written):
-        sentence = "The cell of the written answer is not in the submission; it counts as empty."
+        sentence = _("The cell of the written answer is not in the submission; it counts as empty.")
         result.notes.append(Note("submission.written_missing", sentence))
 
 
@@ -308,6 +323,6 @@ def _move(own: NotebookNode, exercise: str, cells: list[NotebookNode]) -> None:
 
 def _limited(source: str, result: Rebuilt, most: int = MAX_SOURCE) -> str:
     if len(source) > most:
-        sentence = f"A cell of {len(source)} characters was cut to {most}."
+        sentence = _("A cell of {n} characters was cut to {most}.").format(n=len(source), most=most)
         result.notes.append(Note("submission.long_cell", sentence, suspicious=True))
     return source[:most]

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from anatomy.system.translation import _
 from nbformat import NotebookNode
 
 from ..base.masters import MARK
@@ -28,19 +29,25 @@ def slips(notebook: NotebookNode) -> list[Note]:
 
 def _of(source: str, below: str) -> Iterator[tuple[str, str]]:
     if _CONFLICT.search(source) and not _runs(source):
-        sentence = "The answer cell holds git's conflict marks (<<<<<<<, >>>>>>>): keep one version, delete the marks."
-        yield "submission.conflict", sentence
+        yield (
+            "submission.conflict",
+            _("The answer cell holds git's conflict marks (<<<<<<<, >>>>>>>): keep one version, delete the marks."),
+        )
     if _FENCE.search(source) and not _runs(source):
-        yield "submission.fence", "The answer cell holds a Markdown fence (```): only Python can stand in it."
+        yield "submission.fence", _("The answer cell holds a Markdown fence (```): only Python can stand in it.")
     if source.strip() and is_rest(below):
-        yield SPLIT
+        yield split()
 
 
-SPLIT = (
-    "submission.split",
-    "The next cell begins with indented lines, as if a part of this answer stood there. A function has to stand in "
-    "one cell.",
-)
+def split() -> tuple[str, str]:
+    """(slug, sentence) about an answer whose lower part seems to stand in the next cell."""
+    return (
+        "submission.split",
+        _(
+            "The next cell begins with indented lines, as if a part of this answer stood there. A function has to "
+            "stand in one cell."
+        ),
+    )
 
 
 def is_rest(source: str) -> bool:

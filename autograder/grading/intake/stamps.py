@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 import dateutil.parser  # type: ignore[import-untyped]
+from anatomy.system.translation import _
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import full_split, parse_utc
@@ -51,15 +52,14 @@ def read_stamp(folder: Folder) -> tuple[str | None, Problem | None]:
         text = folder.read(STAMP, MAX_STAMP).decode("utf-8-sig", "replace").strip()
         if parse_stamp(text) is not None:
             return text, None
-        reason = f"{STAMP} says {shown(text, 40)!r}, which is no date" if text else f"{STAMP} is empty"
+        said = _("{file} says {text!r}, which is no date") if text else _("{file} is empty")
+        reason = said.format(file=STAMP, text=shown(text, 40))
     except BadSubmission as error:
         if error.name == "submission.missing":
             return None, None
-        reason = str(error).rstrip(".")
-    return None, (
-        UNTIMED,
-        f"The time of submission is not known, so nothing is taken off for lateness: {reason}.",
-    )
+        reason = str(error).rstrip(".。")
+    sentence = _("The time of submission is not known, so nothing is taken off for lateness: {reason}.")
+    return None, (UNTIMED, sentence.format(reason=reason))
 
 
 def read_secret(folder: Folder) -> str:
@@ -86,7 +86,9 @@ def opened(directory: CourseDirectory, path: str) -> Iterator[Folder]:
             with below(top.path, here) as folder:
                 yield folder
     except OSError as error:
-        raise BadSubmission("submission.unreadable", f"The folder cannot be read: {error.strerror}.") from None
+        raise BadSubmission(
+            "submission.unreadable", _("The folder cannot be read: {error}.").format(error=error.strerror)
+        ) from None
 
 
 def stamp_of(directory: CourseDirectory, path: str) -> tuple[str | None, Problem | None]:

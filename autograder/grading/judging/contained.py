@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from anatomy.judge.verdict import Verdict
+from anatomy.system.translation import N_, _
 
 from autograder.judge.trusted import warm, zero
 from autograder.sandbox import Session, disposable
@@ -37,14 +38,16 @@ BUDGET = Budget()
 TOTAL_SECONDS = 150.0
 _UNREADABLE = (
     "submission.unreadable",
-    "The notebook cannot be read within the grader's limits on time and memory. Open it in JupyterLab, clear the "
-    "outputs, take out cells that do not belong to the course, and submit it again.",
+    N_(
+        "The notebook cannot be read within the grader's limits on time and memory. Open it in JupyterLab, clear the "
+        "outputs, take out cells that do not belong to the course, and submit it again."
+    ),
 )
-TOO_COMPLICATED = (
-    "Your results could not be compared with the right ones: {}. Return the plain numbers, tensors or expressions "
+TOO_COMPLICATED = N_(
+    "Your results could not be compared with the right ones: {error}. Return the plain numbers, tensors or expressions "
     "that the text asks for, no larger than it asks for."
 )
-_OUT_OF_TIME = "The time for this submission was used up before this exercise could be judged."
+_OUT_OF_TIME = N_("The time for this submission was used up before this exercise could be judged.")
 
 _warmed: set[str] = set()  # units
 
@@ -82,15 +85,17 @@ def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> Grade
                     settled[verdict.exercise] = verdict
             part = end.step if end.step in PARTS else CELLS
             if end.step in exercises and end.step not in settled:
-                settled[end.step] = zero(exercises[end.step], "generic.too_complicated", TOO_COMPLICATED.format(end))
+                why = _(TOO_COMPLICATED).format(error=end)
+                settled[end.step] = zero(exercises[end.step], "generic.too_complicated", why)
             elif part == NOTEBOOK:
-                return ungraded(unit, student, *_UNREADABLE)
+                return ungraded(unit, student, _UNREADABLE[0], _(_UNREADABLE[1]))
             elif part in skipped:
                 break
             else:
                 skipped.add(part)
     settled |= {i: f.verdict for i, f in better.items()}
-    verdicts = [settled.get(i) or zero(e, "generic.too_complicated", _OUT_OF_TIME) for i, e in exercises.items()]
+    late = _(_OUT_OF_TIME)
+    verdicts = [settled.get(i) or zero(e, "generic.too_complicated", late) for i, e in exercises.items()]
     graded = GradedNotebook(student, unit, verdicts, signs=[UNREADABLE_SOURCE])
     mark_followed(graded, better)
     return graded
@@ -111,7 +116,7 @@ def rebuild(data: bytes, unit: str) -> Rebuilt:
     try:
         return rebuilt_from(_read(disposable.run(inside, BUDGET)))
     except ChildEnded:
-        raise BadSubmission(*_UNREADABLE) from None
+        raise BadSubmission(_UNREADABLE[0], _(_UNREADABLE[1])) from None
 
 
 class _Attempt(Work):

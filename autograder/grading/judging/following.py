@@ -25,6 +25,7 @@ from anatomy.program.codec import Tensors
 from anatomy.program.records import CaseRecord, ExerciseRecord
 from anatomy.program.runner import Outcome, Outcomes
 from anatomy.program.units import grade_id
+from anatomy.system.translation import N_, _
 from safetensors.torch import save
 
 from autograder.judge import trusted
@@ -45,7 +46,7 @@ MAX_ROUNDS = 24  # questions for one record; each gets at least one call further
 MAX_KNOWN = 800  # calls with a value, in one exercise
 MAX_TABLE_BYTES = 32 << 20  # size of their values, which are sent in each round
 _WAIT = "Wait"  # see proxies.py
-_STILL = "Some cases fail with the course's own functions in the place of your earlier ones, too."
+_STILL = N_("Some cases fail with the course's own functions in the place of your earlier ones, too.")
 
 
 @cache
@@ -152,7 +153,7 @@ class _Rerun:
         except (SessionError, MalformedReply):
             examples = None
         if examples is None:
-            return trusted.without_details(verdict, [Mistake("generic.still_fails", _STILL)])
+            return trusted.without_details(verdict, [Mistake("generic.still_fails", _(_STILL))])
         shown = judging.judge(public, examples, verdict.seconds)
         return trusted.worded(self.exercise, fresh, verdict, outcomes, shown, examples)
 
@@ -164,7 +165,7 @@ class _Rerun:
         table = _Table()
         found: dict[int, tuple[Outcome, Tensors]] = {i: record.cases[i].outcomes["expected"] for i in right}
         waiting = [i for i in range(len(record.cases)) if i not in found]
-        for _ in range(MAX_ROUNDS):
+        for __ in range(MAX_ROUNDS):
             if not waiting or time.monotonic() > self.deadline:
                 break
             calls, answers = self._asked(record, waiting, table)

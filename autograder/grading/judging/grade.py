@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 import nbformat
 from anatomy.judge.verdict import Mistake, Verdict
 from anatomy.system.texts import escaped
-from anatomy.system.translation import _, speaking
+from anatomy.system.translation import N_, _, speaking
 
 from autograder.judge.trusted import zero
 from autograder.sandbox import Session
@@ -34,8 +34,12 @@ _TELLING = {
 }
 
 
+# Remarks on a file that is too long to be run whole. Someone who experiments a lot hands one in, too.
+LONG = ("submission.many_cells", "submission.long_source", "submission.long_cell")
+
 # Replaces the signs if looking for them exceeded the grader's limits.
-UNREADABLE_SOURCE = Sign("dynamic code", "(source that cannot be examined within the grader's limits)", "the notebook")
+THE_NOTEBOOK = N_("the notebook")  # where a sign is that belongs to no cell
+UNREADABLE_SOURCE = Sign("dynamic code", "(source that cannot be examined within the grader's limits)", THE_NOTEBOOK)
 
 
 def grade(submitted: Submitted, session_factory: Callable[[], Session]) -> GradedNotebook:
@@ -81,7 +85,7 @@ def ungraded(unit: str, student: str, name: str, sentence: str) -> GradedNoteboo
         verdicts = [zero(e, name, sentence) for e in master(unit).exercises]
     except UnknownUnit:
         verdicts = []
-    suspicious = [Sign("forgery", sentence, "the file")] if name == "submission.not_a_file" else []
+    suspicious = [Sign("forgery", sentence, N_("the file"))] if name == "submission.not_a_file" else []
     return GradedNotebook(student, unit, verdicts, [Note(name, sentence)], suspicious, problem=(name, sentence))
 
 
@@ -96,7 +100,11 @@ def _signs(rebuilt: Rebuilt) -> list[Sign]:
     for cell in rebuilt.notebook.cells:
         if cell.cell_type == "code" and cell.metadata[MARK]["role"] in ("answer", "extra"):
             found += signs_of(cell.source, cell.id)
-    return found + [Sign("forgery", n.sentence, n.exercise or "the notebook") for n in rebuilt.notes if n.suspicious]
+    return found + [
+        Sign("resources" if n.name in LONG else "forgery", n.sentence, n.exercise or THE_NOTEBOOK)
+        for n in rebuilt.notes
+        if n.suspicious
+    ]
 
 
 def _telling(graded: GradedNotebook) -> list[Sign]:

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 import nbformat
 from anatomy.judge.verdict import Mistake, Verdict
+from anatomy.system.translation import _, said, sentences
 
 from autograder.judge.spec import Exercise
 
 from ..base.masters import MARK
 from ..base.names import cut
+from ..base.words import number
 from ..intake.absences import never_there
 from ..intake.rebuild import Rebuilt
 from ..source.calls import UNRESOLVED, Calls, Finding, read_calls
@@ -97,24 +99,29 @@ def _with(notebook: nbformat.NotebookNode, names: Iterable[str]) -> Calls:
 
 
 def _mistake(exercise: Exercise, verdict: Verdict, finding: Finding) -> Mistake:
-    own = finding.cell.startswith("extra-")
-    place = f"Line {finding.line} of {'a cell of your own' if own else 'cell ' + finding.cell}"
+    forbidden, evidence = said(exercise.id, exercise.forbidden_message), cut(finding.evidence, 80)
+    if finding.cell.startswith("extra-"):
+        place = _("Line {line} of a cell of your own").format(line=finding.line)
+    else:
+        place = _("Line {line} of cell {cell}").format(line=finding.line, cell=finding.cell)
     if finding.forbidden:
-        return Mistake(
-            "forbidden_builtin",
-            f"{place} uses {finding.name}. {exercise.forbidden_message} ({cut(finding.evidence, 80)})",
+        uses = _("{place} uses {name}. {forbidden} ({evidence})")
+        uses = uses.format(place=place, name=finding.name, forbidden=forbidden, evidence=evidence)
+        return Mistake("forbidden_builtin", uses)
+    what = _("{place} uses {name} ({evidence}); right answers to this exercise do not need it.")
+    if finding.name == UNRESOLVED:
+        what = _(
+            "{place} does something that the grader cannot follow ({evidence}); right answers to this exercise do not "
+            "need it."
         )
-    what = (
-        "does something that the grader cannot follow"
-        if finding.name == UNRESOLVED
-        else f"uses {finding.name[:80]}, or something it cannot be told from"
-        if finding.name.startswith(".")
-        else f"uses {finding.name[:80]}"
-    )
-    computed = f"{round(verdict.score, 2):g} of {round(verdict.max_score, 2):g}"
-    return Mistake(
-        "held",
-        f"{place} {what} ({cut(finding.evidence, 80)}); right answers to this exercise do not need it. The computed "
-        f"points ({computed}) wait until a person has looked. If you do not want to wait, take that line out and "
-        f"submit again. {exercise.forbidden_message}",
-    )
+    elif finding.name.startswith("."):
+        what = _(
+            "{place} uses {name}, or something it cannot be told from ({evidence}); right answers to this exercise do "
+            "not need it."
+        )
+    what = what.format(place=place, name=finding.name[:80], evidence=evidence)
+    waits = _(
+        "The computed points ({n} of {all}) wait until a person has looked. If you do not want to wait, take that line "
+        "out and submit again."
+    ).format(n=number(verdict.score), all=number(verdict.max_score))
+    return Mistake("held", sentences(what, waits, forbidden))

@@ -1,14 +1,18 @@
 """The result of one submission, and its points that wait for a person."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import nbformat
 from anatomy.judge.verdict import Verdict
 
-from ..base.masters import UnknownUnit, master
-from ..intake.rebuild import Note
-from ..source.signs import Sign
-from .execution import Output
+from ..base.masters import UnknownUnit
+from ..base.notes import Note
+from ..base.outlines import outline
+from ..source.techniques import Sign
+
+if TYPE_CHECKING:  # with torch, which a stored result doesn't need
+    from .execution import Output
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class GradedNotebook:
     verdicts: list[Verdict]
     notes: list[Note] = field(default_factory=list)
     signs: list[Sign] = field(default_factory=list)
-    outputs: dict[str, Output] = field(default_factory=dict)
+    outputs: dict[str, "Output"] = field(default_factory=dict)
     notebook: nbformat.NotebookNode | None = None
     problem: tuple[str, str] | None = None
     tries: dict[str, int] = field(default_factory=dict)
@@ -59,7 +63,7 @@ class GradedNotebook:
     def extensions(self) -> frozenset[str]:
         """Ids of the exercises whose points are extra."""
         try:
-            return master(self.unit).extensions
+            return outline(self.unit).extensions
         except UnknownUnit:
             return frozenset()
 

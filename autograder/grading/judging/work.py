@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from anatomy.judge.verdict import Verdict
+from anatomy.system.translation import listed_and, ngettext
 
 from ..base.words import amount, number
 
@@ -33,13 +34,15 @@ class Followed:
     @property
     def sentence(self) -> str:
         """The sentence that the student and the instructor read."""
-        *most, last = self.names
-        listed, verb = (f"{', '.join(most)} and {last}", "do") if most else (last, "does")
-        score, full = number(self.verdict.score), amount(self.verdict.max_score, "point")
-        return (
-            f"These {score} of {full} were earned with the course's own {listed} in the place of yours, which "
-            f"{verb} not pass. By your own answers alone they are {number(self.own)}."
+        sentence = ngettext(
+            "These {score} of {points} were earned with the course's own {names} in the place of yours, which does not "
+            "pass. By your own answers alone they are {own}.",
+            "These {score} of {points} were earned with the course's own {names} in the place of yours, which do not "
+            "pass. By your own answers alone they are {own}.",
+            len(self.names),
         )
+        score, full = number(self.verdict.score), amount(self.verdict.max_score, "point")
+        return sentence.format(score=score, points=full, names=listed_and(self.names), own=number(self.own))
 
 
 class Work:

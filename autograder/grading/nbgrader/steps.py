@@ -11,6 +11,7 @@ from typing import Any
 
 import nbformat
 from anatomy.system.texts import printable
+from anatomy.system.translation import speaking
 from bs4 import BeautifulSoup
 from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbconvert.preprocessors import Preprocessor
@@ -29,7 +30,7 @@ from ..book.one_secret import require_same
 from ..book.secret import course_secret
 from ..intake.locating import locate
 from ..intake.opening import BadSubmission
-from ..intake.rebuild import Note, Rebuilt
+from ..intake.rebuild import Note, Rebuilt, blank, language_of
 from ..intake.stamps import opened, parse_stamp, read_secret, read_stamp
 from ..judging import contained, sessions
 from ..judging.grade import score_outputs, ungraded
@@ -60,6 +61,10 @@ class SubmissionExporter(NotebookExporter):
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources=resources, **kwargs)
         assert resources is not None, "nbgrader's converter says which submission it is"
+        with speaking(load_course(self.parent.coursedir.root).language):
+            return self._of_submission(filename, resources, **kwargs)
+
+    def _of_submission(self, filename: str, resources: Resources, **kwargs: Any) -> tuple[str, Resources]:
         unit, data, stamp, secret, problem = resources["nbgrader"]["assignment"], b"", None, "", None
         notes = list[Note]()
         try:
@@ -73,7 +78,7 @@ class SubmissionExporter(NotebookExporter):
             rebuilt = contained.rebuild(data, unit)
         except BadSubmission as error:
             self.log.error("%s: %s", shown(filename, 300), shown(str(error), 500))
-            rebuilt, problem = Rebuilt(nbformat.from_dict(master(unit).notebook.copy())), [error.name, str(error)]
+            rebuilt, problem = Rebuilt(blank(master(unit))), [error.name, str(error)]
         rebuilt.notes = notes + rebuilt.notes
         for note in rebuilt.notes:
             self.log.warning("%s: %s", shown(filename, 300), shown(note.sentence, 500))
@@ -203,6 +208,10 @@ class JudgedExecute(NbGraderPreprocessor):
 
     def preprocess(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
         """nbgrader's execution step. Raises SandboxUnavailable if the sandbox is on but not available."""
+        with speaking(language_of(nb)):
+            return self._judged(nb, resources)
+
+    def _judged(self, nb: nbformat.NotebookNode, resources: Resources) -> tuple[nbformat.NotebookNode, Resources]:
         where = resources["nbgrader"]
         about, unit, student = nb.metadata.pop(MARK), where["assignment"], where["student"]
         notes = [Note(**n) for n in about["notes"]]

@@ -6,6 +6,7 @@ Everything that a student wrote or printed is escaped, including TeX; the page h
 import html
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -17,8 +18,9 @@ from anatomy.system.translation import _, said
 
 from ..base.inert import as_typed
 from ..base.masters import MARK, master
+from ..base.outlines import outline
 from ..base.words import amount, number
-from ..book.standing import Standing
+from ..book.standing import Standing, counts
 from ..book.stored import Attempt, untouched
 from ..intake import pictures
 from ..intake.rebuild import is_stub, language_of
@@ -39,7 +41,9 @@ def page(graded: GradedNotebook, standing: Standing = _NOTHING, attempts: Sequen
         attempts: all files that the student submitted for the unit.
     """
     with translation.speaking(language_of(graded.notebook)):
-        return _page(graded, standing, attempts)
+        # Without the exercises whose scores were set aside: they count no more.
+        counted = [v for v in graded.verdicts if counts(v.exercise, standing)]
+        return _page(replace(graded, verdicts=counted), standing, attempts)
 
 
 def _page(graded: GradedNotebook, standing: Standing, attempts: Sequence[Attempt]) -> str:
@@ -211,7 +215,7 @@ def _comments(remarks: Sequence[str]) -> list[str]:
 
 
 def _title(graded: GradedNotebook, verdict: Verdict) -> str:
-    title = next(e.title for e in master(graded.unit).exercises if e.id == verdict.exercise)
+    title = next(e.title for e in outline(graded.unit).exercises if e.id == verdict.exercise)
     return escaped(said(verdict.exercise, title))
 
 

@@ -13,11 +13,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from anatomy.system.translation import speaking
+
+from autograder import exercises
+
+from ..base.masters import UnknownUnit
 from ..base.names import never_fails, shown
 from ..base.words import amount, number
 from ..book.course import Course, load_course
 from ..book.database import GradebookError
 from ..book.gradebook import GradebookWriter
+from ..book.handed_out import ExercisesGone
 from ..book.stored import Result, mark
 from ..book.tables import STALE, missing, status, write_grades
 from ..book.unstored import remembered
@@ -25,6 +31,11 @@ from ..intake import collect
 from ..intake.stamps import parse_stamp
 from .shelf import Shelf
 
+GONE = (
+    "{unit} is no longer a unit of the course. Its grades stay in the gradebook and in the tables as they are, and "
+    "its submissions are graded again if the unit comes back."
+)
+DROP = "set the scores aside of an exercise that its unit no longer has (may be repeated)"
 MAX_LINES = 100
 MAX_NAMES = 8  # of students in one line
 
@@ -35,12 +46,17 @@ class Published:
 
     changed: one sentence for each new page. kept: number of pages that were up to date. stale: (student, unit) of
     submissions to grade again. waiting: (student, unit, number of cells) of submissions that wait for a person.
+    blocked: one sentence for each unit that cannot be published. settings: one for each setting that has changed.
+    removed: (student, unit) of submissions whose rows were removed from nbgrader's tables.
     """
 
     changed: list[str] = field(default_factory=list)
     kept: int = 0
     stale: list[tuple[str, str]] = field(default_factory=list)
     waiting: list[tuple[str, str, int]] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
+    removed: list[tuple[str, str]] = field(default_factory=list)
 
 
 def publish(
@@ -53,14 +69,22 @@ def publish(
 
     Raises GradebookError, and OSError if a page cannot be written.
     """
+    done = Published(removed=writer.removed(), settings=writer.changed_settings())
     writer.forget_removed()
-    for unit in {unit for _, unit in writer.graded()}:
-        writer.handed_out(unit)  # applies the current setting of points for written answers
-    done, before = Published(), writer.published()
+    before, blocked = writer.published(), set[str]()
+    for unit in sorted({unit for _, unit in writer.graded()}):
+        try:
+            writer.handed_out(unit)  # applies the current setting of points for written answers
+        except ExercisesGone as error:
+            blocked.add(unit)
+            done.blocked.append(str(error))
+        except UnknownUnit as error:
+            blocked.add(unit)
+            done.blocked.append(str(error) if unit in exercises.units() else GONE.format(unit=unit))
     files = {(s.student, s.unit): s for s in handed_in(course) if s.known}
     for result in writer.results():
         key = result["student"], result["unit"]
-        if (students and key[0] not in students) or (units and key[1] not in units):
+        if (students and key[0] not in students) or (units and key[1] not in units) or key[1] in blocked:
             continue
         shelf, last = Shelf(course, *key), before.get(key)
         good = last is not None and _hash(shelf.page) == last[3]
@@ -123,7 +147,8 @@ def _change(result: Result, shown_last: tuple[float, float, str, str] | None) ->
 def handed_in(course: Course) -> list[collect.Submission]:
     """The submissions that are now in the course's folder; empty if there is no such folder."""
     try:
-        return collect.find(Path(course.directory.root) / course.directory.submitted_directory)
+        with speaking(course.language):  # as when they were graded: the digest of an unreadable one hangs on the words
+            return collect.find(Path(course.directory.root) / course.directory.submitted_directory)
     except OSError:
         return []
 
@@ -138,9 +163,9 @@ def absent(writer: GradebookWriter) -> list[str]:
 
 def about(writer: GradebookWriter, done: Published) -> list[str]:
     """Lines for the console: missing, waiting and stale submissions."""
-    lines = absent(writer)
+    lines = [*_first(done), *absent(writer)]
     if done.waiting:
-        some = _few([f"{student}/{unit}" for student, unit, _ in done.waiting])
+        some = _few([f"{student}/{unit}" for student, unit, __ in done.waiting])
         lines.append(f"waiting: {_who(done.waiting)} for points in the formgrader ({some}).")
     if done.stale:
         some = _few([f"{student}/{unit}" for student, unit in done.stale])
@@ -148,6 +173,25 @@ def about(writer: GradebookWriter, done: Published) -> list[str]:
             f"stale: {amount(len(done.stale), 'submission')}, where the file or the exercises changed since ({some})."
         )
     return lines
+
+
+def about_removed(removed: Sequence[tuple[str, str]]) -> list[str]:
+    """A line about submissions that were removed with nbgrader's own commands, if there are any."""
+    if not removed:
+        return []
+    some = _few([f"{student}/{unit}" for student, unit in removed])
+    count = len(removed)
+    are, what = ("is", "its") if count == 1 else ("are", "their")
+    return [
+        f"removed: {amount(count, 'submission')} {are} no longer in nbgrader's gradebook ({some}), nor are points and "
+        f"comments given by hand for {'it' if count == 1 else 'them'}. `make grade` grades {what} files again, if they "
+        "are still there; what was given by hand is in your backups."
+    ]
+
+
+def _first(done: Published) -> list[str]:
+    rest = [f"settings: {s}" for s in done.settings] + [f"not published: {s}" for s in done.blocked]
+    return about_removed(done.removed) + rest
 
 
 def _who(waiting: Sequence[object]) -> str:
@@ -160,6 +204,8 @@ def _few(names: Sequence[str]) -> str:
 
 def report(done: Published, lines: Sequence[str]) -> None:
     """Prints what was done, at most MAX_LINES lines of each kind, and ``lines``."""
+    for line in _first(done):
+        print(line)
     for line in done.changed[:MAX_LINES]:
         print(line)
     if len(done.changed) > MAX_LINES:
@@ -184,6 +230,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder.grading.pages.publishing", description=summary)
     parser.add_argument("--student", action="append", help="only this student (may be repeated)")
     parser.add_argument("--unit", action="append", help="only this unit (may be repeated)")
+    parser.add_argument("--drop", action="append", default=[], metavar="EXERCISE", help=DROP)
     options = parser.parse_args(argv)
     try:
         course = load_course()
@@ -191,6 +238,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             known = {(r["student"], r["unit"]) for r in writer.results()}
             if not known:
                 raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
+            for exercise in options.drop:
+                for unit, count in writer.set_aside(exercise):
+                    print(f"{unit}: {amount(count, 'score')} for {shown(exercise, 80)} set aside.")
             for wanted, have, what in ((options.student, 0, "student"), (options.unit, 1, "unit")):
                 if unknown := sorted(set(wanted or ()) - {key[have] for key in known}):
                     raise GradebookError(f"Nothing is graded of the {what} {shown(', '.join(unknown), 200)}.")

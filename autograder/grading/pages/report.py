@@ -11,7 +11,7 @@ import statistics
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -21,9 +21,12 @@ from anatomy.judge.verdict import Verdict
 from anatomy.program.units import grade_id
 from anatomy.system.files import replace
 from anatomy.system.texts import escaped
+from anatomy.system.translation import _, listed, said, speaking
 
-from ..base.masters import UnknownUnit, master
-from ..base.names import never_fails
+from ..base.masters import UnknownUnit
+from ..base.names import never_fails, shown
+from ..base.notes import Note
+from ..base.outlines import outline
 from ..base.words import amount, number
 from ..book.course import Course, load_course, write_table
 from ..book.database import GradebookError
@@ -31,31 +34,12 @@ from ..book.gradebook import GradebookWriter
 from ..book.stored import Result
 from ..book.tables import counts, missing
 from ..book.unstored import Problem, remembered
-from ..intake.rebuild import Note
-from ..source.signs import WORDS, Sign
 from . import similar
 from .feedback import END, head
-
-Link = Callable[[Result], str]  # the address of a submission's feedback page, or ""
+from .report_signs import Link, place_of, signs
 
 MAX_NAMES = 20  # of students in one line
 FOLLOWED = "follow_through"  # name of the notes that have their own section
-# Signs that are rare in honest work: only submissions with such signs are listed, most kinds of signs first.
-STRONG = (
-    "patching",
-    "judge",
-    "ban",
-    "forgery",
-    "examples",
-    "reply",
-    "notebook machinery",
-    "introspection",
-    "comparison",
-    "network",
-    "dynamic code",
-    "grader's files",
-    "processes",
-)
 
 
 @dataclass
@@ -101,7 +85,7 @@ def summarize(results: Iterable[Result]) -> tuple[list[Row], list[Result]]:
             # A problem with a file is listed once, in the table of files, not for each of its exercises.
             if not v.passed and v.mistakes and not v.mistakes[0].name.startswith("submission."):
                 row.mistakes[v.mistakes[0].name] += 1
-                row.words.setdefault(v.mistakes[0].name, v.mistakes[0].message)
+                row.words.setdefault(v.mistakes[0].name, said(v.exercise, v.mistakes[0].message))
             if result["tries"].get(v.exercise):
                 row.tries.append(result["tries"][v.exercise])
     return [rows[k] for k in sorted(rows, key=_order)], results
@@ -110,22 +94,17 @@ def summarize(results: Iterable[Result]) -> tuple[list[Row], list[Result]]:
 def _order(key: tuple[str, str]) -> tuple[str, int]:
     unit, exercise = key
     try:
-        return unit, [e.id for e in master(unit).exercises].index(exercise)
+        return unit, [e.id for e in outline(unit).exercises].index(exercise)
     except (UnknownUnit, ValueError):
         return unit, 1_000
 
 
 def _title(unit: str, verdict: Verdict) -> str:
     try:
-        return next((e.title for e in master(unit).exercises if e.id == verdict.exercise), verdict.exercise)
+        title = next((e.title for e in outline(unit).exercises if e.id == verdict.exercise), verdict.exercise)
+        return said(verdict.exercise, title)
     except UnknownUnit:
         return verdict.exercise
-
-
-def suspicious(results: Iterable[Result]) -> list[tuple[Result, list[Sign]]]:
-    """(result, its strong signs), most telling first."""
-    found = [(r, [s for s in r["signs"] if s.technique in STRONG]) for r in results]
-    return sorted(((r, s) for r, s in found if s), key=lambda p: (-len({x.technique for x in p[1]}), p[0]["student"]))
 
 
 def page(
@@ -139,44 +118,31 @@ def page(
     """The report as HTML. absent: unit → students without a submission. unstored: entries of the folder without a
     result. hints: HTML section about similar submissions."""
     esc = escaped
-    out = [
-        head("Class report"),
-        f"<h1>Class report</h1><p>{amount(len(results), 'submission')} of "
-        f"{amount(len({r['student'] for r in results}), 'student')}. Points are those that count: an instructor's "
-        "where one was given. Those of extensions are extra: they count beside the maximum.</p>",
-    ]
+    begin = _(
+        "{submissions} of {students}. Points are those that count: an instructor's where one was given. Those of "
+        "extensions are extra: they count beside the maximum."
+    ).format(
+        submissions=amount(len(results), "submission"), students=amount(len({r["student"] for r in results}), "student")
+    )
+    out = [head(_("Class report")), f"<h1>{_('Class report')}</h1><p>{begin}</p>"]
     for unit in sorted({r["unit"] for r in results}):
         mine = [r for r in rows if r.unit == unit]
         totals = [r["standing"].score for r in results if r["unit"] == unit and counts(r)]
         if not totals:
-            out += [f"<h2>{esc(unit)}: no submission could be read</h2>", *_left_out(unit, results, absent)]
+            none = _("{unit}: no submission could be read").format(unit=esc(unit))
+            out += [f"<h2>{none}</h2>", *_left_out(unit, results, absent)]
             continue
         most = next(r["standing"].max_score for r in results if r["unit"] == unit and counts(r))
-        out.append(
-            f"<h2>{esc(unit)}: {amount(len(totals), 'submission')}, mean {number(statistics.fmean(totals))} of "
-            f"{number(most)}, median {number(statistics.median(totals))}</h2>"
+        title = _("{unit}: {submissions}, mean {mean} of {most}, median {median}").format(
+            unit=esc(unit),
+            submissions=amount(len(totals), "submission"),
+            mean=number(statistics.fmean(totals)),
+            most=number(most),
+            median=number(statistics.median(totals)),
         )
+        out.append(f"<h2>{title}</h2>")
         out += _left_out(unit, results, absent)
-        tried = any(r.tries for r in mine)
-        out.append(
-            '<table class="scores"><thead><tr><th scope="col">Exercise</th><th scope="col">Passed</th>'
-            f'<th scope="col">Mean points</th>{"<th scope=col>Median tries</th>" if tried else ""}'
-            '<th scope="col" class="wide">Most frequent mistakes</th></tr></thead><tbody>'
-        )
-        for r in mine:
-            share, count = r.passed / len(r.scores), len(r.scores)
-            mistakes = "".join(
-                f"<li>{n} × <code>{esc(name)}</code>: {esc(_short(r, name))}</li>"
-                for name, n in r.mistakes.most_common(4)
-            )
-            tries = f'<td class="n">{statistics.median(r.tries):g}</td>' if tried and r.tries else "<td></td>" * tried
-            out.append(
-                f'<tr><td>{esc(r.title)}<br><code>{esc(r.exercise)}</code></td><td class="n">'
-                f'<meter min="0" max="1" value="{share:.3f}">{share:.0%}</meter> {r.passed} of {count}</td>'
-                f'<td class="n">{r.mean:.2f} of {r.points:g}{"" if r.most else " extra"}</td>'
-                f"{tries}<td><ul>{mistakes}</ul></td></tr>"
-            )
-        out.append("</tbody></table>")
+        out += _of_exercises(mine)
     out += (
         _odd_files(results, link)
         + _without_result(unstored)
@@ -185,20 +151,53 @@ def page(
         + _followed(results, link)
         + [hints]
     )
-    out += _evidence(results, link)
+    out += signs(results, link)
     return "".join(out) + END
+
+
+def _of_exercises(rows: Sequence[Row]) -> list[str]:
+    """Table of a unit's exercises."""
+    esc, tried = escaped, any(r.tries for r in rows)
+    titles = [_("Exercise"), _("Passed"), _("Mean points"), *([_("Median tries")] if tried else [])]
+    out = [_table_of(*titles, _("Most frequent mistakes"))]
+    for r in rows:
+        share = r.passed / len(r.scores)
+        passed = _("{n} of {points}").format(n=r.passed, points=len(r.scores))
+        mean = _("{n} of {points}") if r.most else _("{n} of {points} extra")
+        mistakes = "".join(
+            f"<li>{n} × <code>{esc(name)}</code>: {esc(_short(r, name))}</li>" for name, n in r.mistakes.most_common(4)
+        )
+        tries = f'<td class="n">{statistics.median(r.tries):g}</td>' if tried and r.tries else "<td></td>" * tried
+        out.append(
+            f'<tr><td>{esc(r.title)}<br><code>{esc(r.exercise)}</code></td><td class="n">'
+            f'<meter min="0" max="1" value="{share:.3f}">{share:.0%}</meter> {passed}</td>'
+            f'<td class="n">{mean.format(n=f"{r.mean:.2f}", points=f"{r.points:g}")}</td>'
+            f"{tries}<td><ul>{mistakes}</ul></td></tr>"
+        )
+    return [*out, "</tbody></table>"]
+
+
+def _table_of(*titles: str) -> str:
+    """The start of a table, whose last column is wide."""
+    *first, last = titles
+    cells = "".join(f'<th scope="col">{title}</th>' for title in first)
+    return f'<table class="scores"><thead><tr>{cells}<th scope="col" class="wide">{last}</th></tr></thead><tbody>'
 
 
 def _left_out(unit: str, results: Sequence[Result], absent: Mapping[str, Sequence[str]]) -> list[str]:
     """Notes about students who are not in the figures of a unit, with the reason."""
     unread = [r["student"] for r in results if r["unit"] == unit and not counts(r)]
-    some = (("could not be read", unread), ("handed nothing in", absent.get(unit, ())))
+    some = (
+        (_("Not in these figures: {n} could not be read ({names})."), unread),
+        (_("Not in these figures: {n} handed nothing in ({names})."), absent.get(unit, ())),
+    )
     return [
-        f'<p class="note">Not in these figures: {len(names)} {what} '
-        f"({escaped(', '.join(names[:MAX_NAMES]))}{', …' if len(names) > MAX_NAMES else ''}).</p>"
-        for what, names in some
-        if names
+        f'<p class="note">{what.format(n=len(names), names=escaped(_few(names)))}</p>' for what, names in some if names
     ]
+
+
+def _few(names: Sequence[str]) -> str:
+    return listed([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
 
 
 def _without_result(problems: Sequence[Problem]) -> list[str]:
@@ -209,11 +208,8 @@ def _without_result(problems: Sequence[Problem]) -> list[str]:
         f'<tr><td class="name">{escaped(s)}</td><td class="name">{escaped(u)}</td><td>{escaped(sentence)}</td></tr>'
         for s, u, _, sentence in problems
     )
-    return [
-        f'<h2>Entries without a result ({len(problems)})</h2><table class="scores"><thead><tr><th scope="col">'
-        'Entry</th><th scope="col">Unit</th><th scope="col" class="wide">What</th></tr></thead>'
-        f"<tbody>{items}</tbody></table>"
-    ]
+    title = _("Entries without a result ({n})").format(n=len(problems))
+    return [f"<h2>{title}</h2>{_table_of(_('Entry'), _('Unit'), _('What'))}{items}</tbody></table>"]
 
 
 def _waiting(results: Sequence[Result], link: Link) -> list[str]:
@@ -227,31 +223,25 @@ def _waiting(results: Sequence[Result], link: Link) -> list[str]:
     )
     if not items:
         return []
+    text = _(
+        "Written answers without points, and cells with an instructor's points whose answer was graded again since: "
+        "look at them in the formgrader, then run {command}."
+    ).format(command="<code>make publish</code>")
     return [
-        "<h2>Waiting for a person</h2><p>Written answers without points, and cells with an instructor's points whose "
-        "answer was graded again since: look at them in the formgrader, then run <code>make publish</code>.</p>"
-        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Unit</th><th scope="col" '
-        f'class="wide">Cells</th></tr></thead><tbody>{items}</tbody></table>'
+        f"<h2>{_('Waiting for a person')}</h2><p>{text}</p>"
+        f"{_table_of(_('Student'), _('Unit'), _('Cells'))}{items}</tbody></table>"
     ]
 
 
 def _short(row: Row, name: str) -> str:
     # Error messages differ between students: the first one is quoted as an example.
     words = textwrap.shorten(row.words[name], 200, placeholder=" …")
-    return f"“{words}”" if name.startswith("generic.") else words
+    return _("“{words}”").format(words=words) if name.startswith("generic.") else words
 
 
 def _student(result: Result, link: Link) -> str:
     address, name = link(result), escaped(result["student"])
     return f'<a href="{html.escape(address)}">{name}</a>' if address else name
-
-
-def _pages(result: Result, link: Link) -> str:
-    """A link to the feedback page, for places where the name can't be a link because a click unfolds the details."""
-    address = link(result)
-    return (
-        f'<p><a href="{html.escape(address)}">Feedback page of {escaped(result["student"])}</a></p>' if address else ""
-    )
 
 
 def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
@@ -265,11 +255,8 @@ def _odd_files(results: Sequence[Result], link: Link) -> list[str]:
         f"<td>{escaped(n.sentence)}</td></tr>"
         for r, n in notes
     )
-    return [
-        f'<h2>Files with something odd ({len(notes)})</h2><table class="scores"><thead><tr><th scope="col">'
-        'Student</th><th scope="col">Unit</th><th scope="col" class="wide">What</th></tr></thead>'
-        f"<tbody>{items}</tbody></table>"
-    ]
+    title = _("Files with something odd ({n})").format(n=len(notes))
+    return [f"<h2>{title}</h2>{_table_of(_('Student'), _('Unit'), _('What'))}{items}</tbody></table>"]
 
 
 def _held(results: Sequence[Result], link: Link) -> list[str]:
@@ -277,20 +264,23 @@ def _held(results: Sequence[Result], link: Link) -> list[str]:
     if not rows:
         return []
     open_ones = sum(h.exercise not in r["decided"] for r, h in rows)
+    title = _("Points held for a look ({n} open)").format(n=open_ones)
+    text = _(
+        "These answers gave right results, and their source calls what right answers to an exercise with forbidden "
+        "built-ins do not need, or what cannot be resolved. That is no proof of anything: look at the line, then give "
+        "the points in the formgrader, or with {command}. Elsewhere nothing was found."
+    ).format(command='<code>make held ARGS="release student exercise"</code>')
     out = [
-        f"<h2>Points held for a look ({open_ones} open)</h2><p>These answers gave right results, and their source "
-        "calls what right answers to an exercise with forbidden built-ins do not need, or what cannot be resolved. "
-        "That is no proof of anything: look at the line, then give the points in the formgrader, or with "
-        '<code>make held ARGS="release student exercise"</code>. Elsewhere nothing was found.</p>'
-        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Exercise</th>'
-        '<th scope="col">Points</th><th scope="col" class="wide">Line</th></tr></thead><tbody>'
+        f"<h2>{title}</h2><p>{text}</p>",
+        _table_of(_("Student"), _("Exercise"), _("Points"), _("Line")),
     ]
     for r, h in rows:
         given = h.exercise in r["decided"]
-        points = f"{number(r['scores'][h.exercise])} given" if given else f"{number(h.points)} held"
+        points = _("{n} given") if given else _("{n} held")
+        points = points.format(n=number(r["scores"][h.exercise] if given else h.points))
         out.append(
             f'<tr><td class="name">{_student(r, link)}</td><td><code>{escaped(h.exercise)}</code></td>'
-            f'<td class="n">{points}</td><td>{escaped(h.where)}: {escaped(h.name)}<br>'
+            f'<td class="n">{points}</td><td>{escaped(place_of(h.where))}: {escaped(_(h.name))}<br>'
             f"<code>{escaped(h.evidence)}</code></td></tr>"
         )
     return [*out, "</tbody></table>"]
@@ -306,40 +296,15 @@ def _followed(results: Sequence[Result], link: Link) -> list[str]:
     )
     if not items:
         return []
+    text = _(
+        "These exercises failed because an earlier answer of the same notebook is missing or wrong, and earned their "
+        "points with the values of the course's own function in its place ({setting})."
+    ).format(setting="<code>c.Grading.follow_through</code>")
+    titles = "".join(f'<th scope="col">{t}</th>' for t in (_("Student"), _("Exercise"), _("Computed points")))
     return [
-        "<h2>Followed through</h2><p>These exercises failed because an earlier answer of the same notebook is missing "
-        "or wrong, and earned their points with the values of the course's own function in its place "
-        "(<code>c.Grading.follow_through</code>).</p>"
-        '<table class="scores"><thead><tr><th scope="col">Student</th><th scope="col">Exercise</th>'
-        f'<th scope="col">Computed points</th></tr></thead><tbody>{items}</tbody></table>'
+        f'<h2>{_("Followed through")}</h2><p>{text}</p><table class="scores"><thead><tr>{titles}</tr></thead>'
+        f"<tbody>{items}</tbody></table>"
     ]
-
-
-def _evidence(results: Sequence[Result], link: Link) -> list[str]:
-    listed = suspicious(results)
-    out = [
-        f"<h2>Signs of cheating ({amount(len(listed), 'submission')})</h2><p>A sign is evidence to look at, not a "
-        "verdict: scores come from inputs that nobody had seen, and are right whatever is listed here. That a "
-        "submission is not listed means that nothing was found in it, no more.</p>"
-    ]
-    for result, signs in listed:
-        total, most = result["standing"].score, result["standing"].max_score
-        out.append(
-            f"<details><summary><b>{escaped(result['student'])}</b>, {escaped(result['unit'])} "
-            f"({number(total)} of {amount(most, 'point')}): {escaped(', '.join(_techniques(signs)))}</summary>"
-            f"{_pages(result, link)}<ul>"
-        )
-        for s in signs[:20]:
-            out.append(
-                f"<li>{escaped(WORDS.get(s.technique, s.technique))} ({escaped(s.where)}): "
-                f"<code>{escaped(s.evidence)}</code></li>"
-            )
-        out.append("</ul></details>")
-    return out
-
-
-def _techniques(signs: Iterable[Sign]) -> list[str]:
-    return list(dict.fromkeys(s.technique for s in signs))
 
 
 def _alike(course: Course, results: Iterable[Result], link: Link) -> str:
@@ -355,7 +320,17 @@ def write_report(course: Course, writer: GradebookWriter) -> tuple[Path, Path]:
     if not results:
         raise GradebookError("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
     absent = missing(results, writer.students())
-    rows, results = summarize(results)
+    with speaking(course.language):
+        return _write(course, writer, *summarize(results), absent)
+
+
+def _write(
+    course: Course,
+    writer: GradebookWriter,
+    rows: Sequence[Row],
+    results: list[Result],
+    absent: Mapping[str, Sequence[str]],
+) -> tuple[Path, Path]:
     paths = course.root / "report.html", course.root / "report.csv"
 
     def link(result: Result) -> str:
@@ -409,6 +384,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             paths = write_report(course, writer)
     except GradebookError as error:
         print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{shown(str(error.filename or 'A file'), 500)} could not be written: {error.strerror}.", file=sys.stderr)
         return 2
     print(f"wrote {paths[0]} and {paths[1].name}")
     return 0

@@ -8,11 +8,13 @@ from typing import Any
 
 import nbformat
 from nbconvert.preprocessors import Preprocessor
+from traitlets.config import Config
 
 from autograder.notebooks.written import is_written
 from autograder.settings import Grading
 
 from ..base.masters import Rubric, rubrics
+from ..book.course import load_course
 from ..intake import pictures
 
 Resources = dict[str, Any]
@@ -29,7 +31,7 @@ class ShowRubric(Preprocessor):
         if "submission_id" not in resources:  # only the formgrader sets it
             return nb, resources
         known = rubrics(str(resources.get("assignment_id")))
-        counts, cells = Grading(config=self.config).written_answers, []
+        counts, cells = _have_points(self.config), []
         for cell in nb.cells:
             cells.append(cell)
             if is_written(cell) and cell.metadata.nbgrader.get("grade_id") in known:
@@ -38,6 +40,20 @@ class ShowRubric(Preprocessor):
                 cells += [*_pictures(cell), nbformat.v4.new_markdown_cell(_shown(rubric, counts))]
         nb.cells = cells
         return nb, resources
+
+
+def _have_points(config: Config) -> bool:
+    """Whether written answers have points, by the settings as they stand now.
+
+    JupyterLab reads them once, when it starts, and the formgrader would go on with what they were.
+    """
+    about = config.get("CourseDirectory", {})
+    try:
+        if "course_id" in about:  # as in nbgrader_config.py
+            return load_course(about.get("root")).settings.written_answers
+    except Exception:  # a file that is being edited; the commands say what is wrong with it
+        pass
+    return Grading(config=config).written_answers
 
 
 def _pictures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 from anatomy.system.files import replace
+from anatomy.system.translation import speaking
 
 from ..book.course import Course
 from ..book.secret import course_secret
@@ -66,7 +67,8 @@ class Shelf:
             for folder in (self.autograded, self.feedback):
                 if not (folder / name).exists() or (self.secret if name == SECRET else self.stamp):
                     replace(folder / name, text.encode())
-        page = feedback.page(graded, standing, attempts).encode()
+        with speaking(self.course.language):  # for a submission that could not be read, so that it names none
+            page = feedback.page(graded, standing, attempts).encode()
         replace(self.page, page)
         return hashlib.sha256(page).hexdigest()
 

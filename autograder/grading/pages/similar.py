@@ -7,6 +7,9 @@ the answers are similar, each weighted by how rare such an answer is among the o
 tuned on answers that different people wrote for the same exercises; ``python -m benchmarks.similar_answers`` counts the
 false alarms.
 
+Where the class's own package holds the whole answers (``c.Release.answers = "all"``), an answer that is nearly one of
+them is left out: it was looked up as the course allows, and says nothing of any other student.
+
 Texts are only searched, never parsed or run, and have a maximum length.
 """
 
@@ -23,11 +26,14 @@ from pathlib import Path
 import numpy as np
 from anatomy.program.units import grade_id
 from anatomy.system.texts import escaped
+from anatomy.system.translation import _
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from ..base.masters import UnknownUnit, master
+from ..base.masters import UnknownUnit
 from ..base.names import shown
+from ..base.outlines import outline
+from ..base.words import amount
 from ..book.course import Course
 from ..intake.opening import BadSubmission, read_submission
 
@@ -101,14 +107,19 @@ class _Found:
     tokens: int = 0
 
 
-def pairs(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str] | None = None) -> list[Pair]:
+def pairs(
+    sources: Mapping[str, Mapping[str, str]],
+    stubs: Mapping[str, str] | None = None,
+    given: Mapping[str, str] | None = None,
+) -> list[Pair]:
     """The pairs of students whose answers are more similar than chance explains, most surprising first.
 
     sources: student → exercise → source of the answer, all of one unit. stubs: exercise → source in the released
-    notebook. In larger classes only the first ``MAX_STUDENTS`` students are compared.
+    notebook. given: exercise → whole answer that students may look up; answers like it are left out. In larger
+    classes only the first ``MAX_STUDENTS`` students are compared.
     """
     students = sorted(sources)[:MAX_STUDENTS]
-    answers = _answers({s: sources[s] for s in students}, stubs or {})
+    answers = _answers({s: sources[s] for s in students}, stubs or {}, given or {})
     exercises = {e: _compare(found) for e, found in answers.items() if len(found) > 1}
     together: dict[tuple[str, str], _Found] = defaultdict(_Found)
     for name, exercise in exercises.items():
@@ -133,16 +144,27 @@ def likeness(first: str, second: str, stub: str = "") -> float:
     return Indel.normalized_similarity(*shapes)
 
 
-def _answers(sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str]) -> dict[str, dict[str, _Answer]]:
-    """Exercise → student → answer, without short answers."""
+def _answers(
+    sources: Mapping[str, Mapping[str, str]], stubs: Mapping[str, str], given: Mapping[str, str]
+) -> dict[str, dict[str, _Answer]]:
+    """Exercise → student → answer, without short answers and those that were given."""
     numbers: dict[str, int] = {}
     found: dict[str, dict[str, _Answer]] = defaultdict(dict)
     for student, own in sources.items():
         for exercise, source in own.items():
             answer = _answer(source[:MAX_CHARACTERS], stubs.get(exercise, ""), numbers)
-            if len(answer.shape) >= MIN_TOKENS:
+            if len(answer.shape) >= MIN_TOKENS and not _is_given(answer, exercise, stubs, given, numbers):
                 found[exercise][student] = answer
     return found
+
+
+def _is_given(
+    answer: _Answer, exercise: str, stubs: Mapping[str, str], given: Mapping[str, str], numbers: dict[str, int]
+) -> bool:
+    if exercise not in given:
+        return False
+    shape = _answer(given[exercise], stubs.get(exercise, ""), numbers).shape
+    return Indel.normalized_similarity(answer.shape, shape) >= ALIKE
 
 
 def _answer(source: str, stub: str, numbers: dict[str, int]) -> _Answer:
@@ -227,14 +249,12 @@ def _shared(
 # ---- where the sources are, and the report -------------------------------------------------------------------------
 def stubs(unit: str) -> dict[str, str]:
     """Exercise → source of its answer cell in the released notebook. Raises masters.UnknownUnit."""
-    trusted = master(unit)
-    cells = {c.metadata.get("nbgrader", {}).get("grade_id"): c.source for c in trusted.notebook.cells}
-    return {e.id: cells.get(name, "") for name, e in trusted.answers.items()}
+    return {e.id: e.stub for e in outline(unit).exercises}
 
 
 def read_sources(path: Path, unit: str) -> dict[str, str]:
     """Exercise → source of its answer in a notebook that the grader wrote; {} if it cannot be read."""
-    wanted = {grade_id(e.id, "solve"): e.id for e in master(unit).exercises}
+    wanted = {grade_id(e.id, "solve"): e.id for e in outline(unit).exercises}
     try:
         cells = json.loads(read_submission(path))["cells"]
         marked = {c["metadata"].get("nbgrader", {}).get("grade_id"): c["source"] for c in cells}
@@ -242,6 +262,12 @@ def read_sources(path: Path, unit: str) -> dict[str, str]:
         return {}
     texts = {e: marked[name] for name, e in wanted.items() if name in marked}
     return {e: "".join(t) if isinstance(t, list) else str(t) for e, t in texts.items()}
+
+
+def _given_out() -> dict[str, str]:
+    from autograder.notebooks import answers  # with what reads the units' texts
+
+    return answers.read()
 
 
 def find(course: Course, submissions: Iterable[tuple[str, str]]) -> dict[str, list[Pair]]:
@@ -254,7 +280,8 @@ def find(course: Course, submissions: Iterable[tuple[str, str]]) -> dict[str, li
                 sources[unit][student] = own
         except UnknownUnit:  # the course has changed since
             continue
-    return {unit: pairs(found, stubs(unit)) for unit, found in sorted(sources.items()) if len(found) > 1}
+    given = _given_out() if course.release.answers == "all" else {}
+    return {unit: pairs(found, stubs(unit), given) for unit, found in sorted(sources.items()) if len(found) > 1}
 
 
 def section(found: Mapping[str, Sequence[Pair]], student: Callable[[str, str], str] | None = None) -> list[str]:
@@ -269,24 +296,28 @@ def section(found: Mapping[str, Sequence[Pair]], student: Callable[[str, str], s
     name = student or (lambda one, unit: escaped(one))
     rows = "".join(
         f'<tr><td class="name">{escaped(unit)}</td><td class="name">{name(p.students[0], unit)}</td>'
-        f'<td class="name">{name(p.students[1], unit)}</td><td class="n">{len(p.alike)} of {p.compared}</td>'
+        f'<td class="name">{name(p.students[1], unit)}</td>'
+        f'<td class="n">{_("{n} of {points}").format(n=len(p.alike), points=p.compared)}</td>'
         f'<td class="n">{p.share:.0%}</td><td>{escaped(_words(p.alike, 200))}</td>'
         f"<td>{escaped(_words(p.shared, 200))}</td></tr>"
         for unit, p in listed[:MAX_PAIRS]
     )
-    more = f"<p>{len(listed) - MAX_PAIRS} more pairs are not listed.</p>" if len(listed) > MAX_PAIRS else ""
+    more = _("{n} more pairs are not listed.").format(n=len(listed) - MAX_PAIRS)
+    more = f"<p>{more}</p>" if len(listed) > MAX_PAIRS else ""
     groups = [g for unit in sorted(found) for g in _groups(found[unit]) if len(g) > 2]
-    crowds = "".join(f"<p>{len(g)} students resemble each other: {escaped(_words(g, 600))}.</p>" for g in groups[:10])
-    many = "1 pair" if len(listed) == 1 else f"{len(listed)} pairs"
+    crowd = _("{n} students resemble each other: {names}.")
+    crowds = "".join(f"<p>{crowd.format(n=len(g), names=escaped(_words(g, 600)))}</p>" for g in groups[:10])
+    title = _("Submissions that resemble each other ({pairs})").format(pairs=amount(len(listed), "pair"))
+    text = _(
+        "Their long answers are the same but for names, comments and layout, in more exercises than chance explains, "
+        "and few others wrote so. That is a hint to look at both, and no proof: students may work together, use one "
+        "source, or follow the same hint. No points hang on it. That a pair is not listed means nothing either."
+    )
+    titles = "".join(f'<th scope="col">{t}</th>' for t in (_("Answers alike"), _("Part of the text"), _("Which")))
     return [
-        f"<h2>Submissions that resemble each other ({many})</h2><p>Their long answers are the same but "
-        "for names, comments and layout, in more exercises than chance explains, and few others wrote so. That is a "
-        "hint to look at both, and no proof: students may work together, use one source, or follow the same hint. No "
-        "points hang on it. That a pair is not listed means nothing either.</p>"
-        f"{crowds}"
-        '<table class="scores"><thead><tr><th scope="col">Unit</th><th scope="col" colspan="2">Students</th>'
-        '<th scope="col">Answers alike</th><th scope="col">Part of the text</th><th scope="col">Which</th>'
-        '<th scope="col" class="wide">Names and comments that only these two have</th></tr></thead>'
+        f'<h2>{title}</h2><p>{text}</p>{crowds}<table class="scores"><thead><tr><th scope="col">{_("Unit")}</th>'
+        f'<th scope="col" colspan="2">{_("Students")}</th>{titles}'
+        f'<th scope="col" class="wide">{_("Names and comments that only these two have")}</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>{more}"
     ]
 

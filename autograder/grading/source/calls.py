@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import nbformat
+from anatomy.system.translation import N_
 
 from ..base.masters import MARK
 from . import allowed
@@ -23,7 +24,7 @@ from .parsing import hides, parsed
 from .scopes import Scope, bind, canonical, public_names, scope_of
 from .statements import Mention, Unit
 
-UNRESOLVED = "cannot be resolved"
+UNRESOLVED = N_("cannot be resolved")
 
 
 @dataclass(frozen=True)

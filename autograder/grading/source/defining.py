@@ -1,15 +1,18 @@
 """Finds what a cell defines, from its source: reads each cell once, and a limited amount of text per submission."""
 
 import ast
+import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import nbformat
 
-from autograder.judge.spec import Exercise
-
 from .parsing import parsed
+
+if TYPE_CHECKING:
+    from autograder.judge.spec import Exercise
 
 MAX_READ = 1_000_000  # characters of all cells together; further cells are not read
 _UNWRITTEN = "NotImplementedError"  # raised by every stub that the course hands out
@@ -39,13 +42,26 @@ class Reader:
     def __init__(self, source: Callable[[int], str], released: Iterable[nbformat.NotebookNode]):
         self._source, self._left = source, MAX_READ
         self._known: dict[int, Definitions | None] = {}
-        self._released = released
+        self._released = list(released)  # read twice
 
     @cached_property
     def _stubs(self) -> dict[str, str]:
         """Function or class → its definition (an AST dump) as the course handed it out."""
         trees = [tree for cell in self._released if (tree := parsed(cell.source)) is not None]
-        return {n: ast.dump(node) for tree in trees for n, node in _bound(tree) if isinstance(node, _Definition)}
+        return {n: _dump(node) for tree in trees for n, node in _bound(tree) if isinstance(node, _Definition)}
+
+    @cached_property
+    def _bare(self) -> set[str]:
+        """The course's answer cells as they were handed out, as AST dumps."""
+        return {_dump(tree) for cell in self._released if (tree := parsed(cell.source)) is not None}
+
+    def as_released(self, number: int) -> bool:
+        """True if an answer cell is as it was handed out in any language: only comments and docstrings may differ."""
+        tree = parsed(self._source(number)) if self[number] is not None else None
+        try:
+            return tree is not None and _dump(tree) in self._bare
+        except RecursionError:
+            return False
 
     def __getitem__(self, number: int) -> Definitions | None:
         """What a cell defines; None if it does not parse, or if MAX_READ is exceeded."""
@@ -78,9 +94,17 @@ class Reader:
         if _UNWRITTEN not in source:
             return False
         try:
-            return name in self._stubs and ast.dump(node) == self._stubs[name]
+            return name in self._stubs and _dump(node) == self._stubs[name]
         except RecursionError:
             return False
+
+
+def _dump(node: ast.AST) -> str:
+    """A tree without its docstrings, which are in the language of the notebook."""
+    parts = ast.walk(bare := copy.deepcopy(node))
+    for part in (p for p in parts if isinstance(p, _Definition) and ast.get_docstring(p, clean=False) is not None):
+        del part.body[0]
+    return ast.dump(bare)
 
 
 def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
@@ -118,7 +142,7 @@ def _says_nothing(statement: ast.stmt) -> bool:
     )
 
 
-def names_of(exercise: Exercise) -> str:
+def names_of(exercise: "Exercise") -> str:
     """The functions and classes that an exercise asks for, joined for a sentence: "a, b and c"."""
     *first, last = exercise.targets
     return f"{', '.join(first)} and {last}" if first else last

@@ -8,7 +8,6 @@ that can change the meaning of names (``evades_ban``) is one reason to leave the
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from anatomy.moved import MOVED
@@ -18,6 +17,7 @@ from .mentions import gather
 from .parsing import hides, parsed, without_magics
 from .scopes import Scope, bind
 from .statements import Mention, Unit
+from .techniques import EVASIONS, WORDS, Sign
 
 __all__ = ["EVASIONS", "WORDS", "Sign", "evades_ban", "signs_of", "without_magics"]
 
@@ -25,35 +25,6 @@ Aliases = set[str]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 MAX_SIGNS = 40
-# Techniques that can hide the use of forbidden built-ins.
-EVASIONS = ("ban", "judge", "patching", "introspection", "dynamic code", "processes")
-
-
-@dataclass(frozen=True)
-class Sign:
-    """A sign. technique: a key of WORDS. evidence: the line, cut to 160 characters. where: cell id and line."""
-
-    technique: str
-    evidence: str
-    where: str
-
-
-WORDS = {
-    "patching": "replaces functions of a library or of Python itself",
-    "judge": "reaches for the course's checking code",
-    "ban": "calls torch's internals, below the functions that an exercise may forbid",
-    "introspection": "looks into the interpreter: frames, globals of others, live objects",
-    "dynamic code": "builds code from text at run time",
-    "notebook machinery": "reaches into IPython: hooks, transformers, display, output streams",
-    "grader's files": "names files or variables of the grader",
-    "network": "opens network connections",
-    "processes": "starts processes or threads, sends signals, or ends the interpreter",
-    "comparison": "defines objects that decide themselves what they are equal to, or tensor subclasses",
-    "examples": "right on the examples of the check, wrong on every other input",
-    "forgery": "changed marks, check cells or stored scores",
-    "resources": "ran into the limits on time, memory or output",
-    "reply": "answered the grader in a form that no honest answer has",
-}
 
 _JUDGE = (
     "anatomy.judge",

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import sqlalchemy as sa
@@ -18,17 +17,19 @@ from autograder.sandbox import SandboxUnavailable
 
 from ..base.masters import master
 from ..base.names import shown
+from ..base.notes import Note
 from ..book.course import Course
 from ..book.database import GradebookError
 from ..book.gradebook import GradebookWriter
+from ..book.handed_out import ExercisesGone
 from ..intake.collect import Submission
-from ..intake.rebuild import Note
 from ..intake.stamps import parse_stamp
 from ..judging.grade import ungraded
 from ..judging.results import GradedNotebook
 from ..pages.shelf import Shelf
 from .jobs import Graded, GraderFailed, Job, NoWorkers, WorkerLost, make_job
 from .pool import Nursery, Pool
+from .todo import Summary, to_grade
 
 # With at least this many submissions, a unit is prepared once for all workers.
 MANY = 4
@@ -47,28 +48,6 @@ class Hands(Protocol):
     ) -> Iterator[tuple[Submission, Graded | Exception]]:
         """Yields (submission, outcome) in the order in which they finish. Raises NoWorkers."""
         ...
-
-
-@dataclass
-class Summary:
-    """The result of a run.
-
-    Attributes:
-        graded: (student, unit) stored in this run.
-        kept: number of submissions that were up to date.
-        problems: (student, unit, slug, sentence) of submissions without a result in the gradebook.
-        zeros: (student, unit, slug, sentence) of submissions, from any run, that have zero points because nothing in
-            them can be graded.
-        said: (student, unit, sentence) with remarks for the instructor.
-        stopped: a sentence if the run ended early.
-    """
-
-    graded: list[tuple[str, str]] = field(default_factory=list)
-    kept: int = 0
-    problems: list[tuple[str, str, str, str]] = field(default_factory=list)
-    zeros: list[tuple[str, str, str, str]] = field(default_factory=list)
-    said: list[tuple[str, str, str]] = field(default_factory=list)
-    stopped: str = ""
 
 
 def grade_all(
@@ -106,9 +85,10 @@ def grade_all(
         tell: called with sentences about the workers during the run.
     """
     summary = Summary()
-    jobs = _to_grade(submissions, {} if force else writer.graded(), summary)
+    jobs = to_grade(submissions, {} if force else writer.graded(), summary)
     store = _Store(writer, course, summary, {(s.student, s.unit): s for s in jobs})
     try:
+        jobs = _storable(jobs, writer)
         for s in jobs:
             if s.problem:
                 store(s, ungraded(s.unit, s.student, *s.problem), s.digest)
@@ -117,9 +97,10 @@ def grade_all(
         if progress and total:
             progress(total - len(rest), total)
         if rest:
-            follow = course.settings.follow_through
-            remote = scheduler is not None
-            make = lambda s: make_job(s, secret, sandbox=sandbox, zygote=zygote, remote=remote, follow=follow)
+            follow, language, remote = course.settings.follow_through, course.language, scheduler is not None
+            make = lambda s: make_job(
+                s, secret, sandbox=sandbox, zygote=zygote, remote=remote, follow=follow, language=language
+            )
             count = total - len(rest)
             units = Counter(s.unit for s in rest)
             with _cluster(min(workers, len(rest)), scheduler, nursery, tell or _to_stderr, units) as hands:
@@ -145,19 +126,15 @@ def grade_all(
     return summary
 
 
-def _to_grade(
-    submissions: Iterable[Submission], done: Mapping[tuple[str, str], tuple[str, str]], summary: Summary
-) -> list[Submission]:
-    """The submissions to grade; those that are up to date or cannot be stored go to the summary."""
-    jobs = []
-    for s in submissions:
-        if s.problem and not s.known:
-            summary.problems.append((s.student, s.unit, *s.problem))
-        elif done.get((s.student, s.unit)) == (s.digest, master(s.unit).version):
-            summary.kept += 1
-        else:
-            jobs.append(s)
-    return jobs
+def _storable(jobs: list[Submission], writer: GradebookWriter) -> list[Submission]:
+    """The submissions of units that the gradebook takes results of. ``publish`` says why it takes none of another."""
+    refused = set()
+    for unit in sorted({s.unit for s in jobs}):
+        try:
+            writer.handed_out(unit)
+        except ExercisesGone:
+            refused.add(unit)
+    return [s for s in jobs if s.unit not in refused]
 
 
 class _Store:

@@ -8,6 +8,8 @@ import hashlib
 import json
 from typing import TypedDict
 
+from anatomy.system.translation import ENGLISH, speaking
+
 from autograder.judge.drawing import student_key
 from autograder.sandbox import SandboxUnavailable
 
@@ -44,7 +46,7 @@ class Job(TypedDict):
 
     data: the notebook's bytes if the worker is on another machine; else None, and it reads ``parts`` below ``root``.
     key: the student's key for this unit. zygote: folder of a shared zygote, or "". follow: the setting
-    ``follow_through``.
+    ``follow_through``. language: the class's, for submissions that name none.
     """
 
     student: str
@@ -58,6 +60,7 @@ class Job(TypedDict):
     sandbox: bool
     zygote: str
     follow: bool
+    language: str
 
 
 def make_job(
@@ -67,6 +70,7 @@ def make_job(
     zygote: str = "",
     remote: bool = False,
     follow: bool = False,
+    language: str = ENGLISH,
 ) -> Job:
     """The Job for a submission. remote: True for a worker on another machine, which gets the notebook's bytes."""
     # The worker gets a key for this student and unit, never the secret: its machine may not be ours.
@@ -82,6 +86,7 @@ def make_job(
         "digest": submission.digest,
         "zygote": "" if remote else zygote,
         "follow": follow,
+        "language": language,
     }
     if remote:
         try:
@@ -93,6 +98,11 @@ def make_job(
 
 def evaluate(job: Job) -> Graded:
     """Grades a job; runs in a worker. Returns (GradedNotebook, digest of the bytes that were graded)."""
+    with speaking(job["language"]):
+        return _evaluated(job)
+
+
+def _evaluated(job: Job) -> Graded:
     try:
         if job["problem"]:
             raise BadSubmission(*job["problem"])
