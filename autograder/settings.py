@@ -1,8 +1,9 @@
-"""The grading settings: an instructor sets them in nbgrader_config.py, like ``c.Grading.attempts = "best"``."""
+"""The course's settings: an instructor sets them in nbgrader_config.py, like ``c.Grading.attempts = "best"``."""
 
 from collections.abc import Iterator
 
-from traitlets import Bool, Enum, Float, TraitError, TraitType
+from anatomy.system.translation import ENGLISH, languages
+from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType
 from traitlets.config import Config, Configurable
 
 
@@ -15,6 +16,13 @@ class Grading(Configurable):
         help="Which of a student's submissions of a unit counts: the last one, or the one with the most points.",
     ).tag(config=True)
 
+    extensions = Enum(
+        ("extra", "capped", "separate"),
+        "extra",
+        help="Points of extensions in `make export`: extra, so that a unit may have more than its maximum; capped, so "
+        "that they make up for lost points up to the maximum; or separate, in a column of their own.",
+    ).tag(config=True)
+
     follow_through = Bool(
         False,
         help="Where an exercise fails only because an earlier answer of the same notebook is missing or wrong, run it "
@@ -25,6 +33,40 @@ class Grading(Configurable):
         False,
         help="The written question of each unit has points, which a person gives in the formgrader. Off: it has none, "
         "and nothing waits for a person.",
+    ).tag(config=True)
+
+
+class Course(Configurable):
+    """What of the course a class is asked for; ``autograder.notebooks.own_course`` applies it."""
+
+    units = List(help="The units that students receive, in the order of your course; all of them if it is empty.").tag(
+        config=True
+    )
+
+    points = Dict(
+        help="Points of exercises that are worth something else in your course, by id; with 0 one is not asked for."
+    ).tag(config=True)
+
+
+class Class(Configurable):
+    """The class as a whole: what is handed out to it, and what it gets back."""
+
+    language = Enum(
+        tuple(languages()),
+        ENGLISH,
+        help="Language of the notebooks and packages that are handed out, of the pages of submissions that name no "
+        "language themselves, and of the class report.",
+    ).tag(config=True)
+
+
+class Release(Configurable):
+    """What learners receive."""
+
+    answers = Enum(
+        ("wheel", "all", "none"),
+        "wheel",
+        help="Which packages hold the whole answers that a learner may look up after three hints and five tries: only "
+        "the wheel, for learners by themselves; all, also the student package of `make release`; or none.",
     ).tag(config=True)
 
 
@@ -46,4 +88,4 @@ def refused(config: Config, *kinds: type[Configurable]) -> Iterator[str]:
 def _allowed(trait: "TraitType[object, object]") -> str:
     if isinstance(trait, Enum):
         return " or ".join(map(repr, trait.values or ()))
-    return {Bool: "True or False", Float: "a number"}.get(type(trait), trait.info())
+    return {Bool: "True or False", Float: "a number", List: "a list", Dict: "a dict"}.get(type(trait), trait.info())

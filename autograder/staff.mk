@@ -4,12 +4,19 @@ DEVICE ?= cpu
 WORKERS ?= 3
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: build catalogs exercise preview messages mutate record experiments drawings pictures stills test test-changed test-kernels lint format release wheel grade report held roster collect export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages
+.PHONY: in-language build catalogs exercise preview messages mutate record experiments drawings pictures stills class-pictures test test-changed test-kernels lint format release wheel grade report held rehearsal roster collect feedback export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages film bench-judge
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet --no-compile -r requirements-staff.lock
 	$(COMPILE)
 	@touch $@
+
+# A checkout holds the English notebooks. Those of another language are built from its catalogs, which a pull may change.
+ifeq ($(origin LANGUAGE),command line)
+lab update: in-language
+endif
+in-language: $(VENV)/.ready-staff ## (done by itself before `make lab LANGUAGE=zh_CN`)
+	$(if $(filter-out en,$(LANGUAGE)),$(BIN)/python -m autograder.languages.notebooks "$(LANGUAGE)")
 
 # LANG is the system's locale too, and make takes it from there: only one from the command line counts.
 LANGUAGE = $(if $(filter command line,$(origin LANG)),$(LANG))
@@ -45,8 +52,14 @@ drawings: $(VENV)/.ready ## draw assets/drawings, the pictures of whole blocks a
 pictures: $(VENV)/.ready-staff ## store what widgets look like, for tests/widgets/test_pictures.py (ARGS=RopeExplorer for one)
 	$(BIN)/python -m tests.widgets.comparing $(ARGS)
 
+film: $(VENV)/.ready-staff ## film the README's moving picture in JupyterLab, light and dark (ARGS=dark for one)
+	$(BIN)/python -m tests.browser.film $(ARGS)
+
 stills: $(VENV)/.ready-staff ## take the gallery's pictures of the widgets that look different now (ARGS=RopeExplorer for one)
 	$(BIN)/python -m autograder.build.stills $(ARGS)
+
+class-pictures: $(VENV)/.ready-staff ## take the pictures of docs/instructors.md, of a made-up class
+	$(BIN)/python -m autograder.build.class_pictures
 
 test: lint ## run the tests but for what was proved and has not changed (UNIT=06-rope for one unit's; ARGS="-k rope", --cpu)
 	$(BIN)/python -m autograder.build --check
@@ -73,8 +86,8 @@ format: $(VENV)/.ready-staff ## lay out the code, and mend what the linter can m
 	$(BIN)/ruff check --quiet --fix .
 	$(BIN)/ruff format .
 
-release: $(VENV)/.ready-staff ## write dist/: the student package, a zip of the learner's wing alone
-	$(BIN)/python -m autograder.build.package
+release: $(VENV)/.ready-staff ## write dist/: the student package, a zip of the learner's wing alone (LANGUAGE=zh_CN)
+	$(BIN)/python -m autograder.build.package $(IN_LANGUAGE) $(ARGS)
 
 wheel: $(VENV)/.ready-staff ## write dist/: the same as a wheel, for pip, pipx and uv
 	$(BIN)/python -m autograder.build.wheel
@@ -82,6 +95,9 @@ wheel: $(VENV)/.ready-staff ## write dist/: the same as a wheel, for pip, pipx a
 grade: $(VENV)/.ready-staff ## grade a folder student/unit/unit.ipynb (SUBMITTED=dir; STUDENT= or UNIT= for some; SCHEDULER=address for many machines)
 	@test -n "$(SUBMITTED)" || { echo "Say which folder: make grade SUBMITTED=dir (laid out student/unit/unit.ipynb)"; exit 2; }
 	$(BIN)/python -m autograder.grading "$(SUBMITTED)" $(if $(UNIT),--unit "$(UNIT)" )$(if $(STUDENT),--student "$(STUDENT)" )$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(ARGS)
+
+rehearsal: $(VENV)/.ready-staff ## grade three made-up submissions in build/rehearsal, apart from the class (UNIT=01-attention)
+	$(BIN)/python -m autograder.classes.rehearsal $(if $(UNIT),--unit "$(UNIT)") $(ARGS)
 
 validate-sandbox: $(VENV)/.ready-staff ## have nbgrader's Validate run notebooks in a sandbox (ARGS="--prefix dir")
 	$(BIN)/python -m autograder.sandbox.kernelspec $(ARGS)
@@ -95,7 +111,12 @@ collect: $(VENV)/.ready-staff ## take in a download of Moodle or Canvas, or a tr
 	$(BIN)/python -m autograder.classes.collect "$(ZIP)" $(if $(UNIT),--unit "$(UNIT)") \
 	  $(if $(WORKSHEET),--worksheet "$(WORKSHEET)") $(ARGS)
 
-export: $(VENV)/.ready-staff ## scores for another gradebook (FORMAT=moodle, canvas or wide; TEMPLATE=Canvas's own export; UNIT=)
+feedback: $(VENV)/.ready-staff ## pack the students' pages for Moodle or Canvas (ZIP=the download that was collected; UNIT=; WORKSHEET=file)
+	@test -n "$(ZIP)" || { echo "Say which download was collected: make feedback ZIP=path"; exit 2; }
+	$(BIN)/python -m autograder.classes.giving_back "$(ZIP)" $(if $(UNIT),--unit "$(UNIT)") \
+	  $(if $(WORKSHEET),--worksheet "$(WORKSHEET)") $(ARGS)
+
+export: $(VENV)/.ready-staff ## scores for another gradebook (FORMAT=moodle, canvas or wide; TEMPLATE=Canvas's own export, or Moodle's grading worksheet; UNIT=)
 	@test -n "$(FORMAT)" || { echo "Say which: make export FORMAT=moodle, canvas or wide"; exit 2; }
 	$(BIN)/python -m autograder.classes.export "$(FORMAT)" $(if $(TEMPLATE),--template "$(TEMPLATE)") \
 	  $(if $(UNIT),--unit "$(UNIT)") $(ARGS)
@@ -133,6 +154,9 @@ bench-naming: $(VENV)/.ready-staff ## how many wrong answers are told a name, or
 bench-answers: $(VENV)/.ready-staff ## what the check says of answers written from the text alone (ARGS="--set second --unit 06-rope")
 	$(BIN)/python -m benchmarks.written_answers $(ARGS)
 
+bench-judge: $(VENV)/.ready-staff ## measure the checks, for the page How the checks are checked (PART=listed UNIT=06-rope; ARGS=--due)
+	$(BIN)/python -m benchmarks.judge $(if $(PART),--part $(PART)) $(if $(UNIT),--unit $(UNIT)) --workers $(WORKERS) $(ARGS)
+
 bench-similar: $(VENV)/.ready-staff ## false alarms and finds of the hint on submissions that resemble each other
 	$(BIN)/python -m benchmarks.similar_answers $(ARGS)
 
@@ -149,4 +173,4 @@ lock: $(VENV)/.ready-staff ## write the lock files from this environment
 system-packages: ## Debian packages that some tests need (browser, sandbox, database); needs root
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	  chromium-headless-shell bubblewrap postgresql fonts-dejavu-core > /dev/null
+	  chromium-headless-shell bubblewrap postgresql fonts-dejavu-core fonts-wqy-microhei > /dev/null

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from anatomy.program.units import core_minutes
 from nbformat import NotebookNode
 
 from autograder import exercises
 from autograder.judge.changes import problem
 from autograder.judge.spec import Exercise
 from autograder.notebooks.cells import Cell, Problem, SourceError, read_cells
-from autograder.notebooks.paths import core_minutes
 from autograder.notebooks.source import read_unit, source_path
 
 from .templates import MARK, MISTAKES

@@ -5,6 +5,7 @@ build then writes nothing, except with ``--replace``, which keeps a copy first.
 """
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,8 +13,8 @@ from pathlib import Path
 from anatomy.app.build_stamp import sign
 from anatomy.system import files
 
-from autograder import ROOT, exercises
-from autograder.notebooks import address
+from autograder import ROOT, exercises, measured
+from autograder.notebooks import address, answers
 from autograder.notebooks.generated import changed_by_hand, keep_copies, stale_files
 from autograder.notebooks.release import release_notebook
 from autograder.notebooks.source import SourceError, read_unit, source_path, to_json
@@ -37,11 +38,13 @@ def outputs(unit: str) -> dict[Path, bytes]:
 
 
 def all_outputs() -> dict[Path, bytes]:
-    """The same for every unit that has a source, the gallery, and the files with the course's public address."""
+    """The same for every unit that has a source, the gallery, the answers to look up, and the files with the course's
+    public address."""
     public = address.read()
-    made = {address.FILE: public.to_json(), ROOT / "README.md": badges.readme(public)}
+    made = {address.FILE: public.to_json(), **badges.readmes(public)}
     made[ROOT / "CITATION.cff"] = badges.citation(public)
     made |= outputs_of(exercises.units())
+    made[answers.FILE] = answers.to_bytes()
     gallery = ROOT / "solutions" / "gallery.py"
     if gallery.exists():
         from autograder.notebooks.gallery import gallery_notebook, listing
@@ -49,6 +52,14 @@ def all_outputs() -> dict[Path, bytes]:
         book = gallery_notebook(gallery)
         made[ROOT / "course" / "gallery" / "gallery.ipynb"] = to_json(book)
         made[ROOT / "assets" / "gallery" / "gallery.json"] = listing(book)
+    return made
+
+
+def _some_outputs(units: Iterable[str]) -> dict[Path, bytes]:
+    """What building only these units writes: their files and the answers to look up, which all units share."""
+    made = outputs_of(units)
+    with contextlib.suppress(SourceError):  # of another unit, which doesn't keep this one from being built
+        made[answers.FILE] = answers.to_bytes()
     return made
 
 
@@ -75,9 +86,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     units = options.unit or exercises.units()
     try:
-        made = outputs_of(units) if options.unit else all_outputs()
+        made = _some_outputs(units) if options.unit else all_outputs()
         unrecorded = exercises.not_recorded(e for unit in units for e in exercises.of_unit(unit))
-    except (SourceError, exercises.SpecError, exercises.UnknownName) as error:
+    except (SourceError, exercises.SpecError, exercises.UnknownName, measured.LostSentence) as error:
         print("\n".join(f"build: {line}" for line in str(error).split("\n")), file=sys.stderr)
         return 2
     stale = stale_files(made)

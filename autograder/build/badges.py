@@ -1,22 +1,29 @@
-"""Updates the parts of README and CITATION.cff that depend on the course's public address and version.
+"""Updates the parts of README and CITATION.cff that depend on measurements, the public address and the version.
 
 If there is a public address, README's table of units has a column with links that open a unit elsewhere. The links are
 words, not badge images, because a page with badges would load each from a third party's server.
 """
 
 import re
+from pathlib import Path
 
-from autograder import ROOT
+from autograder import ROOT, measured
 from autograder.notebooks.address import Address
 
 HEAD, COLUMN, CELLS = "| unit | you build | see |", " open in |", 3
 UNIT = re.compile(r"\| \[(\d\d-[a-z0-9-]+)\]")
 
 
-def readme(address: Address) -> bytes:
-    """Bytes of README.md, with that column if there is a public address."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return table(text, address).encode()
+def readmes(address: Address) -> dict[Path, bytes]:
+    """README in each language → its bytes, with the measured numbers, and with that column if there is an address.
+
+    Raises LostSentence.
+    """
+    made = {}
+    for name in measured.SENTENCES:
+        path = ROOT / name
+        made[path] = table(measured.filled(name, path.read_text(encoding="utf-8")), address).encode()
+    return made
 
 
 def citation(address: Address) -> bytes:

@@ -24,6 +24,7 @@ LEARNER = (
     "tokenizers",
     "sympy",
     "filelock",
+    "fsrs",
     "nbconvert",
     "setuptools",
 )

@@ -39,6 +39,8 @@ FROM = """([high]) => {
   const panel = largest.closest('.ta-panel') ?? largest;
   return Math.max(0, Math.min(panel.getBoundingClientRect().top - 8, widget.getBoundingClientRect().bottom - high));
 }"""
+# Widgets whose first step begins before anything has happened: what the still shows instead.
+LATER: dict[str, dict[str, Any]] = {"gradient": {"back": 96}}
 # The README's picture: the parts of the RoPE explorer that explain it at a glance.
 README: dict[str, Any] = {"panels": ["line", "dials", "map"]}
 WIDE = 880  # CSS pixels
@@ -61,13 +63,13 @@ class Camera:
         """theme → still of a widget."""
         found = {}
         with tempfile.TemporaryDirectory() as folder:
-            path = REGISTERED[entry.folder]().save_html(Path(folder) / "page.html")
+            path = REGISTERED[entry.folder](**LATER.get(entry.folder, {})).save_html(Path(folder) / "page.html")
             for theme in gallery.THEMES:
                 self._page.emulate_media(color_scheme=theme)
                 _show(self._page, path, BARE)
                 top = self._page.evaluate(FROM, [HEIGHT])
                 clip = {"x": 0, "y": top, "width": WIDTH, "height": HEIGHT}
-                found[theme] = _image(self._page.screenshot(clip=clip, full_page=True, **CALM))
+                found[theme] = image(self._page.screenshot(clip=clip, full_page=True, **CALM))
         return found
 
     def for_readme(self) -> dict[str, Image.Image]:
@@ -78,7 +80,7 @@ class Camera:
             for theme in gallery.THEMES:
                 page.emulate_media(color_scheme=theme)
                 _show(page, path, STILL)
-                found[theme] = _image(page.locator(".ta").screenshot(**CALM))
+                found[theme] = image(page.locator(".ta").screenshot(**CALM))
         page.close()
         return found
 
@@ -86,11 +88,14 @@ class Camera:
 def _show(page: Any, path: Path, style: str) -> None:
     page.goto(path.as_uri())
     page.add_style_tag(content=style)
-    page.wait_for_selector(".ta .ta-svg")
+    page.wait_for_selector(".ta .ta-svg:visible")
+    # Nobody answers a picture's question, so nothing in it waits for an answer.
+    page.evaluate("() => document.querySelectorAll('[data-waits]').forEach((root) => { root.dataset.waits = ''; })")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def _image(data: bytes) -> Image.Image:
+def image(data: bytes) -> Image.Image:
+    """A screenshot's PNG as an image."""
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
@@ -133,9 +138,10 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-def _store(path: Path, image: Image.Image) -> None:
-    if not is_current(path, image):
-        files.replace(path, packed(image))
+def store(path: Path, taken: Image.Image) -> None:
+    """Writes a picture, unless the one that is there looks the same."""
+    if not is_current(path, taken):
+        files.replace(path, packed(taken))
         print(f"{path.name}: {path.stat().st_size / 1000:.1f} kB. Look at it before you commit it.")
 
 
@@ -152,10 +158,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         with browser() as running:
             camera = Camera(running)
             for name in given or every:
-                for theme, image in camera.taken(every[name]).items():
-                    _store(place_of(every[name], theme), image)
-            for theme, image in camera.for_readme().items():
-                _store(readme_place(theme), image)
+                for theme, taken in camera.taken(every[name]).items():
+                    store(place_of(every[name], theme), taken)
+            for theme, taken in camera.for_readme().items():
+                store(readme_place(theme), taken)
     except RuntimeError as error:
         print(f"stills: {error}", file=sys.stderr)
         return 1

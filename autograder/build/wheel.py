@@ -1,8 +1,9 @@
 """Makes the wheel: the learners' package with recordings, trained model and notebooks; every run gives the same bytes.
 
 ``python -m autograder.build.wheel [--out dist]`` (make wheel). It is built in a temporary folder, so the checkout
-doesn't change. It contains the files of the student package that an installed package needs, and the notebooks in every
-language. It doesn't build the notebooks in course/; if some are stale, it names them and makes no wheel.
+doesn't change. It contains the files of the student package that an installed package needs, the notebooks in every
+language, and the whole answers for learners by themselves, unless ``c.Release.answers`` is "none". It doesn't build the
+notebooks in course/; if some are stale, it names them and makes no wheel.
 """
 
 import argparse
@@ -15,9 +16,11 @@ from pathlib import Path
 
 from anatomy.system import files
 
-from autograder import ROOT, exercises
+from autograder import ROOT
+from autograder.grading.book.course import load_course
 from autograder.languages import catalogues, notebooks
-from autograder.notebooks.source import SourceError
+from autograder.notebooks import address, own_course
+from autograder.notebooks.own_course import OwnCourse
 
 from . import package
 
@@ -27,20 +30,35 @@ STAYS, GOES = "assets/figures/", "assets/figures/large/"
 EPOCH = "1577836800"  # 2020-01-01, as in the student package
 
 
-def contents(root: Path = ROOT) -> dict[str, bytes]:
-    """dict name → bytes of the folder from which the wheel is built.
+def contents(root: Path = ROOT, answers: bool = True, own: OwnCourse | None = None) -> dict[str, bytes]:
+    """dict name → bytes of the folder from which the wheel is built. answers: whether it holds the whole answers.
+
+    own: the instructor's selection, else everything.
 
     Raises RuntimeError like ``package.contents``, and CatalogueError and others like ``languages.notebooks.outputs``.
     """
     made = {}
-    for name, content in package.contents(root).items():
+    for name, content in package.contents(root, answers, own=own).items():
         place = place_of(name)
         if place:
             made[place] = content
     for language in catalogues.languages():
-        for name, content in notebooks.outputs(language).items():
+        translated = notebooks.outputs(language, config=own.config() if own else None)
+        for name, content in own_course.applied(translated, own or OwnCourse()).items():
+            if name == own_course.ORDER:
+                continue
             made[f"{DATA}/languages/{language}/{name.removeprefix('course/')}"] = content
+    made["pyproject.toml"] += urls(address.read(root)).encode()
     return made
+
+
+def urls(public: address.Address) -> str:
+    """The table ``[project.urls]`` for pyproject.toml; "" while the course has no public address."""
+    if not public.repository:
+        return ""
+    places = {"Homepage": "", "Changelog": f"/blob/{public.branch}/CHANGELOG.md", "Issues": "/issues"}
+    lines = (f'{name} = "{public.repository}{place}"\n' for name, place in places.items())
+    return f"\n[project.urls]\n{''.join(lines)}"
 
 
 def place_of(name: str) -> str:
@@ -51,8 +69,8 @@ def place_of(name: str) -> str:
         inner = name.removeprefix("course/")
         if inner.endswith(".ipynb"):
             return f"{DATA}/notebooks/{inner}"
-        return inner if inner.startswith("anatomy/") or inner in ("pyproject.toml", "README.md") else ""
-    return name if name in ("LICENSE", "LICENSE-TEXT") else ""
+        return inner if inner.startswith("anatomy/") or inner in ("pyproject.toml", "PACKAGE.md") else ""
+    return name if name in ("LICENSE", "LICENSE-TEXT", "NOTICE") else ""
 
 
 def build(contained: Mapping[str, bytes], out: Path) -> Path:
@@ -85,17 +103,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     options = parser.parse_args(argv)
     try:
+        answers = load_course().release.answers != "none"
         wrong = package.unfit(ROOT)
+        own = own_course.current()
         if not wrong:
-            path = build(contents(ROOT), options.out)
-    except (SourceError, catalogues.CatalogueError, exercises.SpecError, exercises.UnknownName, RuntimeError) as error:
+            path = build(contents(ROOT, answers, own), options.out)
+    except package.UNFIT as error:
         wrong = str(error).split("\n")
     except OSError as error:
         wrong = [f"{error.filename or options.out}: {error.strerror or error}"]
     if wrong:
         print("\n".join(f"wheel: {line}" for line in wrong) + "\nNo wheel was made.", file=sys.stderr)
         return 1
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+    for line in package.summary(own):
+        print(line)
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {package.kind(answers)}")
     return 0
 
 

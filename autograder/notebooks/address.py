@@ -61,8 +61,12 @@ class Address:
             ("Colab", f"https://colab.research.google.com/github/{where}/blob/{released}"),
             ("Kaggle", f"https://www.kaggle.com/kernels/welcome?src={quote(source, safe=':/')}"),
             ("Binder", f"https://mybinder.org/v2/gh/{where}/{self.branch}?urlpath={copy}"),
-            ("Download", f"https://raw.githubusercontent.com/{where}/{released}"),
+            ("Download", self.raw(f"course/{book}")),
         ]
+
+    def raw(self, path: str) -> str:
+        """URL of a file's bytes. path: from the repository's root. "" if the course is not public."""
+        return f"https://raw.githubusercontent.com/{self.owner}/{self.name}/{self.branch}/{path}" if self.owner else ""
 
     def to_json(self) -> bytes:
         """Bytes of ``course/anatomy/address.json``."""

@@ -11,7 +11,6 @@ from anatomy.program import units
 from autograder import ROOT
 
 from .evidence import line
-from .paths import core_minutes, to_five
 from .unit_text import CLAIM
 
 PREREQUISITES = re.compile(r"\*\*Prerequisites:\*\* (.*?) \*\*Time:\*\*", re.S)
@@ -71,13 +70,12 @@ class Unit:
     @property
     def core_minutes(self) -> int:
         """Minutes for the core path, reading included, as in its first cell."""
-        return core_minutes(self.text)
+        return units.core_minutes(self.text)
 
     @property
     def extension_minutes(self) -> int:
         """Minutes for all extensions, reading included; 0 if it has none."""
-        more = [e for e in self.text["exercises"] if e["extension"]]
-        return to_five(self.text["reading"]["extensions"] + sum(e["minutes"] for e in more)) if more else 0
+        return units.extension_minutes(self.text)
 
 
 def names() -> list[str]:

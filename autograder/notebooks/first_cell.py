@@ -1,7 +1,9 @@
-"""The cell below each notebook's title that installs the course on Colab and Kaggle, and does nothing at home.
+"""The cells below each notebook's title: links to where it can be opened, if the course has a public address, and the
+code that installs the course on Colab and Kaggle and does nothing at home.
 
-It imports nothing of the course, so that it costs nothing at home, and leaves no name there that an answer might use.
-Everything else is in ``anatomy.system.hosted``, available once the course is installed. Grading never runs it.
+That code imports nothing of the course, so that it costs nothing at home, and leaves no name there that an answer
+might use. Everything else is in ``anatomy.system.hosted``, available once the course is installed. Grading never runs
+it.
 """
 
 import re
@@ -12,6 +14,7 @@ from nbformat import NotebookNode
 from .address import Address
 
 FIRST_CELL = "elsewhere"
+OPEN_IN = "open-in"  # id of the line of links above it
 # Needed by `import anatomy` and possibly missing there. system/hosted.py checks the rest; torch is preinstalled.
 PACKAGES = "anywidget psygnal comm safetensors filelock"
 TEXT = """# @title On Colab and Kaggle run this first; anywhere else it does nothing
@@ -70,6 +73,16 @@ def _any_release() -> re.Pattern[str]:
 _ANY = _any_release()
 
 
+def open_in_cell(unit: str, address: Address) -> NotebookNode | None:
+    """The line of links to where the notebook can be opened; None if the course is not public.
+
+    Links and not badge images, which a notebook would load from somebody else's server whenever it is opened.
+    """
+    links = [f"[{label}]({there})" for label, there in address.links(unit) if label != "Download"]
+    return nbformat.v4.new_markdown_cell(" · ".join(links), id=OPEN_IN) if links else None
+
+
 def put_in(cells: list[NotebookNode], unit: str, address: Address) -> None:
-    """Inserts the cell below the title, which stays the first cell."""
-    cells.insert(1, first_cell(unit, address))
+    """Inserts both cells below the title, which stays the first cell."""
+    links = open_in_cell(unit, address)
+    cells[1:1] = [*([links] if links else []), first_cell(unit, address)]

@@ -13,8 +13,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from anatomy.experiments import recorded
-from anatomy.program.records import MissingRecording
+from anatomy.program.assets import MissingRecording
 
 from .cells import TextError
 
@@ -33,6 +32,13 @@ def script(name: str) -> ModuleType:
         if error.name != f"autograder.recording.experiments.{name}":
             raise
         raise TextError(f"there is no experiment {name!r} in autograder/recording/experiments") from None
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """``anatomy.experiments.recorded``. Imported late: it brings torch along, which reading a text doesn't need."""
+    from anatomy import experiments
+
+    return experiments.recorded(name)
 
 
 @cache

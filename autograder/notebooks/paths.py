@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from anatomy.program.units import cell_id
+from anatomy.program.units import cell_id, to_five
 from nbformat import NotebookNode
 
 from autograder.judge.spec import Exercise
@@ -99,11 +99,6 @@ class Paths:
         return min(before, key=lambda n: abs(before[n] - whole / 2))
 
 
-def to_five(minutes: float) -> int:
-    """The nearest five minutes, at least five."""
-    return max(5, 5 * round(minutes / 5))
-
-
 def _exercises(specs: list[Exercise]) -> str:
     return wording.said("{n} exercise" if len(specs) == 1 else "{n} exercises", n=len(specs))
 
@@ -123,9 +118,3 @@ def _reading(cell: NotebookNode) -> float:
         return MINUTES["quiz"]
     widget = MINUTES["widget"] if WIDGET.search(cell.source) else 0
     return len(cell.source.splitlines()) / LINES_PER_MINUTE + MINUTES["output"] + widget
-
-
-def core_minutes(text: dict[str, Any]) -> int:
-    """Minutes for a unit's core path, reading included, rounded to five. text: as returned by ``read_unit``."""
-    writing: int = sum(e["minutes"] for e in text["exercises"] if not e["extension"])
-    return to_five(writing + text["reading"]["core"])

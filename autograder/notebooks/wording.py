@@ -16,6 +16,8 @@ from typing import Any
 from .numbers import fill
 
 WRITE_HERE = "Write your answer here: double-click, or select this cell and press Enter."
+NOT_ASKED_FOR = ", not asked for in your course"  # behind an exercise's points
+OF_RELEASE = {WRITE_HERE: "in the place of a written answer", NOT_ASKED_FOR: "behind an exercise's points"}
 BUILD = "build"  # the context of the build's own words, which are the same in all units
 _OPEN, _CLOSE = "\ue000", "\ue001"  # in Unicode's private use area: they never occur in a text
 _MARK = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.S)

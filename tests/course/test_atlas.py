@@ -7,7 +7,7 @@ import pytest
 import torch
 from anatomy import atlas
 from anatomy.atlas import counting, rows
-from anatomy.atlas.words import ASPECTS, SENTENCES, UNKNOWN, families
+from anatomy.atlas.words import ASPECTS, SENTENCES, UNKNOWN, families, short
 from anatomy.models.config import DEFAULTS, config
 from anatomy.widgets.atlas.page import stem
 from anatomy.widgets.cache.models import MODELS as CACHED
@@ -273,3 +273,10 @@ def test_unknown_names_get_similar_ones():
     with pytest.raises(ValueError, match="sizes of GPT-4 are not published"):
         atlas.against_published("gpt-4")
     assert atlas.find("gpt-4").get("n_layers") is None
+
+
+@pytest.mark.parametrize(
+    "n, said", [(6.74e9, "6.74 billion"), (999.9e6, "1 billion"), (999.4e6, "999 million"), (1234, "1,234")]
+)
+def test_a_number_of_parameters_in_words(n, said):
+    assert short(n) == said

@@ -2,11 +2,8 @@
 
 import pytest
 import torch
-import transformers
 from anatomy import atlas
 from anatomy.atlas import mixing
-from transformers import AutoModelForCausalLM, DynamicCache
-from transformers.models.mistral4.modeling_mistral4 import Mistral4ForCausalLM
 
 ROWS = atlas.models()
 # Row → the library's configuration class, and arguments of it where the published weights differ from its defaults.
@@ -54,8 +51,11 @@ LIBRARY: dict[str, tuple[str, dict]] = {
 def built(name):
     kind, arguments = LIBRARY[name]
     with torch.device("meta"):
+        import transformers  # takes two seconds: not while tests are collected
+        from transformers.models.mistral4.modeling_mistral4 import Mistral4ForCausalLM
+
         c = getattr(transformers, kind)(**arguments)
-        return Mistral4ForCausalLM(c) if name == "mistral-small-4" else AutoModelForCausalLM.from_config(c)
+        return Mistral4ForCausalLM(c) if name == "mistral-small-4" else transformers.AutoModelForCausalLM.from_config(c)
 
 
 @pytest.mark.parametrize("name", LIBRARY)
@@ -119,9 +119,11 @@ def numbers(layers):
 @pytest.mark.parametrize("what", CACHED)
 def test_what_is_kept_is_what_the_library_s_cache_holds(what):
     kind, arguments, values = CACHED[what]
+    import transformers
+
     c = getattr(transformers, kind)(**arguments)
-    model = AutoModelForCausalLM.from_config(c).eval()
-    cache = DynamicCache(config=c)
+    model = transformers.AutoModelForCausalLM.from_config(c).eval()
+    cache = transformers.DynamicCache(config=c)
     T = 13
     with torch.no_grad():
         model(torch.randint(32, (1, T)), past_key_values=cache, use_cache=True)

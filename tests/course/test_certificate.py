@@ -11,7 +11,7 @@ from anatomy.progress import certificate
 from anatomy.progress.certificate_page import NO_DATE, page
 from anatomy.progress.standing import note
 from anatomy.progress.standing import views as progress_views
-from anatomy.system import store
+from anatomy.system import store, translation
 
 from autograder import exercises
 from tests.course.units_folder import put
@@ -75,6 +75,14 @@ def test_it_lists_what_was_passed_with_its_day_and_nothing_else(tmp_path, here, 
     assert here == [path.resolve().as_uri()]
     out = capsys.readouterr().out
     assert "Ada Lovelace" in out and str(path.name) in out and "Nov 25, 2025" in out
+
+
+def test_units_and_exercises_have_the_names_of_the_language_in_use(capsys):
+    passed(*CORE)
+    with translation.speaking("zh_CN"):
+        assert certificate.main(["--no-browser"]) == 0
+    said = capsys.readouterr().out
+    assert "从这里开始" in said and "加权平均" in said and "A weighted average" not in said
 
 
 def test_it_says_who_made_it_and_that_nobody_supervised(tmp_path):

@@ -63,8 +63,41 @@ def test_version_and_help_need_no_torch():
     for words, said in ((["--version"], anatomy.__version__), ([], "usage: anatomy"), (["doctor", "-h"], "mends")):
         done = subprocess.run([sys.executable, "-c", hidden, *words], capture_output=True, text=True)
         assert done.returncode == 0 and said in done.stdout, (words, done.stderr)
-    done = subprocess.run([sys.executable, "-c", hidden, "progress"], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("words", [["progress"], ["progress", "06-rope"], ["certificate", "--no-browser"], ["doctor"]])
+def test_what_is_only_read_is_there_without_torch(words, tmp_path, monkeypatch):
+    """The doctor imports torch too, in a process of its own: that process isn't looked at here."""
+    monkeypatch.chdir(tmp_path)
+    code = f"""import sys
+from anatomy.app import command
+from anatomy.system import store
+store.update("progress", lambda data: data.update(
+    {{"rope.rotate_half": {{"passed_on_try": 1, "tries": 1, "best": 1.0, "passed_at": 1_700_000_000}}}}))
+status = command.main({words})
+heavy = {{"torch", "numpy", "matplotlib", "sympy", "safetensors", "tokenizers"}} & set(sys.modules)
+print("imported:", sorted(heavy), "status:", status)
+"""
+    done = run(code, ANATOMY_HOME=str(tmp_path / "home"))
+    assert done.stdout.splitlines()[-1] == "imported: [] status: 0", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("missing, words", [("filelock", ["progress"]), ("torch", ["gallery", "--no-browser"])])
+def test_a_library_that_is_missing_is_one_sentence(missing, words, tmp_path):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; from anatomy.app import command; sys.exit(command.main({words}))"
+    )
+    done = run(code, ANATOMY_HOME=str(tmp_path))
     assert done.returncode == 1 and "`anatomy doctor` says what to do" in done.stderr and "Traceback" not in done.stderr
+    assert f"anatomy {words[0]} cannot start" in done.stderr and missing in done.stderr
+
+
+@pytest.mark.parametrize(
+    "module", ["app.command", *sorted({where.split(":")[0] for where, _ in command.COMMANDS.values()})]
+)
+def test_each_module_of_a_command_can_be_run_by_its_name(module):
+    done = subprocess.run([sys.executable, "-m", f"anatomy.{module}", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("usage: "), done.stdout + done.stderr
 
 
 def test_a_console_without_our_letters_is_no_error():
@@ -101,7 +134,10 @@ def test_every_public_name_is_there_and_no_other():
         importlib.import_module("anatomy").chekc  # noqa: B018
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/students.md", "course/README.md", "CONTRIBUTING.md"])
+PAGES = "README.md", "docs/students.md", "course/README.md", "course/PACKAGE.md", "CONTRIBUTING.md"
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_pages_name_commands_that_there_are(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     named = re.findall(r"(?:^|[`/\\])anatomy ([a-z]+)", text, re.M)

@@ -146,16 +146,41 @@ def test_an_argument_that_the_right_answer_ignores_too_is_not_named():
         (lambda: torch.zeros(3, dtype=torch.int64).mean(), "Integers have no mean"),
         (lambda: torch.zeros(3).item(), "several entries stands where one number"),
         (lambda: 1 / 0, "divided by zero"),
+        (lambda: torch.zeros(3).cuda(), "There is no GPU here"),
         (lambda: torch.zeros(3).masked_fill(torch.zeros(3), 0.0), "mask must hold True and False"),
         (lambda: torch.zeros(3)[1.5], "integer"),
         (lambda: torch.exp(2.0), "wants tensors"),
         (lambda: torch.nn.Linear(2, 3).load_state_dict({}), ""),
+        (lambda: torch.einsum("ij,jk->ik", torch.zeros(2, 3, 4), torch.zeros(4, 5)), "each letter is an axis"),
+        (lambda: torch.einsum("ij,jk->ik", torch.zeros(2, 3), torch.zeros(4, 5)), "each letter is an axis"),
+        (lambda: torch.einsum("ij->ik", torch.zeros(2, 3)), "each letter is an axis"),
     ],
 )
 def test_common_errors_come_with_advice(code, words):
     with pytest.raises(Exception) as caught:
         code()
     assert words in error_advice.advice_for(type(caught.value).__name__, str(caught.value)), caught.value
+
+
+@pytest.mark.parametrize(
+    "name, message, words",
+    [
+        ("NameError", "name 'einsum' is not defined", "einsum is not known here"),
+        ("NameError", "name 'NoneType' is not defined", "NoneType is not known here"),
+        ("NameError", "name 'expected_mask' is not defined", "expected_mask is not known here"),
+        ("AttributeError", "'Tensor' object has no attribute 'einsum'", "what stands before .einsum"),
+        ("AttributeError", "module 'torch' has no attribute 'in-place operation'", ""),
+        ("AttributeError", "'NoneType' object has no attribute 'shape'", "None here"),
+        ("AttributeError", "cannot assign parameters before Module.__init__() call", "super().__init__()"),
+        ("ModuleNotFoundError", "No module named 'einops'", ""),
+        ("NotHere", "einops.einsum is not there while a notebook is graded", ""),
+        ("KeyError", "'does not require grad'", ""),
+        ("UnboundLocalError", "cannot access local variable 'einsum' where …", "before it gets a value"),
+    ],
+)
+def test_a_word_in_a_learner_s_name_is_no_reason_for_advice(name, message, words):
+    advice = error_advice.advice_for(name, message)
+    assert words in advice and (words or not advice)
 
 
 def test_of_an_own_function_the_first_line_is_looked_at():

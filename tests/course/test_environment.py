@@ -100,6 +100,23 @@ def test_every_make_target_is_explained():
                 assert "## " in line, f"{name}: {line}"
 
 
+def made_by(*given):
+    """The commands that make would run, whatever is built already."""
+    set_here = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "ARGS", "LANGUAGE")
+    clean = {k: v for k, v in os.environ.items() if k not in set_here}
+    done = subprocess.run(["make", "-n", *given], cwd=ROOT, capture_output=True, text=True, env=clean)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_notebooks_of_another_language_are_built_before_they_are_opened():
+    built, opened = "autograder.languages.notebooks", "-m anatomy lab"
+    other = made_by("lab", "LANGUAGE=zh_CN")
+    assert f'{built} "zh_CN"' in other and other.index(built) < other.index(f'{opened} --language "zh_CN"')
+    for given in ((), ("LANGUAGE=en",)):
+        assert built not in made_by("lab", *given) and opened in made_by("lab", *given)
+
+
 @pytest.mark.parametrize(
     "given, expected",
     [
@@ -110,8 +127,5 @@ def test_every_make_target_is_explained():
     ],
 )
 def test_make_grade_hands_on_what_it_is_given(given, expected):
-    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "ARGS")}
-    shown = subprocess.run(
-        ["make", "-n", "grade", *given.split()], cwd=ROOT, capture_output=True, text=True, env=clean
-    ).stdout
+    shown = made_by("grade", *given.split())
     assert re.search(rf"-m autograder\.grading {re.escape(expected)} *$", shown, re.M), shown

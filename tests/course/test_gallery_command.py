@@ -186,7 +186,7 @@ def test_the_way_leads_through_all_widgets_and_back(opened):
     page.keyboard.press("Tab"), page.keyboard.press("Enter")
     for at, entry in enumerate(ALL):
         page.wait_for_url(f"**/{entry.name}.html")
-        page.locator("#widget .ta-svg").first.wait_for()
+        page.locator("#widget .ta-svg:visible").first.wait_for()
         head = page.locator("header").inner_text()
         assert entry.why in head and all(
             f"Unit {name[:2]}: {units.load(name)['title']}" in head for name in entry.units

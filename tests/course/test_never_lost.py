@@ -24,6 +24,7 @@ from autograder.build import package
 
 from .toy import ANSWER, FIRST, GONE, OTHER, OWN, SECOND, UNIT, course, other, texts, write_answers, zipped
 
+pytestmark = pytest.mark.slow  # forks
 STEPS = ("open", "os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate")
 KILLED = 77
 MINE = {ANSWER, OWN, GONE}

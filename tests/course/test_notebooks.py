@@ -7,12 +7,11 @@ from statistics import median
 import nbformat
 import pytest
 from anatomy.program import units
-from anatomy.program.units import cell_id
+from anatomy.program.units import cell_id, core_minutes
 
 from autograder import ROOT, exercises
 from autograder.authoring.review import words
 from autograder.notebooks.first_cell import FIRST_CELL
-from autograder.notebooks.paths import core_minutes
 
 UNITS = exercises.units()
 

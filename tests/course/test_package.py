@@ -1,5 +1,6 @@
 """The student package: it holds only the learner's wing, and it works."""
 
+import json
 import os
 import signal
 import socket
@@ -11,7 +12,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from autograder.build import package
+from autograder.build import package, wheel
+from autograder.notebooks import answers as whole
 from tests import learner
 
 pytestmark = pytest.mark.xdist_group("student-package")  # so that it is built once
@@ -34,6 +36,90 @@ def test_it_holds_the_learners_wing_alone(unpacked):
     assert "BEGIN SOLUTION" not in text and "import autograder" not in text and "from autograder" not in text
 
 
+def test_a_class_package_holds_no_answer(unpacked):
+    """No answer stands in it whole; of the answers' long lines a few common ones stand in the package's own code."""
+    text = {
+        line.strip()
+        for path in unpacked.rglob("*")
+        if path.suffix in (".py", ".md")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    }
+    shown = "\n".join(line for book in unpacked.glob("course/*/*.ipynb") for line in lines_of(book))
+    assert not list(unpacked.rglob("answers.json"))
+    secret = {e: {line for line in s.splitlines() if len(line.strip()) >= 30} for e, s in whole.read().items()}
+    secret = {e: {s for line in lines if (s := line.strip()) not in shown} for e, lines in secret.items()}
+    assert not [e for e, lines in secret.items() if len(lines) > 1 and lines <= text]
+    every = set().union(*secret.values())
+    assert len(every) > 500 and len(every & text) < len(every) / 50, every & text
+
+
+def lines_of(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [line for cell in cells for line in "".join(cell["source"]).splitlines()]
+
+
+@pytest.mark.parametrize(
+    "setting, there",
+    [("", (False, True)), ('"wheel"', (False, True)), ('"all"', (True, True)), ('"none"', (False, False))],
+)
+def test_one_setting_says_which_packages_hold_the_answers(setting, there, tmp_path, monkeypatch, capsys):
+    line = f"c.Release.answers = {setting}\n" if setting else ""
+    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\n{line}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(package, "unfit", lambda root: [])
+    made = {}
+    monkeypatch.setattr(package, "archive", lambda contained: made.update(zip=contained) or b"")
+    monkeypatch.setattr(wheel.notebooks, "outputs", lambda language, config=None: {})
+    monkeypatch.setattr(wheel, "build", lambda contained, out: made.update(wheel=contained) or tmp_path / "x.zip")
+    (tmp_path / "x.zip").touch()
+    assert package.main(["--out", str(tmp_path)]) == wheel.main(["--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    names = whole.INSIDE, f"{wheel.DATA}/{whole.INSIDE}"
+    for kind, name, is_there, line in zip(made, names, there, said, strict=True):
+        assert (name in made[kind]) == is_there
+        assert ("with the whole answers" in line) == is_there != ("for a class" in line)
+        assert not is_there or made[kind][name] == whole.FILE.read_bytes()
+
+
+def test_a_setting_that_means_nothing_is_one_sentence(tmp_path, monkeypatch, capsys):
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\nc.Release.answers = True\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for make in (package.main, wheel.main):
+        assert make(["--out", str(tmp_path / "dist")]) == 1 and not (tmp_path / "dist").exists()
+        assert "c.Release.answers is True; it can be 'wheel' or 'all' or 'none'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("said", ["setting", "option"])
+def test_a_package_in_chinese_has_the_same_files_with_notebooks_in_chinese(said, tmp_path, monkeypatch, capsys):
+    setting = 'c.Class.language = "zh_CN"' if said == "setting" else ""
+    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\n{setting}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(package, "unfit", lambda root: [])
+    monkeypatch.setattr(package, "archive", lambda contained: made.update(contained) or b"")
+    every = package.notebooks.outputs
+    monkeypatch.setattr(
+        package.notebooks, "outputs", lambda language, config: every(language, ["00-start-here"], config)
+    )
+    made = {}
+    assert package.main(["--out", "dist", *(["--language", "zh_CN"] if said == "option" else [])]) == 0
+    assert "dist/transformer-anatomy-student-zh_CN.zip: " in capsys.readouterr().out
+    english, name = package.contents(), "course/00-start-here/00-start-here.ipynb"
+    assert english.keys() == made.keys()
+    pages = {"README.md", "students.md", "learners.md", "mirrors.md"}
+    assert {n for n in made if made[n] != english[n]} == {name, *pages}
+    students = made["students.md"].decode()
+    assert "笔记本" in students and 'id="a-newer-version"' in students, "links lead to English anchors"
+    assert "加权平均" in made[name].decode() and 'speak(\\"zh_CN\\")' in made[name].decode()
+    assert made["README.md"].startswith("# 解剖".encode())
+    assert english[name] == (package.ROOT / name).read_bytes(), "the English package is as it was"
+
+
+def test_a_package_in_a_language_without_catalogs_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(package, "unfit", lambda root: [])
+    assert package.main(["--out", str(tmp_path), "--language", "xx"]) == 1 and not list(tmp_path.iterdir())
+    assert "There are no catalogues of 'xx'. Languages: zh_CN" in capsys.readouterr().err
+
+
 def test_two_packages_have_the_same_bytes(unpacked, tmp_path):
     assert package.main(["--out", str(tmp_path)]) == 0
     a, b = (next(folder.glob("*.zip")).read_bytes() for folder in (unpacked.parent, tmp_path))
@@ -48,7 +134,7 @@ def test_what_is_listed_is_what_git_tracks():
     wing = {n for n in wing if not n.startswith(package.STAYS)}
     listed = set(package.listed())
     assert wing <= listed, f"LEARNER_FOLDERS in autograder/build/package.py leaves out {sorted(wing - listed)}"
-    assert set(package.contents()) == wing | {"README.md", "students.md", "learners.md"}
+    assert set(package.contents()) == wing | {"README.md", "students.md", "learners.md", "mirrors.md"}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +148,7 @@ def source_archive(tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     (root / "docs").mkdir()
-    for page in ("students.md", "learners.md"):
+    for page in ("students.md", "learners.md", "mirrors.md"):
         (root / page).rename(root / "docs" / page)  # their place in a source archive
     return root
 

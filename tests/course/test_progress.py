@@ -70,9 +70,9 @@ def test_the_whole_course_in_one_call():
         "Next: RoPE <all planes> (Rotary positions, about 45 min)",
         "",
         "Start here        █ 1/1 exercises, 1/1 points, done",
-        "Rotary positions  █░ 1/2 exercises, 3/6 points, about 45 min left",
+        "Rotary positions  █░ 1/2 exercises, 3/6 points, about 1 h 10 min left",
         "                  1 of 2 predictions held, recap: 1 of 1 right at first try, 1 to go, 1 of 2 claims decided",
-        "Total             2/3 exercises, 4/7 points, about 45 min left",
+        "Total             2/3 exercises, 4/7 points, about 1 h 10 min left",
     ]
     page = progress()._repr_html_()
     words = re.sub(r"<[^>]+>", " ", page)
@@ -82,7 +82,7 @@ def test_the_whole_course_in_one_call():
         "1 of 1 right at first try, 1 to go",
         "1 of 2 claims decided",
         "3/6 points",
-        "about 45 min left",
+        "about 1 h 10 min left",
         "passed on try 2",
         "1 try so far",
         "RoPE &lt;all planes&gt;",
@@ -104,9 +104,9 @@ def test_one_unit_unfolded():
         progress("99")
     assert summary() == [("00-start", 0, 1, 0, 1), ("06-rope", 0, 2, 0, 6)]
     state = lambda: (unit_view("06-rope").done, len(unit_view("06-rope").core), unit_view("06-rope").minutes)
-    assert state() == (0, 2, 60)
+    assert state() == (0, 2, 90)
     tried(SECOND, passed=True)
-    assert state() == (1, 2, 45)
+    assert state() == (1, 2, 70)
 
 
 def test_what_is_next_follows_the_last_pass(monkeypatch):
@@ -177,7 +177,7 @@ def coming(after=None):
 
 def test_the_loop_leads_along_the_core_path_and_offers_the_extensions_at_its_end(extensions):
     text = below(SECOND)[1]
-    assert "Rotary positions: 1 of 2 exercises, extensions 0 of 2, about 45 min left." in text
+    assert "Rotary positions: 1 of 2 exercises, extensions 0 of 2, about 70 min left." in text
     assert text.endswith("Next: RoPE <all planes>, about 45 min") and "Extension" not in text
     markup, text = below(THIRD)
     assert text.splitlines()[-3:] == [
@@ -232,8 +232,8 @@ def test_extensions_are_counted_apart(extensions):
         "Start here        ░ 0/1 exercises, 0/1 points, about 5 min left",
         "Rotary positions  ██ 2/2 exercises, extensions 1 of 2, 6/6 points, 4.5 extra, done",
         "                  0 of 2 claims decided",
-        "Masks             ░ 0/1 exercises, 0/1 points, about 9 min left",
-        "Total             2/4 exercises, extensions 1 of 2, 6/8 points, 4.5 extra, about 14 min left",
+        "Masks             ░ 0/1 exercises, 0/1 points, about 10 min left",
+        "Total             2/4 exercises, extensions 1 of 2, 6/8 points, 4.5 extra, about 15 min left",
     ]
     page = progress()._repr_html_()
     assert '<progress max="2" value="2" aria-label="Rotary positions: 2 of 2 exercises"></progress>' in page

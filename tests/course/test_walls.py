@@ -15,11 +15,11 @@ from tests.imports import Imports
 
 # Each room imports only rooms listed before it; the learner's package has its own rooms.
 LEARNERS = """system program judge progress figures notebook models language experiments atlas drawings widgets app
-    parts""".split()
+    parts drill""".split()
 GRADING = "base source intake judging book pages workers nbgrader".split()
 TOP = ("__init__", "__main__", "cost", "elsewhere", "moved", "plots", "toys")  # imported by notebooks and systems
 ORDER = """anatomy chromium sandbox judge reference exercises settings notebooks messages mutation recording grading
-    classes languages build authoring course_table site course_uses""".split()
+    classes languages measured build authoring course_table site course_uses""".split()
 RELEASED = sorted((ROOT / "course").glob("*/*.ipynb"))
 SOURCES = sorted((ROOT / "solutions").glob("*/*.ipynb"))
 

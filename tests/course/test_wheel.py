@@ -15,11 +15,14 @@ from contextlib import contextmanager, suppress
 
 import anatomy
 import pytest
+import yaml
+from anatomy.app import doctor
 from anatomy.app.build_stamp import parse, sign, to_bytes
 
 from autograder import ROOT
 from autograder.build import lock, wheel
 from autograder.languages import catalogues
+from autograder.notebooks.address import Address
 
 from .. import learner
 from .learners_folder import answers, cell_of, own_cell
@@ -133,6 +136,10 @@ def test_it_holds_what_a_learner_needs_and_nothing_else(built):
     assert built.stat().st_size < 4e6 + 0.85e6 * len(units), "text and models, and a unit's recordings"
     needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist: torch")]
     assert needed and not any("+" in line or "==" in line for line in needed), "any build of torch will do"
+    page = (ROOT / "course" / "PACKAGE.md").read_text(encoding="utf-8")
+    assert metadata.endswith(page) and "make" not in re.findall(r"[a-z]+", page), "an index's reader has no repository"
+    notices = {n.rsplit("/", 1)[-1] for n in names if "/licenses/" in n}
+    assert notices == {"LICENSE", "LICENSE-TEXT", "NOTICE"} == set(re.findall(r"License-File: (\S+)", metadata))
 
 
 def test_two_wheels_have_the_same_bytes_whatever_the_umask(built, contents, tmp_path):
@@ -291,6 +298,60 @@ def test_what_a_wheel_needs_is_what_is_locked(built):
     )
     parts = lambda version: [int(n) for n in version.split(".")]
     assert all(parts(floors[name]) <= parts(pins[name]) for name in floors)
+
+
+def test_with_a_public_address_an_index_gets_links():
+    """One setting decides: the lines are made for the wheel alone, and are valid beside the others."""
+    text = (ROOT / "course" / "pyproject.toml").read_text(encoding="utf-8")
+    assert wheel.urls(Address("", "", "main", "1")) == "" and "urls" not in tomllib.loads(text)["project"]
+    links = tomllib.loads(text + wheel.urls(Address("ada", "anatomy", "trunk", "1")))["project"]["urls"]
+    assert links["Homepage"] == "https://github.com/ada/anatomy" and len(links) == 3
+    assert links["Changelog"] == "https://github.com/ada/anatomy/blob/trunk/CHANGELOG.md"
+
+
+def test_classifiers_name_the_pythons_that_the_doctor_takes():
+    project = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"Python :: 3\.(\d+)", " ".join(project["classifiers"]))
+    assert [int(n) for n in named] == [*range(doctor.OLDEST[1], doctor.NEWEST[1] + 1)]
+    assert project["requires-python"] == f">=3.{doctor.OLDEST[1]}"
+
+
+def steps(workflow, job):
+    """The shell lines of a job on a public host."""
+    known = yaml.safe_load((ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text(encoding="utf-8"))
+    return [step["run"] for step in known["jobs"][job]["steps"] if "run" in step]
+
+
+def shell(line, folder, **more):
+    subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=folder, env={**os.environ, **more}, check=True)
+
+
+def test_the_lowest_versions_are_those_of_the_list(tmp_path):
+    (tmp_path / "course").mkdir()
+    shutil.copy(ROOT / "course" / "pyproject.toml", tmp_path / "course")
+    (line,) = (line for line in steps("wheel", "lowest") if "lowest.txt" in line and "pip" not in line)
+    shell(line, tmp_path)
+    wanted = tomllib.loads((ROOT / "course" / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    assert (tmp_path / "lowest.txt").read_text().split() == [line.replace(">=", "==") for line in wanted]
+    assert any(">=" in line for line in wanted) and "-r lowest.txt" in " ".join(steps("wheel", "lowest"))
+
+
+def test_a_release_has_the_number_and_the_words_of_the_changes(tmp_path):
+    line = next(line for line in steps("release", "publish") if "GITHUB_ENV" in line)
+    for name in ("CHANGELOG.md", "course/anatomy/__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    with pytest.raises(subprocess.CalledProcessError):
+        shell(line, tmp_path, GITHUB_ENV=str(tmp_path / "env"))  # there is no wheel of this number
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / f"transformer_anatomy-{anatomy.__version__}-py3-none-any.whl").touch()
+    shell(line, tmp_path, GITHUB_ENV=str(tmp_path / "env"))
+    assert (tmp_path / "env").read_text() == f"version={anatomy.__version__}\n"
+    notes = (tmp_path / "notes.md").read_text(encoding="utf-8")
+    assert notes.strip() and notes in (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8") and "\n## " not in notes
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## 9.9.9\n\nNew.\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        shell(line, tmp_path, GITHUB_ENV=str(tmp_path / "env"))
 
 
 def test_a_stale_file_is_named_and_no_wheel_is_made(tmp_path, monkeypatch, capsys):

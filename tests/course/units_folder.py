@@ -12,6 +12,7 @@ ROPE = {
     "unit": "06-rope",
     "title": "Rotary positions",
     "minutes": 60,
+    "reading": {"core": 30, "extensions": 10},
     "exercises": [
         {"id": "rope.turn", "title": "Turning a pair", "points": 2, "minutes": 15, "difficulty": 1, "worth": "It is."},
         {"id": "rope.rope", "title": "RoPE <all planes>", "points": 4, "minutes": 45, "difficulty": 3, "worth": "Yes."},

@@ -7,9 +7,6 @@ import pytest
 import torch
 from anatomy.experiments import balancing, drafting, fewer_bits, recorded
 from anatomy.experiments import muon as training
-from transformers import LlamaConfig, Qwen2VLTextConfig
-from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
 
 from autograder.recording.experiments import balancing as balancing_script
 from autograder.recording.experiments import muon as muon_script
@@ -171,6 +168,9 @@ def cell_with(start):
 @pytest.mark.parametrize("factor, D", [(8.0, 128), (32.0, 64)])
 def test_llama_3_s_frequencies_are_the_library_s(factor, D):
     """Of Llama 3.1 and of Llama 3.2 1B."""
+    from transformers import LlamaConfig  # takes two seconds: not while tests are collected
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
     c = LlamaConfig(
         hidden_size=D * 4,
         num_attention_heads=4,
@@ -192,6 +192,9 @@ def test_llama_3_s_frequencies_are_the_library_s(factor, D):
 
 def test_three_positions_turn_as_in_the_library(answers):
     """Qwen2-VL's code, in which sections choose among tables of the three positions."""
+    from transformers import Qwen2VLTextConfig
+    from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
+
     g = torch.Generator().manual_seed(0)
     B, H, T, sections = 2, 3, 5, (2, 3, 3)
     D = 2 * sum(sections)

@@ -54,6 +54,9 @@ never_counts: self.length = end → ; raise →
     self.length, and return all slots up to it.
 length_of_chunk: self.length = end → self.length = end = keys.shape[2] ; raise →
     The length is set to the size of the last chunk. Add the chunk's size to it.
+length_kept_of_chunk: self.length = end → self.length = keys.shape[2]
+    The length that stays after a call is that of its chunk alone, so the next tokens are written over earlier ones.
+    Keep the sum: self.length = end.
 new_only: return self.keys[:, :, :end], self.values[:, :, :end] → return keys, values
     Only the new tokens come back. Attention needs all stored keys and values, old and new.
 whole_buffer: return self.keys[:, :, :end], self.values[:, :, :end] → return self.keys, self.values ; raise →
