@@ -19,14 +19,13 @@ from anatomy.system.labels import CONTEXT, parts, pattern
 
 from autograder import ROOT, exercises
 
-from .words import Entry, Found
+from .words import Entry, Found, is_words
 
 # Keywords of Matplotlib's calls that hold words, and functions whose arguments do.
 KEYWORDS = {"label", "title", "xlabel", "ylabel", "xticklabels", "yticklabels"}
 CALLS = {"xlabel", "ylabel", "title", "suptitle", "legend", "annotate", "text", "xticks", "yticks"}
 CALLS |= {f"set_{name}" for name in ("xlabel", "ylabel", "title", "xticks", "yticks", "xticklabels", "yticklabels")}
 _TEXT = re.compile(r"<(?:text|title)\b[^>]*>([^<]+)<")
-_WORD = re.compile(r"(?<![\w.-])[A-Za-z]?[a-z]{2,}(?![\w(])")  # in "GPT-2", "q_proj" and "norm(x)" is none
 # Separated by ·, which no label has.
 NAMES = {
     "00-start-here": "unit 12 · units 01 to 04",
@@ -40,20 +39,24 @@ NAMES = {
         "circle of radius √3 · mean subtracted · after the norm · copy · times 2 · fused LayerNorm · RMSNorm by "
         "steps · LayerNorm by steps · moves by 0.1 · 3.0 times as long"
     ),
-    "03-norm-placement": "recorded (cpu) · warm-up · last losses 2.7",
+    "03-norm-placement": "recorded (cpu) · warm-up · last losses 2.7 · norm · norm kind · layers",
     "04-ffn-and-gating": "bilinear · both activated · gated twice · lowest mean",
     "05-position-encodings": (
         "color of the twin · color three positions back · T5 bias · bucket 1 copied into 2 to 3 · no projection · "
-        "random W_Q · looks 3 back"
+        "random W_Q · looks 3 back · positions · score factor · bias after scaling"
     ),
     "06-rope": (
         "recipe from the notes · place in the row · wrong half · sinusoidal · RoPE + window of 64 · Color of the "
         "twin (anywhere) · Color 3 positions back"
     ),
     "07-masks-and-objectives": (
-        "causal 1% right · bidirectional 1% right · mask after the softmax · reads nothing · before · after 200 steps"
+        "causal 1% right · bidirectional 1% right · mask after the softmax · reads nothing · before · after 200 steps "
+        "· encoder stacks · decoder stacks · cross attention modules · sees future"
     ),
-    "08-kv-cache-and-gqa": "without a past · with a past · 8 key heads · decode · prefill of 512 · one large channel",
+    "08-kv-cache-and-gqa": (
+        "without a past · with a past · 8 key heads · decode · prefill of 512 · one large channel · heads · kv heads · "
+        "published · counted · with 8 kv heads · with mha"
+    ),
     "09-sparse-attention": (
         "dense · gathered · full causal · no mask · masked · window · blocks · MB held · million pairs scored"
     ),
@@ -102,11 +105,6 @@ def _add(found: Found, labels: Iterable[str], where: str) -> None:
         key = pattern(label.strip())[0]
         if is_words(key):
             found.add(CONTEXT, key, where, "", True)
-
-
-def is_words(text: str) -> bool:
-    """False for numbers, and for names and formulas, which are the same in every language."""
-    return _WORD.search(re.sub(r"\{\w\}", "", text)) is not None
 
 
 def of_cell(source: str) -> Iterator[str]:

@@ -1,10 +1,13 @@
 """Collects the texts to translate: the entries of the catalogues, from the sources, in the order of the text."""
 
+import ast
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from anatomy.notebook import printing
 from anatomy.program.cost import REASON
 from anatomy.program.units import cell_id
 from anatomy.system.translation import PICTURE
@@ -14,6 +17,8 @@ from autograder.notebooks import code_words, wording
 from autograder.notebooks.numbers import fill
 from autograder.notebooks.release import release_notebook
 from autograder.notebooks.source import read_words
+
+_WORD = re.compile(r"(?<![\w.-])[A-Za-z]?[a-z]{2,}(?![\w(])")  # in "GPT-2", "q_proj" and "norm(x)" is none
 
 
 @dataclass
@@ -82,6 +87,8 @@ def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
         if cell.cell_type == "code":
             for piece in code_words.pieces(cell.source) if words.may_change(cell) else ():
                 found.add(unit, piece.text, where, f"{piece.kind} in code")
+            for text in printed(cell.source):
+                found.add(printing.CONTEXT, text, where, "what a cell prints", True)
             for name, text in code_words.shown(cell.source):
                 context = unit if name == "reveal" else PICTURE
                 found.add(context, text, where, "why it came out so" if name == "reveal" else "picture in words", True)
@@ -94,6 +101,19 @@ def of_unit(unit: str) -> tuple[list[Entry], list[wording.Mark]]:
     for exercise in recorded(unit):
         _add_recorded(found, exercise, f"{unit}#{cell_id('check', exercise['id'])}")
     return list(found.entries.values()), phrases
+
+
+def printed(source: str) -> Iterator[str]:
+    """Texts with words that a cell prints; none for a cell that is not pure Python (magics)."""
+    try:
+        yield from filter(is_words, printing.texts(ast.parse(source)))
+    except SyntaxError:
+        return
+
+
+def is_words(text: str) -> bool:
+    """False for numbers, and for names and formulas, which are the same in every language."""
+    return _WORD.search(re.sub(r"\{\w\}", "", text)) is not None
 
 
 def recorded(unit: str) -> list[dict[str, Any]]:

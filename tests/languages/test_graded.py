@@ -8,7 +8,6 @@ import nbformat
 import pytest
 from anatomy.app import build_stamp, carry_over
 from anatomy.system import translation
-from nbclient import NotebookClient
 
 from autograder import ROOT
 from autograder.grading.base.masters import master
@@ -19,7 +18,7 @@ from autograder.grading.judging.submitted import of_bytes
 from autograder.grading.pages import feedback, report
 from autograder.judge.drawing import student_key
 from autograder.languages import notebooks
-from autograder.notebooks.source import read_unit, to_json
+from autograder.notebooks.source import to_json
 from autograder.sandbox import Limits, LocalSession
 
 from ..grading import classroom
@@ -232,44 +231,3 @@ def test_a_change_of_language_keeps_answers(before, after):
     if before != after:
         assert any("⟦Start here⟧" in t for t in titles) == (after is not None)
         assert not any(t.startswith("## Kept from") for t in titles), "nothing is left over"
-
-
-def test_a_notebook_in_another_language_runs(tmp_path, monkeypatch):
-    """In the committed language, with its own kernel, as a learner runs it once the answer is written."""
-    monkeypatch.setenv("ANATOMY_RUN_ALL", "1")
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
-    lookup = notebooks.lookup_of("zh_CN", UNIT)
-    book = notebooks.notebook(UNIT, "zh_CN", lookup)
-    solved = read_unit(UNIT)[0]
-    answers = {c["id"]: c.source for c in solved.cells if c["id"].startswith("solve-")}
-    for cell in book.cells:
-        cell["source"] = answers.get(cell["id"], cell.source)
-    NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
-    outputs = json.dumps([c.get("outputs", []) for c in book.cells], ensure_ascii=False)
-    assert "start.weighted_average" in outputs and '"output_type": "error"' not in outputs
-    assert not english_left(book), "these sentences of a Chinese page are English"
-
-
-WORDS = re.compile(r"(?:\b[A-Za-z][A-Za-z’'-]*[ ,:;]+){2,}[A-Za-z’'-]{2,}")
-QUOTED = re.compile(r"“[^”]*”|<[^>]*>")  # Austen's words, and code
-
-
-def english_left(book):
-    """Sentences of three English words or more that outputs show; what a cell prints is its own code's."""
-    left = []
-    for output in (o for cell in book.cells for o in cell.get("outputs", [])):
-        page = output.get("data", {}).get("text/html", "")
-        for told in re.findall(r'(?:alt|aria-label)="([^"]+)"', page):
-            page += f"<p>{told}</p>"
-        page = re.sub(r"<(style|script|pre|code)\b.*?</\1>", " ", page, flags=re.S)
-        for text in re.findall(r">([^<>]+)<", page):
-            left += [text] if WORDS.search(QUOTED.sub(" ", html.unescape(text))) else []
-    return left
-
-
-def test_an_english_sentence_in_a_chinese_output_is_found():
-    shown = nbformat.v4.new_output(
-        "display_data", data={"text/html": '<p>读作“one two three”</p><img alt="An old plot">'}
-    )
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[shown])])
-    assert english_left(book) == ["An old plot"]

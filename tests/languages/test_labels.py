@@ -14,7 +14,7 @@ from anatomy.notebook import predictions
 from anatomy.system.labels import label, pattern
 from anatomy.system.translation import speaking
 
-from autograder.languages import catalogues, labels
+from autograder.languages import catalogues, labels, words
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -97,7 +97,7 @@ def test_drawings_leave_no_english_but_names(name):
     assert drawing.html() == english and len(written(english)) == len(written(chinese))
     told = re.findall(r"<desc>([^<]+)<", chinese)
     assert told and all(CHINESE.search(t) for t in told)
-    left = [t for t in written(chinese) if not CHINESE.search(t) and labels.is_words(t)]
+    left = [t for t in written(chinese) if not CHINESE.search(t) and words.is_words(t)]
     assert set(left) <= {"softmax", "norm", "Post-LN", "Pre-LN", "pre+post", "GELU (tanh)"}, left
 
 

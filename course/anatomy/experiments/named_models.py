@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..system.columns import aligned
+from ..system.labels import label
+from ..system.translation import _
 from . import recorded as _recorded
 
 
@@ -30,9 +33,8 @@ def table(names: Sequence[str], columns: Sequence[str]) -> list[str]:
     for column in columns:
         if not any(column in model for model in models.values()):
             raise KeyError(f"no model says anything about {column!r}")
-    rows = [["model", *(c.replace("_", " ") for c in columns)]]
+    rows = [[_("model"), *(label(c.replace("_", " ")) for c in columns)]]
     rows += [[name, *(_shown(models[name].get(column)) for column in columns)] for name in names]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     # Numbers are aligned to the right, words to the left.
     right = [
         all(
@@ -41,8 +43,7 @@ def table(names: Sequence[str], columns: Sequence[str]) -> list[str]:
         )
         for c in columns
     ]
-    align = [str.ljust, *(str.rjust if number else str.ljust for number in right)]
-    return ["  ".join(a(cell, w) for a, cell, w in zip(align, row, widths, strict=True)).rstrip() for row in rows]
+    return aligned(rows, [False, *right])
 
 
 def _shown(value):
@@ -50,7 +51,7 @@ def _shown(value):
         case None:
             return "–"
         case bool():
-            return "yes" if value else "no"
+            return _("yes") if value else _("no")
         case int():
             return f"{value:,}"
         case _:

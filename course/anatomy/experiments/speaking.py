@@ -15,8 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..figures import pictured
 from ..language.stand_in import StandIn
 from ..system import files
+from ..system.translation import ENGLISH, _, language, listed, listed_and, sentences, speaking
 from . import one_thread
 
 Pick = Callable[[Tensor], Tensor]
@@ -116,7 +118,7 @@ def candidates(
     Args: distribution and settings as ``picker`` takes them; the model gives (logits (1, T, V), past).
     Returns: list of (token as text, probability), the likeliest first; tokens of probability 0 are left out.
     """
-    logits, _ = model(torch.tensor([encode(tokenizer, text)]))
+    logits, _past = model(torch.tensor([encode(tokenizer, text)]))
     p = distribution(logits[:, -1], **settings)[0]
     values, ids = p.topk(min(n, len(p)))
     found = [(tokenizer.decode([i]), v) for i, v in zip(ids.tolist(), values.tolist(), strict=True) if v > 0]
@@ -136,10 +138,10 @@ def _show_bars(text, found):
         for token, p in found
     )
     plain = "\n".join(f"{visible(token):>14} {p:6.1%} {'█' * round(40 * p)}" for token, p in found)
-    title = f"What may follow “{tail}”"
+    title = _("What may follow “{tail}”").format(tail=tail)
     markup = (
         f"<table><caption>{html.escape(title)}</caption>"
-        f"<thead><tr><th>token</th><th>probability</th><th></th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<thead><tr><th>{_('token')}</th><th>{_('probability')}</th><th></th></tr></thead><tbody>{rows}</tbody></table>"
     )
     display({"text/plain": f"{title}\n{plain}", "text/html": markup}, raw=True)
 
@@ -180,9 +182,10 @@ def card(
     Returns: paths of ``my-card.html`` and ``my-card.png``. An existing file is never overwritten: the next pair is
     ``my-card-2``, and so on.
     """
-    whose = "the course's parts and my own loop" if isinstance(model, StandIn) else "my own parts"
-    caption = f"Written by a small model of {whose}. " + ", ".join(f"{key} {value}" for key, value in settings.items())
-    contents = {".html": _page(prompt, text, caption).encode(), ".png": _picture(prompt, text, caption)}
+    of_ours = isinstance(model, StandIn)
+    with speaking(language() if pictured.font() else ENGLISH):
+        picture = _picture(prompt, text, _caption(of_ours, settings))
+    contents = {".html": _page(prompt, text, _caption(of_ours, settings)).encode(), ".png": picture}
     number = 1
     while True:
         stem = name if number == 1 else f"{name}-{number}"
@@ -194,6 +197,14 @@ def card(
         number += 1
     _show_card(contents[".png"], prompt + text, list(paths.values()))
     return list(paths.values())
+
+
+def _caption(of_ours, settings):
+    if of_ours:
+        whose = _("Written by a small model of the course's parts and my own loop.")
+    else:
+        whose = _("Written by a small model of my own parts.")
+    return sentences(whose, listed(f"{key} {value}" for key, value in settings.items()))
 
 
 def _page(prompt, text, caption):
@@ -216,8 +227,8 @@ def _picture(prompt, text, caption):
 
     wrap = lambda s, width: "\n".join(textwrap.fill(line, width) for line in s.strip().splitlines()) or " "
     blocks = [(wrap(prompt, 58), "#0a5a8a", 15, "serif"), (wrap(text, 58), "#222222", 15, "serif")]
-    blocks.append((wrap(caption, 84), "#555555", 10, "sans-serif"))
-    heights = [size * 1.6 * (words.count("\n") + 1) / 72 for words, _, size, _ in blocks]
+    blocks.append((wrap(caption, 84), "#555555", 10, ["sans-serif", *filter(None, [pictured.font()])]))
+    heights = [size * 1.6 * (words.count("\n") + 1) / 72 for words, _color, size, _family in blocks]
     height = sum(heights) + 1.5
     figure = Figure(figsize=(8.2, height), facecolor="#fffdf8")
     top = height - 0.5
@@ -246,15 +257,16 @@ def _show_card(picture, words, paths):
 
     from IPython.display import display
 
-    places = " and ".join(path.name for path in paths)
+    saved = _("Saved beside this notebook: {places}")
+    places = listed_and(path.name for path in paths)
     alt = html.escape(json.dumps(words, ensure_ascii=False)[1:-1], quote=True)
     source = base64.b64encode(picture).decode()
     display(
         {
-            "text/plain": f"{words}\nSaved beside this notebook: {places}.",
+            "text/plain": f"{words}\n{saved.format(places=places)}",
             "text/html": (
                 f'<img src="data:image/png;base64,{source}" alt="{alt}" style="max-width: 100%; width: 41em">'
-                f"<p>Saved beside this notebook: <code>{html.escape(places)}</code></p>"
+                f"<p>{html.escape(saved.format(places=places))}</p>"
             ),
         },
         raw=True,

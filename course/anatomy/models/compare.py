@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ..program.torch_settings import one_thread
+from ..system.columns import aligned
+from ..system.translation import _
 from .families import KNOWN, configuration, name_of
 from .library import SEED, STEPS, TINY, Answers, NoTransformers, Theirs, left_padded, of_checkpoint, right_padded, texts
 from .library import tiny as their_tiny
@@ -57,7 +59,7 @@ def _comparison(title: str, ours: Answers, mine: nn.Module, theirs: Theirs) -> C
     rows = lambda output: output.flatten(end_dim=-2)[:: theirs.every]
     pairs = [(rows(a), b.flatten(end_dim=-2)) for a, b in zip(ours.outputs, theirs.answers.outputs, strict=True)]
     gap = max(float((a - b).abs().max()) for a, b in pairs)
-    scale = max(float(b.abs().max()) for _, b in pairs)
+    scale = max(float(b.abs().max()) for _mine, b in pairs)
     tokens = theirs.answers.tokens
     same = None if ours.tokens is None or tokens is None else torch.equal(ours.tokens, tokens)
     parameters = sum(p.numel() for p in mine.parameters()), theirs.parameters
@@ -68,7 +70,7 @@ def _decoder(mine: Any, ids: Tensor) -> Answers:
     """Outputs without padding and with left padding, and tokens generated greedily with a cache."""
     real = left_padded(ids)
     tokens, past, new = ids, None, ids
-    for _ in range(STEPS):
+    for _step in range(STEPS):
         logits, past = mine(new, None, past)
         new = logits[:, -1:].argmax(-1)
         tokens = torch.cat([tokens, new], dim=1)
@@ -85,7 +87,7 @@ def _t5(mine: Any, ids: Tensor) -> Answers:
     real, target = right_padded(), ids.flip(1)[:, :7]
     memory, past = mine.encode(ids, real), None
     tokens = new = torch.zeros(2, 1, dtype=torch.long)
-    for _ in range(STEPS):
+    for _step in range(STEPS):
         logits, past = mine.decode(new, memory, real, past)
         new = logits[:, -1:].argmax(-1)
         tokens = torch.cat([tokens, new], dim=1)
@@ -109,13 +111,11 @@ class Table:
             for r in self.rows
         ]
 
-    HEAD = ("family", "largest difference", "largest output", "tokens", "parameters", "")
+    def _head(self) -> tuple[str, ...]:
+        return _("family"), _("largest difference"), _("largest output"), _("tokens"), _("parameters"), ""
 
     def __repr__(self) -> str:
-        cells = [self.HEAD, *self._cells()]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(self.HEAD))]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells]
-        return "\n".join([*lines, *self._sources()])
+        return "\n".join([*aligned([self._head(), *self._cells()]), *self._sources()])
 
     def _sources(self) -> list[str]:
         return list(dict.fromkeys(r.source for r in self.rows if isinstance(r, Comparison) and r.source))
@@ -123,15 +123,15 @@ class Table:
     def _repr_html_(self) -> str:
         row = lambda kind, cells: "<tr>" + "".join(f"<{kind}>{html.escape(c)}</{kind}>" for c in cells) + "</tr>"
         sources = "".join(f"<p>{html.escape(s)}</p>" for s in self._sources())
-        return f"<table>{row('th', self.HEAD)}{''.join(row('td', c) for c in self._cells())}</table>{sources}"
+        return f"<table>{row('th', self._head())}{''.join(row('td', c) for c in self._cells())}</table>{sources}"
 
 
 def _tokens(r: Comparison) -> str:
-    return "" if r.same_tokens is None else "equal" if r.same_tokens else "differ"
+    return "" if r.same_tokens is None else _("equal") if r.same_tokens else _("differ")
 
 
 def _verdict(r: Comparison) -> str:
-    return "equal" if r.equal else "different"
+    return _("equal") if r.equal else _("different")
 
 
 @one_thread
@@ -162,8 +162,8 @@ def compare_all(
         try:
             rows.append(compare(family, build, rename, cut if family == "gpt2" else None, seed))
         except NoTransformers as error:
-            return Table([*rows, ("all", str(error))])
+            return Table([*rows, (_("all"), str(error))])
         except Exception as error:  # the learner's model can fail in any way
-            says = str(error).strip().split("\n")[0] or "no message"
+            says = str(error).strip().split("\n")[0] or _("no message")
             rows.append((KNOWN[family].title, f"{type(error).__name__}: {says}"))
     return Table(rows)

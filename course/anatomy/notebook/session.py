@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..system import files
+from . import printing
 
 # Definitions at the left edge. A cell that is not valid Python (yet) has no syntax tree.
 _DEFINES = re.compile(r"^(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)|^([^\W\d]\w*)\s*(?::[^=\n]*)?=(?!=)", re.M)
@@ -254,3 +255,4 @@ def install(shell: Any, on_name_error: Callable[[str | None, str], list[str] | N
     shell.events.register("pre_run_cell", current.started)
     shell.events.register("post_run_cell", current.ended)
     shell.set_custom_exc((NameError,), handler)
+    shell.ast_transformers.append(printing.Printing())
