@@ -72,9 +72,10 @@ def test_recording_equals_a_live_run(drawn):
     assert [c.name for c in recorded.cases] == [c.name for c in live.cases], "run `make record`"
     for a, b in zip(recorded.cases, live.cases, strict=True):
         assert a.program == b.program and a.shows == b.shows and set(a.tensors) == set(b.tensors), "run `make record`"
-        for name, tensor in b.tensors.items():  # a sigmoid's last bit depends on the processor
+        for name, tensor in b.tensors.items():  # last bits depend on the processor: of a sigmoid, of a sum's terms
             last = 2 * torch.finfo(tensor.dtype).eps if tensor.is_floating_point() else 0.0
-            torch.testing.assert_close(a.tensors[name], tensor, rtol=last, atol=0.0, equal_nan=True)
+            largest = float(tensor.nan_to_num(0, 0, 0).abs().max()) if tensor.numel() and last else 0.0
+            torch.testing.assert_close(a.tensors[name], tensor, rtol=last, atol=last * largest, equal_nan=True)
         (oa, ta), (ob, tb) = a.outcomes["expected"], b.outcomes["expected"]
         assert [set(r) for r in oa["results"]] == [set(r) for r in ob["results"]]
         for name, tensor in tb.items():
