@@ -6,7 +6,7 @@ import pytest
 from tests.course.learners_folder import write_folder
 from tests.widgets.lab import open_notebook, shut_down_kernel
 
-from .test_units_in_lab import CELLS, run_cell
+from .test_units_in_lab import cells_of, run_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -72,7 +72,7 @@ def test_the_cell_gets_the_code_and_nothing_else_changes(page, lab, course_copy,
     whole = page.evaluate(SOURCES)["bring"]
     assert "bring" not in whole and "NotImplementedError" not in whole and whole.endswith("\nmine = 'stays'")
     run_cell(page, "bring")
-    assert not next(c for c in page.evaluate(CELLS) if c["id"] == "bring")["outputs"]
+    assert not next(c for c in cells_of(page) if c["id"] == "bring")["outputs"]
     shut_down_kernel(page)
 
 

@@ -21,8 +21,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 # minutes. The slowness of the core during a test is measured, and 25 % added, because the measurement is inexact.
 SECONDS_PER_NOTEBOOK, SECONDS_PER_CELL, INEXACT = 60, 10, 1.25
 
-CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells
-  .map((c, i) => ({ i, id: c.id, type: c.cell_type, count: c.execution_count, outputs: c.outputs || [] }))"""
+# As one string: Playwright takes seconds to hand over megabytes of outputs value by value.
+CELLS = """() => JSON.stringify(window.jupyterapp.shell.currentWidget.content.model.toJSON().cells
+  .map((c, i) => ({ i, id: c.id, type: c.cell_type, count: c.execution_count, outputs: c.outputs || [] })))"""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SHOW = """(i) => { const book = window.jupyterapp.shell.currentWidget.content;
   book.activeCellIndex = i; book.scrollToItem(i, 'start'); }"""
@@ -55,6 +56,11 @@ def page(loaded):
     loaded.evaluate(CLEAR)
     loaded.problems.clear()
     return loaded
+
+
+def cells_of(page):
+    """The cells of the open notebook, with their outputs."""
+    return json.loads(page.evaluate(CELLS))
 
 
 def open_here(page, path):
@@ -117,7 +123,7 @@ def run_and_move(page, course_copy, path):
     open_here(page, path)
     run_all(page)
     wait_until_run(page)
-    cells = page.evaluate(CELLS)
+    cells = cells_of(page)
     outputs = [(c["id"], o) for c in cells for o in c["outputs"]]
     errors = [(i, o["ename"], o["evalue"][:300]) for i, o in outputs if o["output_type"] == "error"]
     assert not errors, errors
@@ -191,7 +197,7 @@ def run_cell(page, cell_id):
       await window.jupyterapp.commands.execute('notebook:run-cell'); }""",
         cell_id,
     )
-    return next(c["outputs"] for c in page.evaluate(CELLS) if c["id"] == cell_id)
+    return next(c["outputs"] for c in cells_of(page) if c["id"] == cell_id)
 
 
 @pytest.mark.xdist_group("lab")
@@ -199,7 +205,7 @@ def test_the_students_loop(page, course_copy):
     """Stub, wrong answer, right answer: what a student sees in the browser at 11 pm."""
     (course_copy / "home" / "progress.json").unlink(missing_ok=True)  # the solved unit may have run before
     open_here(page, "course/00-start-here/00-start-here.ipynb")
-    cells = page.evaluate(CELLS)
+    cells = cells_of(page)
     setup = next(c["id"] for c in cells if c["type"] == "code" and c["id"] != FIRST_CELL)
     solve, check = "solve-start-weighted_average", "check-start-weighted_average"
     for cell in (setup, solve):
@@ -230,7 +236,7 @@ def test_an_edit_that_was_not_run_is_known_once_it_is_saved(page, course_copy):
     """The check then detects that the code on the screen is not the code in memory."""
     path = course_copy / "course" / "00-start-here" / "00-start-here.ipynb"
     open_here(page, "course/00-start-here/00-start-here.ipynb")
-    cells = page.evaluate(CELLS)
+    cells = cells_of(page)
     setup = next(c["id"] for c in cells if c["type"] == "code" and c["id"] != FIRST_CELL)
     solve, check = "solve-start-weighted_average", "check-start-weighted_average"
     edit(page, solve, "def weighted_average(values, weights):\n    return weights @ values / weights.sum()")
@@ -259,5 +265,5 @@ def test_an_open_exercise_keeps_nothing_below_it_from_running(page, course_copy)
         timeout=300_000,
         polling=250,
     )
-    outputs = {c["id"]: c["outputs"] for c in page.evaluate(CELLS)}
+    outputs = {c["id"]: c["outputs"] for c in cells_of(page)}
     assert "is not written yet" in json.dumps(outputs["check-start-weighted_average"])

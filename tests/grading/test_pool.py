@@ -186,7 +186,9 @@ def test_a_job_keeps_its_form():
 
 
 @pytest.mark.parametrize(
-    "said", [b"", b"{", b"[]", b"null", b'{"graded": {}}', b'{"graded": {}, "digest": "zz"}', b"[" * 100_000]
+    "said",
+    [b"", b"{", b"[]", b"null", b'{"graded": {}}', b'{"graded": {}, "digest": "zz"}', b"[" * 100_000],
+    ids=lambda said: said[:30].decode(),
 )
 def test_an_answer_that_is_none_is_that_ones_alone(said):
     assert isinstance(jobs.result_of(said), jobs.GraderFailed)

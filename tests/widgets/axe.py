@@ -3,9 +3,13 @@
 The script comes from the package axe-playwright-python; nothing is downloaded.
 """
 
+import json
+
 from axe_playwright_python.base import AXE_SCRIPT
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# As one string: Playwright takes long to hand over a large result value by value.
+RUN = "async ([within, options]) => JSON.stringify((await axe.run(within ?? document, options)).%s)"
 # Rules that do not apply to the bare stage, each with its reason.
 NOT_ON_STAGE = {
     "region": "landmarks are the page's that a widget stands in; the saved page has its own and is asked for them",
@@ -25,15 +29,15 @@ def violations(page, within=None, without=()):
         "rules": {rule: {"enabled": False} for rule in without},
         "resultTypes": ["violations"],
     }
-    found = page.evaluate("([within, options]) => axe.run(within ?? document, options)", [within, options])
-    return [_line(v) for v in found["violations"]]
+    found = page.evaluate(RUN % "violations", [within, options])
+    return [_line(v) for v in json.loads(found)]
 
 
 def passed(page):
     """Names of the rules that found something to check, and passed."""
     page.evaluate(AXE_SCRIPT)
-    found = page.evaluate("(tags) => axe.run(document, {runOnly: {type: 'tag', values: tags}})", TAGS)
-    return {rule["id"] for rule in found["passes"]}
+    found = page.evaluate(RUN % "passes.map((rule) => rule.id)", [None, {"runOnly": {"type": "tag", "values": TAGS}}])
+    return set(json.loads(found))
 
 
 def _line(violation):

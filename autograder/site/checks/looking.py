@@ -2,6 +2,7 @@
 phone, reachable by keyboard. All widgets run during the checks: in light mode, in dark mode and on a phone.
 """
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -135,9 +136,10 @@ def violations(page: Any) -> list[str]:
         page.evaluate(AXE_SCRIPT)
     # With preload axe would fetch style sheets a second time, which a page on disk may not do.
     options = {"preload": False, "runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
-    found = page.evaluate("(options) => axe.run(document, options)", options)
+    # As one string: Playwright takes long to hand over a large result value by value.
+    found = page.evaluate("async (options) => JSON.stringify((await axe.run(document, options)).violations)", options)
     lines = []
-    for rule in found["violations"]:
+    for rule in json.loads(found):
         first = rule["nodes"][0]
         why = "; ".join(check["message"] for check in first["any"] + first["all"] + first["none"])
         lines.append(f"{rule['id']} × {len(rule['nodes'])}: {first['html'][:160]} ({why[:200]})")
