@@ -32,48 +32,55 @@ NAMES = {
     "01-attention": (
         "last state · largest of 16 weights · summed slope Σ w(1−w) · divided · not divided · small start · no "
         "positions · vector per place · causal mask · no positions 0 to 1 · vector per place 0 to 1 · causal mask "
-        "0 to 1"
+        "0 to 1 · softmax of that · encoder-only, reads 512 · decoder-only, 512 + 128 · encoder–decoder, 6 + 6"
     ),
     "02-normalization": (
         "in the plane · height above it · from the side · onto the plane of mean 0 · from above · token · onto a "
         "circle of radius √3 · mean subtracted · after the norm · copy · times 2 · fused LayerNorm · RMSNorm by "
-        "steps · LayerNorm by steps · moves by 0.1 · 3.0 times as long"
+        "steps · LayerNorm by steps · moves by 0.1 · 3.0 times as long · weight and bias"
     ),
     "03-norm-placement": "recorded (cpu) · warm-up · last losses 2.7 · norm · norm kind · layers",
     "04-ffn-and-gating": "bilinear · both activated · gated twice · lowest mean",
     "05-position-encodings": (
         "color of the twin · color three positions back · T5 bias · bucket 1 copied into 2 to 3 · no projection · "
-        "random W_Q · looks 3 back · positions · score factor · bias after scaling"
+        "random W_Q · looks 3 back · positions · score factor · bias after scaling · "
+        "EMD: h + p as queries · learned bias per distance · relative vectors"
     ),
     "06-rope": (
         "recipe from the notes · place in the row · wrong half · sinusoidal · RoPE + window of 64 · Color of the "
-        "twin (anywhere) · Color 3 positions back"
+        "twin (anywhere) · Color 3 positions back · "
+        "DeBERTa, every distance · DeBERTa, far rows drawn · Shaw, every distance · Shaw, far rows drawn"
     ),
     "07-masks-and-objectives": (
         "causal 1% right · bidirectional 1% right · mask after the softmax · reads nothing · before · after 200 steps "
-        "· encoder stacks · decoder stacks · cross attention modules · sees future"
+        "· encoder stacks · decoder stacks · cross attention modules · sees future · real tokens counted · all columns "
+        "counted · the lowest float, twice"
     ),
     "08-kv-cache-and-gqa": (
         "without a past · with a past · 8 key heads · decode · prefill of 512 · one large channel · heads · kv heads · "
         "published · counted · with 8 kv heads · with mha"
     ),
     "09-sparse-attention": (
-        "dense · gathered · full causal · no mask · masked · window · blocks · MB held · million pairs scored"
+        "dense · gathered · full causal · no mask · masked · window · blocks · MB held · million pairs scored · "
+        "near and far, stride √n · near and far, stride 8"
     ),
     "10-stability": (
         "score 1 and 2 · gradient 1 and 2 · log Z 1 and 2 · nothing · a tenth of the rate · clipping · soft cap on "
-        "logits · soft cap on scores · decay on gains too · decay on matrices"
+        "logits · soft cap on scores · alarms without remedy and with QK-norm · of 8 runs each · "
+        "decay on gains too · decay on matrices"
     ),
-    "11-assembly": "vocabulary · norms · wrong base",
+    "11-assembly": "vocabulary · norms · wrong base · wrong base 0.7 · all that both have · the table alone",
     "12-language-model": (
-        "loss on held-out text (nats per token) · whole · rotated backward · no rotation · no residual · key-value "
-        "heads swapped · no norms · place in the text · as trained · interpolated · NTK-aware base"
+        "loss on held-out text (nats per token) · whole · rotated backward · no rotation · no residual · key- "
+        "value heads swapped · no norms · place in the text · as trained · interpolated · NTK-aware base · from "
+        "Mansfield Park · the model · whole 2.79 · no mask 3.61 · rotated backward 4.13 · no rotation 4.7 · key- "
+        "value heads swapped 8.47 · no residual 8.41 · no norms 4.03e+18"
     ),
     "13-scale-and-cost": (
         "renamed 1 at rank 2 · farther 1 at rank 2 · trained base · random base · your Embeddings · your tables · "
         "your attention · your norms · your Decoder · your softmax · your distribution"
     ),
-    "14-cheaper-attention": "all 48 layers full · every fourth full · none full",
+    "14-cheaper-attention": "all 48 layers full · every fourth full · none full · all scores at once",
 }
 
 

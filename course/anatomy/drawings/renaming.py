@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ..system.translation import _
 from .sheet import Drawing, Panel, width_of
 
 ROW = 34.0
@@ -25,6 +26,7 @@ def renaming(pairs: Mapping[str, str | None]) -> Drawing:
         left = panel.box(6 + theirs / 2, y, name, "part", theirs)
         right = panel.box(6 + theirs + 60 + ours / 2, y, mine or "left out", "norm" if mine else "frame", ours)
         panel.wire(left.right, right.left)
-    panel.says = "; ".join(f"{name} becomes {mine}" if mine else f"{name} is left out" for name, mine in pairs.items())
-    panel.says += "."
+    becomes, left_out = _("{name} becomes {mine}"), _("{name} is left out")
+    told = ((becomes if mine else left_out).format(name=name, mine=mine) for name, mine in pairs.items())
+    panel.says = _("{sentence}.").format(sentence="; ".join(told))
     return Drawing("Names to names", panel.says, (panel,))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..figures.pictured import in_svg
 from ..system.labels import label
+from ..system.translation import listed_and
 from .theme import NARROWEST, PAGE_STYLE, SIZE, STYLE, TITLE_SIZE
 
 Point = tuple[float, float]
@@ -214,7 +215,7 @@ def side_by_side(*drawings: Drawing) -> Drawing:
     if not drawings:
         raise ValueError("side_by_side takes at least one drawing")
     panels = tuple(p for d in drawings for p in d.panels)
-    title = " and ".join(dict.fromkeys(d.title for d in drawings))
+    title = listed_and(dict.fromkeys(label(d.title) for d in drawings))
     return Drawing(title, " ".join(d.alt for d in drawings), panels, len(panels))
 
 

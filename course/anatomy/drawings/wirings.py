@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..system.translation import _
 from .sheet import RADIUS, Drawing, Panel, width_of
 from .tracing import follow
 
@@ -87,7 +88,7 @@ def wiring(name: str) -> Drawing:
     if name not in WIRINGS:
         raise ValueError(f"no wiring is named {name!r}; there are {', '.join(WIRINGS)}")
     panel = _panel(WIRINGS[name])
-    return Drawing(f"Residual wiring {name}", panel.says, (panel,))
+    return Drawing(_("Residual wiring {name}").format(name=name), panel.says, (panel,))
 
 
 def wiring_of(step: Callable[..., Any], name: str = "") -> Drawing:
@@ -104,7 +105,7 @@ def wiring_of(step: Callable[..., Any], name: str = "") -> Drawing:
     found = follow(step)
     made = Wiring(name or found.name, found.ways, found.after, found.shared, "norm")
     panel = _panel(made)
-    return Drawing(f"Residual wiring {made.name}", panel.says, (panel,))
+    return Drawing(_("Residual wiring {name}").format(name=made.name), panel.says, (panel,))
 
 
 def _panel(w: Wiring) -> Panel:

@@ -55,4 +55,4 @@ def _shown(value):
         case int():
             return f"{value:,}"
         case _:
-            return str(value)
+            return label(str(value))

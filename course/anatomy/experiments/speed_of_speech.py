@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..system.translation import _, sentences
 from . import one_thread
 from .norm_bandwidth import best_time
 
@@ -56,7 +57,7 @@ def machine(nbytes: int, device: str = "cpu") -> Machine:
 def seconds(call: Callable[[], object], tokens: int, repeats: int = 3) -> float:
     """Processor seconds per token of ``call()``, which generates ``tokens`` tokens; the shortest of all runs."""
     times = []
-    for _ in range(repeats):
+    for _run in range(repeats):
         start = time.thread_time()
         call()
         times.append(time.thread_time() - start)
@@ -78,7 +79,7 @@ def step(model: nn.Module, device: str = "cpu", past: int = 64) -> Callable[[], 
     """Returns a function that computes the logits of one more token after ``past`` tokens."""
     ids = torch.zeros(1, past + 1, dtype=torch.int64, device=device)
     with torch.no_grad():
-        _, kept = model(ids[:, :past])
+        _logits, kept = model(ids[:, :past])
 
     def once():
         with torch.no_grad():
@@ -115,10 +116,20 @@ def verdict(token: Token) -> str:
     """One sentence on where a token's time goes; its words follow the numbers."""
     bound = max(token.reading, token.computing)
     share = token.hollow / token.measured
-    rest = f"{token.measured / bound:.0f} times" if token.measured > 1.5 * bound else "about as long as"
-    where = "mostly calls" if share > 2 / 3 else "mostly numbers" if share < 1 / 3 else "calls and numbers alike"
-    return (
-        f"A token takes {1e3 * token.measured:.2f} ms, {rest} what bytes and operations ask for "
-        f"({1e3 * bound:.3f} ms). The hollow model, with the same calls and next to no numbers, takes "
-        f"{1e3 * token.hollow:.2f} ms, {share:.0%} of it: {where}."
+    if token.measured > 1.5 * bound:
+        said = _("A token takes {ms:.2f} ms, {times:.0f} times what bytes and operations ask for ({bound:.3f} ms).")
+    else:
+        said = _("A token takes {ms:.2f} ms, about as long as what bytes and operations ask for ({bound:.3f} ms).")
+    if share > 2 / 3:
+        where = _("mostly calls")
+    elif share < 1 / 3:
+        where = _("mostly numbers")
+    else:
+        where = _("calls and numbers alike")
+    hollow = _(
+        "The hollow model, with the same calls and next to no numbers, takes {ms:.2f} ms, {share:.0%} of it: {where}."
+    )
+    return sentences(
+        said.format(ms=1e3 * token.measured, times=token.measured / bound, bound=1e3 * bound),
+        hollow.format(ms=1e3 * token.hollow, share=share, where=where),
     )
