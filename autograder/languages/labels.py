@@ -71,10 +71,10 @@ NAMES = {
     ),
     "11-assembly": "vocabulary · norms · wrong base · wrong base 0.7 · all that both have · the table alone",
     "12-language-model": (
-        "loss on held-out text (nats per token) · whole · rotated backward · no rotation · no residual · key- "
-        "value heads swapped · no norms · place in the text · as trained · interpolated · NTK-aware base · from "
-        "Mansfield Park · the model · whole 2.79 · no mask 3.61 · rotated backward 4.13 · no rotation 4.7 · key- "
-        "value heads swapped 8.47 · no residual 8.41 · no norms 4.03e+18"
+        "loss on held-out text (nats per token) · whole · rotated backward · no rotation · no residual · "
+        "key-value heads swapped · no norms · place in the text · as trained · interpolated · NTK-aware base · "
+        "from Mansfield Park · the model · whole 2.79 · no mask 3.61 · rotated backward 4.13 · no rotation 4.7 · "
+        "key-value heads swapped 8.47 · no residual 8.41 · no norms 4.03e+18"
     ),
     "13-scale-and-cost": (
         "renamed 1 at rank 2 · farther 1 at rank 2 · trained base · random base · your Embeddings · your tables · "
