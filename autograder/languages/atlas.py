@@ -1,46 +1,32 @@
-"""The words of the atlas of models in other languages, from ``docs.po``: each phrase once, whatever its numbers are.
+"""The phrases of the atlas of models that are to be translated, with places for numbers: each once."""
 
-The package's own words for a model stay English data, because filters and comparisons use them. Names of models and
-sources are the same in all languages.
-"""
-
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 
 from anatomy import atlas
-from anatomy.atlas.words import families, short, size
-
-CONTEXT = "atlas"
-IN_PARTS = ("mixing", "attention", "position", "experts", "sizes")  # aspects whose words are phrases in a row
-_NUMBER = re.compile(r"(?<![\w-])\d[\d,.]*(?<![,.])")
+from anatomy.atlas import counting
+from anatomy.atlas.spoken import parts, pattern
+from anatomy.atlas.words import MORE, SAME, SENTENCES, UNSAID, families, short, size
+from anatomy.widgets.atlas import LABELS, PHRASES, VIEWS
+from anatomy.widgets.atlas.block import block
+from anatomy.widgets.atlas.choices import ANY
+from anatomy.widgets.atlas.page import FILTERS, NOT_BUILT, NOTE, NOTHING, SUMMARY
 
 
 def phrases() -> Iterator[str]:
-    """The phrases to translate, with places for numbers, as they occur."""
+    """What pages and the widget show of the models, then the widget's own words."""
     for row in atlas.models():
         for aspect, words in atlas.words(row).items():
             yield aspect
-            yield from (_pattern(part)[0] for part in parts(aspect, words))
+            yield from (pattern(part)[0] for part in parts(aspect, words))
         for word in (*families(row).values(), short(size(row)) if size(row) else ""):
-            yield _pattern(word)[0]
+            yield pattern(word)[0]
         noted = [text for note in row.notes_said for text in (note["key"], note["said"], note["why"])]
-        for text in (*row.remarks, *(row.differs or ())[1:], *noted):
-            yield _pattern(str(text))[0]
-
-
-def translated(text: str, lookup: Callable[[str], str]) -> str:
-    """A phrase with its numbers, in another language. lookup: the translation of one of ``phrases``."""
-    pattern, numbers = _pattern(text)
-    return re.sub(r"\{(\d+)\}", lambda found: numbers[int(found[1])], lookup(pattern))
-
-
-def parts(aspect: str, words: str) -> list[str]:
-    """The phrases in the words for an aspect of a model."""
-    return words.split(", ") if aspect in IN_PARTS else [words]
-
-
-def _pattern(text: str) -> tuple[str, list[str]]:
-    """("{0} heads (MHA)", ["32"]) of "32 heads (MHA)"."""
-    numbers = _NUMBER.findall(text)
-    count = iter(range(len(numbers)))
-    return _NUMBER.sub(lambda _found: f"{{{next(count)}}}", text), numbers
+        shapes = [shape[-1] for shape in block(row)[1] if shape[0] == "text"]
+        for text in (*row.remarks, *(row.differs or ())[1:], *noted, *atlas.lacking(row), row.counts or "", *shapes):
+            yield pattern(str(text))[0]
+    yield from (*counting.REASONS, *(sentence for _key, sentence in counting.MISTAKES))
+    yield from (*chain(*SENTENCES.values()), UNSAID, MORE, SAME, NOTE, NOT_BUILT, SUMMARY, NOTHING, ANY)
+    yield from (*VIEWS, *FILTERS, *LABELS.values())
+    for phrase in PHRASES.values():
+        yield from phrase if isinstance(phrase, list) else [phrase]

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from anatomy.atlas import spoken
 from anatomy.program.gallery import CONTEXT as CONTEXT_OF_GALLERY
 from anatomy.system.translation import asked_for
 from anatomy.widgets.tools.words import CONTEXT
@@ -69,7 +70,7 @@ def of_docs() -> list[Entry]:
         found.add(documents.TERM, term, "docs/glossary.toml", "")
         found.add(documents.TERM, entry["says"], "docs/glossary.toml", "")
     for phrase in atlas.phrases():
-        found.add(atlas.CONTEXT, phrase, "course/anatomy/atlas/models.json", "")
+        found.add(spoken.CONTEXT, phrase, "course/anatomy/atlas/models.json", "", runs=True)
     return list(found.entries.values())
 
 

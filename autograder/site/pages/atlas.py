@@ -5,14 +5,15 @@ import re
 from anatomy import atlas
 from anatomy.atlas.mixing import NO_OPTIMIZER, bytes_per_token, memory, residual
 from anatomy.atlas.rows import Row
+from anatomy.atlas.spoken import spoken as said
+from anatomy.atlas.spoken import spoken_in_parts as said_in_parts
 from anatomy.atlas.words import UNKNOWN, families, short, size
-from anatomy.system.translation import listed, sentences
+from anatomy.system.translation import sentences
 
-from autograder.languages import atlas as phrases
 from autograder.site import links
 from autograder.site.cited import NUMBER
 
-from ..words import N_, _, written
+from ..words import N_, _
 
 HERE = "atlas"
 COLUMNS = ("norm", "placement", "position", "activation", "attention", "mixing")
@@ -50,16 +51,6 @@ def pages() -> dict[str, str]:
         "\n".join(map(_model, rows)),
     ]
     return {HERE: "\n\n".join(parts)}
-
-
-def said(text: str) -> str:
-    """A phrase of the atlas in the current language."""
-    return phrases.translated(text, lambda pattern: written(phrases.CONTEXT, pattern)) if text else ""
-
-
-def said_in_parts(aspect: str, words: str) -> str:
-    """The words for an aspect of a model, which may be several phrases."""
-    return listed(map(said, phrases.parts(aspect, words)))
 
 
 def _row(row: Row) -> str:

@@ -6,10 +6,10 @@ A widget's page fills in the same sentences as ``difference``, so they are templ
 from collections.abc import Mapping
 from typing import Any
 
-from ..system.translation import N_
 from . import mixing
 from .counting import closed_form
 from .rows import Row, find
+from .spoken import apart, spoken, spoken_in_parts
 
 UNKNOWN = "not published"
 NONE_RECORDED, NO_EXPERTS = "none recorded here", "no experts"
@@ -27,15 +27,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "objective": ("Objective", "{a} learns to predict the {x}, {b} the {y}."),
     "norm": ("Norm", "{a} normalizes with {x}, {b} with {y}."),
     "placement": ("Placement", "{a} normalizes {x}, {b} {y}."),
-    "residual": (N_("Residual"), N_("The residual connections of {a} are {x}, those of {b} are {y}.")),
+    "residual": ("Residual", "The residual connections of {a} are {x}, those of {b} are {y}."),
     "position": ("Position", "{a} knows positions by {x}, {b} by {y}."),
-    "mixing": (N_("Mixing"), N_("{a} mixes tokens by {x}; {b} by {y}.")),
+    "mixing": ("Mixing", "{a} mixes tokens by {x}; {b} by {y}."),
     "attention": ("Attention", "{a} attends with {x}, {b} with {y}."),
     "activation": ("Activation", "The feed-forward layer of {a} has {x}, that of {b} has {y}."),
     "experts": ("Experts", "{a} has {x}, {b} has {y}."),
     "stability": ("Stability", "Measures for stability: {x} in {a}; {y} in {b}."),
-    "memory": (N_("Memory"), N_("With a million tokens {a} would keep {x}; {b} {y}.")),
-    "optimizer": (N_("Optimizer"), N_("{a} was trained with {x}, {b} with {y}.")),
+    "memory": ("Memory", "With a million tokens {a} would keep {x}; {b} {y}."),
+    "optimizer": ("Optimizer", "{a} was trained with {x}, {b} with {y}."),
     "sizes": ("Sizes", "{a} has {x}; {b} has {y}."),
 }
 UNSAID = "{what}: {x} for {a}; {y} for {b}."  # used if one of the two is not published
@@ -76,7 +76,7 @@ _POSITIONS: dict[Any, tuple[str, str]] = {
     "alibi": ("ALiBi", "ALiBi"),
 }
 # How RoPE's frequencies are stretched for texts longer than those of the first training.
-SCALINGS = {"llama3": N_(", slow planes slowed down"), "yarn": N_(" with YaRN")}
+SCALINGS = {"llama3": ", slow planes slowed down", "yarn": " with YaRN"}
 _ACTIVATIONS: dict[Any, str] = {
     ("relu", False): "ReLU",
     ("gelu", False): "GELU",
@@ -141,21 +141,27 @@ def stability(v: Mapping[str, Any]) -> list[str]:
 
 
 def difference(a: str, b: str) -> list[str]:
-    """Differences between two models, a sentence each, and what they share. Raises UnknownModel."""
+    """Differences between two models, a sentence each, and what they share, in the language in use.
+
+    Raises UnknownModel.
+    """
     one, two = find(a), find(b)
     x, y = words(one), words(two)
     said = []
     for aspect, (what, sentence) in SENTENCES.items():
         if x[aspect] != y[aspect] and not {x[aspect], y[aspect]} & set(UNSPOKEN):
             template = UNSAID if UNKNOWN in (x[aspect], y[aspect]) else sentence
-            said.append(template.format(what=what, a=one.title, b=two.title, x=x[aspect], y=y[aspect]))
+            told = {"x": spoken_in_parts(aspect, x[aspect]), "y": spoken_in_parts(aspect, y[aspect])}
+            said.append(spoken(template).format(what=spoken(what), a=one.title, b=two.title, **told))
     small, large = sorted((one, two), key=size)
     if size(small) and size(large) >= 1.05 * size(small):
         ratio = size(large) / size(small)
         n = f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
-        said.append(MORE.format(a=small.title, b=large.title, n=n, x=short(size(small)), y=short(size(large))))
-    shared = [x[aspect] for aspect in ASPECTS if x[aspect] == y[aspect] and x[aspect] not in NOT_SHARED]
-    return [*said, SAME.format(list="; ".join(shared))] if shared else said
+        told = {"x": spoken(short(size(small))), "y": spoken(short(size(large)))}
+        said.append(spoken(MORE).format(a=small.title, b=large.title, n=n, **told))
+    same = [aspect for aspect in ASPECTS if x[aspect] == y[aspect] and x[aspect] not in NOT_SHARED]
+    shared = [spoken_in_parts(aspect, x[aspect]) for aspect in same]
+    return [*said, spoken(SAME).format(list=apart(shared))] if shared else said
 
 
 def size(row: Row) -> int:

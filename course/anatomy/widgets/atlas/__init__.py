@@ -9,11 +9,14 @@ from torch import nn
 from ...atlas import closed_form, difference, lacking
 from ...atlas.counting import MISTAKES, REASONS, compare, parameters
 from ...atlas.rows import NoConfiguration, configuration
+from ...atlas.spoken import apart, spoken, spoken_in_parts
 from ...atlas.words import MORE, NOT_SHARED, SAME, SENTENCES, UNKNOWN, UNSAID, UNSPOKEN
+from ...system.translation import ENGLISH, listed, sentences, speaking
 from ..tools.base import TableWidget
 from ..tools.calls import WrongOutput
 from ..tools.drawing import Figure
 from ..tools.types import Function, Inputs, Tables
+from ..tools.words import _
 from . import still
 from .choices import CHOICES as CHOICES
 from .choices import INDEX as INDEX
@@ -33,6 +36,8 @@ PHRASES: dict[str, Any] = {
     "same": SAME,
     "notShared": list(NOT_SHARED),
     "unspoken": list(UNSPOKEN),
+    "both": "{a} and {b}. {list}",
+    "units": ["{n} trillion", "{n} billion", "{n} million"],
     "nothing": "They differ in nothing that the atlas holds.",
     "found": "{n} of {all} models. {summary}",
     "after": " It starts from {list}.",
@@ -110,22 +115,26 @@ class ModelAtlas(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": "Atlas of models",
-            "views": list(VIEWS),
-            "filters": [[name, LABELS.get(name, name), list(CHOICES[name])] for name in FILTERS],
+            "title": _("Atlas of models"),
+            "views": [spoken(view) for view in VIEWS],
+            "filters": [[name, spoken(LABELS.get(name, name)), [*map(spoken, CHOICES[name])]] for name in FILTERS],
             "years": list(YEARS),
             "half": HALF,
-            "models": [{**card(row), "after": INDEX.get(row.after, -1)} for row in ROWS],
-            "reasons": self._reasons,
-            "sentences": [[what, sentence] for what, sentence in SENTENCES.values()],
-            "words": PHRASES,
+            "models": _cards(),
+            "reasons": [spoken(reason) for reason in self._reasons],
+            "sentences": [[aspect, spoken(what), spoken(sentence)] for aspect, (what, sentence) in SENTENCES.items()],
+            "words": {
+                **{name: _spoken(phrase) for name, phrase in PHRASES.items()},
+                "comma": listed(["", ""]),
+                "apart": apart(["", ""]),
+            },
         }
 
     @property
     def _reasons(self):
         """All possible last sentences of a count."""
         own = [row.differs[1] for row in ROWS if row.differs]
-        return list(dict.fromkeys([*REASONS, *(sentence for _, sentence in MISTAKES), *own]))
+        return list(dict.fromkeys([*REASONS, *(sentence for _key, sentence in MISTAKES), *own]))
 
     def shown(self) -> list[int]:
         """Indices of the rows that pass the filter."""
@@ -135,45 +144,54 @@ class ModelAtlas(TableWidget):
     def counted(self) -> str:
         """The first model's parameters in a sentence or two."""
         row, how = ROWS[self.first], int(self._mine["how"][self.first])
-        told = PHRASES
+        told = self.spec["words"]
         if how == NOT_COUNTED:
             return told["silent"]
         if how == FAILED:
             return told["failed"]
         result = compare(row, _whole(self._mine["count"][self.first]))
-        by = PHRASES["how"][1 if how == BY_FORMULA else 2 if self.notice else 0]
+        by = told["how"][1 if how == BY_FORMULA else 2 if self.notice else 0]
         if result.percent is None:
-            return told["noFigure"].format(n=f"{result.counted:,}", how=by, why=result.why)
-        counts = f" {row.counts}" if row.counts else ""
+            return told["noFigure"].format(n=f"{result.counted:,}", how=by, why=spoken(result.why))
+        counts = f" {spoken(row.counts)}" if row.counts else ""
         return told["figure"].format(
             n=f"{result.compared:,}",
             how=by,
             p=f"{row.published:,}",
             counts=counts,
             percent=f"{result.percent:+.2f} %".replace("-", "−"),
-            why=result.why,
+            why=spoken(result.why),
         )
 
     @property
     def words(self) -> str:
-        one, two, shown = ROWS[self.first], ROWS[self.second], self.shown()
+        one, two, shown, told = ROWS[self.first], ROWS[self.second], self.shown(), self.spec["words"]
         if self.view == 0:
             summary = self.spec["models"][self.first]["summary"]
-            return PHRASES["found"].format(n=len(shown), all=len(ROWS), summary=summary) + _descent(one)
+            return told["found"].format(n=len(shown), all=len(ROWS), summary=summary) + _descent(one)
         if self.view == 1:
             said = difference(one.name, two.name)
-            return f"{one.title} and {two.title}. {' '.join(said) or PHRASES['nothing']}"
+            return told["both"].format(a=one.title, b=two.title, list=sentences(*said) or told["nothing"])
         card = self.spec["models"][self.first]
-        return " ".join([card["summary"], self.counted(), card["lacking"], *card["notes"]]).replace("  ", " ")
+        return sentences(card["summary"], self.counted(), card["lacking"], *card["notes"])
 
     def figure(self) -> Figure:
-        cards = self.spec["models"]
+        with speaking(ENGLISH):  # Matplotlib's own font lacks other letters
+            cards = _cards()
         if self.view == 0:
             return still.timeline(cards, self.shown(), self.first)
         if self.view == 1:
             return still.blocks([cards[self.first], cards[self.second]])
         card = cards[self.first]
         return still.blocks([card], beside=card["code"] or card["lacking"])
+
+
+def _cards():
+    return [{**card(row), "after": INDEX.get(row.after, -1)} for row in ROWS]
+
+
+def _spoken(phrase):
+    return [spoken_in_parts("mixing", each) for each in phrase] if isinstance(phrase, list) else spoken(phrase)
 
 
 def _descent(row):
@@ -183,7 +201,7 @@ def _descent(row):
         "after": {stems[row.after]: None} if row.after else {},
         "before": {stem(r): None for r in ROWS if r.after and stems[r.after] == stem(row)},
     }
-    return "".join(PHRASES[which].format(list=", ".join(found)) for which, found in lines.items() if found)
+    return "".join(spoken(PHRASES[which]).format(list=listed(found)) for which, found in lines.items() if found)
 
 
 def _count(fn, c):

@@ -6,20 +6,20 @@ const POINTED = ["norm", "position", "attention", "activation", "sizes"]; // wha
 function atlasWidget(ui) {
   const { spec } = ui;
   const { models, words } = spec;
-  choice(ui, { trait: "view", name: "show", values: spec.views.map((_, i) => i), show: (i) => spec.views[i] });
+  choice(ui, { trait: "view", name: tr("show"), values: spec.views.map((_, i) => i), show: (i) => spec.views[i] });
   const always = [...ui.controls.children];
   always[0].style.columnGap = "6px"; // all three in one row
   const names = models.map((m) => `${m.title} (${m.year})`);
 
   const filter = filterButton(ui);
   for (const [trait, name, families] of spec.filters) pick(ui, { trait, name, names: families });
-  slider(ui, { trait: "since", name: "from year", values: spec.years });
-  slider(ui, { trait: "until", name: "to year", values: spec.years });
-  searchBox(ui, "text", "search");
+  slider(ui, { trait: "since", name: tr("from year"), values: spec.years });
+  slider(ui, { trait: "until", name: tr("to year"), values: spec.years });
+  searchBox(ui, "text", tr("search"));
   const filters = [...ui.controls.children].slice(always.length + 1);
-  pick(ui, { trait: "first", name: "model", names });
+  pick(ui, { trait: "first", name: tr("model"), names });
   const one = [...ui.controls.children].at(-1);
-  pick(ui, { trait: "second", name: "beside it", names });
+  pick(ui, { trait: "second", name: tr("beside it"), names });
   const two = [...ui.controls.children].at(-1);
   for (const box of [...filters, one, two]) box.classList.remove("ta-whole");
   const filtering = [...spec.filters.map(([trait]) => trait), "since", "until", "text"];
@@ -53,10 +53,10 @@ function atlasWidget(ui) {
   function difference(a, b) {
     const said = [];
     const differs = [];
-    spec.sentences.forEach(([what, sentence], k) => {
+    spec.sentences.forEach(([aspect, what, sentence], k) => {
       const [x, y] = [a.words[k], b.words[k]];
       if (x === y || words.unspoken.some((none) => none === x || none === y)) return;
-      differs.push(what.toLowerCase());
+      differs.push([aspect, what.toLowerCase()]);
       const text = [x, y].includes(words.unknown) ? words.unsaid : sentence;
       said.push(put(text, { what, a: a.title, b: b.title, x, y }));
     });
@@ -64,10 +64,10 @@ function atlasWidget(ui) {
     if (small.size && large.size >= 1.05 * small.size) {
       const ratio = large.size / small.size;
       const n = ratio < 10 ? String(Number(ratio.toPrecision(2))) : whole(ratio);
-      said.push(put(words.more, { a: small.title, b: large.title, n, x: inWords(small.size), y: inWords(large.size) }));
+      said.push(put(words.more, { a: small.title, b: large.title, n, x: inWords(words, small.size), y: inWords(words, large.size) }));
     }
     const shared = a.words.slice(0, -1).filter((x, k) => x === b.words[k] && !words.notShared.includes(x));
-    if (shared.length) said.push(put(words.same, { list: shared.join("; ") }));
+    if (shared.length) said.push(put(words.same, { list: shared.join(words.apart) }));
     return [said.length ? said : [words.nothing], differs];
   }
 
@@ -90,8 +90,8 @@ function atlasWidget(ui) {
 
   /** What the models have of an aspect, side by side. */
   const ofAspect = (aspect, ...rows) => {
-    const at = spec.sentences.findIndex(([what]) => what.toLowerCase() === aspect);
-    return at < 0 ? "" : `${spec.sentences[at][0]} → ${rows.map((m) => `${m.title}: ${m.words[at]}`).join(" | ")}`;
+    const at = spec.sentences.findIndex(([name]) => name === aspect);
+    return at < 0 ? "" : `${spec.sentences[at][1]} → ${rows.map((m) => `${m.title}: ${m.words[at]}`).join(" | ")}`;
   };
 
   /** Keeps lines for so many letters, so that what comes while somebody points moves nothing under the hand. */
@@ -108,7 +108,7 @@ function atlasWidget(ui) {
       before: models.filter((m) => models[m.after]?.stem === models[i].stem),
     };
     return Object.entries(lists).map(([which, found]) => (
-      found.length ? put(words[which], { list: [...new Set(found.map((m) => m.stem))].join(", ") }) : "")).join("");
+      found.length ? put(words[which], { list: [...new Set(found.map((m) => m.stem))].join(words.comma) }) : "")).join("");
   };
   const summaries = Math.max(...models.map((m, i) => m.summary.length + descent(i).length));
   const longest = (...rows) => Math.max(...POINTED.map((aspect) => ofAspect(aspect, ...rows).length));
@@ -131,7 +131,8 @@ function atlasWidget(ui) {
         ui.say(state + descent(i));
       } else if (view === 1) {
         const [said, differs] = difference(a, b);
-        const found = new Set(differs.includes("placement") ? [...differs, "norm"] : differs);
+        const aspects = differs.map(([name]) => name);
+        const found = new Set(aspects.includes("placement") ? [...aspects, "norm"] : aspects);
         // Frames tell parts that differ from those that don't: where all differ, they would tell nothing.
         const parts = [a, b].flatMap((m) => m.shapes.filter(([kind, ...s]) => kind === "box" && s[4] !== "frame" && s[5]).map((s) => s[6]));
         const marked = parts.every((part) => found.has(part)) ? new Set() : found;
@@ -139,9 +140,9 @@ function atlasWidget(ui) {
         right.draw(b, marked);
         if (list.dataset.of !== `${i},${k}`) list.replaceChildren(...said.map((text) => html("li", { style: "break-inside: avoid" }, text)));
         list.dataset.of = `${i},${k}`;
-        [...list.children].forEach((item, at) => { item.style.textDecoration = aspect && differs[at] === aspect ? "underline" : ""; });
+        [...list.children].forEach((item, at) => { item.style.textDecoration = aspect && aspects[at] === aspect ? "underline" : ""; });
         [left, right].forEach((block) => block.light(aspect));
-        const state = differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.join(", ") }) : words.nothing;
+        const state = differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.map(([, what]) => what).join(words.comma) }) : words.nothing;
         keepRoom(Math.max(state.length, longest(a, b)));
         ui.say(aspect ? "" : state, aspect ? ofAspect(aspect, a, b) : ""); // both at once would take a third line
       } else {
@@ -185,9 +186,9 @@ function filterButton(ui) {
 const put = (text, parts) => text.replace(/\{(\w+)\}/g, (_, key) => parts[key]);
 
 /** 6.74 billion, as Python's ``short``. */
-function inWords(n) {
-  const [limit, unit] = [[1e12, "trillion"], [1e9, "billion"], [1e6, "million"]].find(([l]) => n >= l) || [1, ""];
-  return `${Number((n / limit).toPrecision(3))} ${unit}`.trim();
+function inWords(words, n) {
+  const at = [1e12, 1e9, 1e6].findIndex((limit) => n >= limit);
+  return at < 0 ? String(n) : put(words.units[at], { n: Number((n / [1e12, 1e9, 1e6][at]).toPrecision(3)) });
 }
 
 /** Native search field bound to a trait. */
@@ -237,7 +238,7 @@ function blockOf(ui, parent) {
         for (const text of over.querySelectorAll(".ta-small")) text.style.fontSize = `${(11.1 * 366) / ui.room}px`;
       }
       for (const b of boxes) touch(ui, b, () => ({ aspect: b.dataset.aspect }));
-      fill(keepKeys(over), { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": m.summary });
+      fill(keepKeys(over), { tabindex: 0, role: "application", "aria-roledescription": tr("picture"), "aria-label": m.summary });
       over.addEventListener("keydown", (event) => {
         const here = parts().indexOf(ui.seen("aspect"));
         const to = plainKey(event) ? stepped(event.key, here, parts().length - 1) : null;
@@ -307,7 +308,7 @@ function buildPanel(ui) {
       lacking.textContent = m.lacking;
       lacking.hidden = !m.lacking;
       notes.replaceChildren(...m.notes.map((note) => html("li", {}, note)));
-      sources.textContent = put(words.sources, { list: m.sources.join("; ") });
+      sources.textContent = put(words.sources, { list: m.sources.join(words.apart) });
     },
   };
 }

@@ -7,4 +7,5 @@ from .page import FILTERS
 ROWS = tuple(models())
 YEARS = tuple(range(ROWS[0].year, ROWS[-1].year + 1))
 INDEX = {row.name: i for i, row in enumerate(ROWS)}
-CHOICES = {name: ("any", *sorted({families(row)[name] for row in ROWS} - {UNKNOWN}), UNKNOWN) for name in FILTERS}
+ANY = "any"
+CHOICES = {name: (ANY, *sorted({families(row)[name] for row in ROWS} - {UNKNOWN}), UNKNOWN) for name in FILTERS}

@@ -7,6 +7,7 @@ from ...atlas import Row, lacking, words
 from ...atlas.counting import tables
 from ...atlas.mixing import RECURRENT, mixers
 from ...atlas.rows import changes
+from ...atlas.spoken import apart, spoken, spoken_in_parts
 from ...atlas.words import SENTENCES, UNKNOWN, families, size
 from ...models.config import DEFAULTS
 from .block import block
@@ -14,6 +15,9 @@ from .block import block
 _SIZE = re.compile(
     r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?|[ -]Air)+$", re.I
 )  # at a title's end
+NOTE = "Some notes say “{said}”. {why} ({source})"
+NOT_BUILT = "It cannot be built here: {list}."
+SUMMARY, NOTHING = "{title}, {organization}, {year}: {list}.", "its design is not published"
 FILTERS = ("norm", "placement", "position", "activation", "attention", "mixing")
 
 
@@ -27,19 +31,19 @@ def card(row: Row) -> dict[str, Any]:
         "year": row.year,
         "organization": row.organization,
         "kind": row.get("kind", ""),
-        "family": families(row),
-        "words": [said[aspect] for aspect in SENTENCES],
+        "family": {name: spoken(family) for name, family in families(row).items()},
+        "words": [spoken_in_parts(aspect, said[aspect]) for aspect in SENTENCES],
         "summary": summary(row),
         "size": size(row),
         "published": row.published,
-        "counts": row.counts,
+        "counts": spoken(row.counts or ""),
         "tables": tables(row.values) if row.counts and "d_ff" in row.values else 0,
         "code": code(row),
-        "lacking": f"It cannot be built here: {'; '.join(lacking(row))}." if lacking(row) else "",
+        "lacking": spoken(NOT_BUILT).format(list=apart(map(spoken, lacking(row)))) if lacking(row) else "",
         "notes": notes(row),
         "sources": row.references,
         "height": height,
-        "shapes": shapes,
+        "shapes": [[*shape[:-1], spoken(shape[-1])] if shape[0] == "text" else shape for shape in shapes],
     }
 
 
@@ -52,17 +56,20 @@ def summary(row: Row) -> str:
     """The row in one sentence."""
     said = words(row)
     layers = set(mixers(row.values))
-    if len(layers) > 1 and layers & {*RECURRENT, "csa"}:  # the pattern says more than the heads of some layers
-        said["attention"] = f"{said['mixing']}; {families(row)['attention']}"
     shown = ("norm", "placement", "position", "attention", "activation", "memory")
-    parts = [said[k] for k in shown if said[k] != UNKNOWN]
-    return f"{row.title}, {row.organization}, {row.year}: {'; '.join(parts) or 'its design is not published'}."
+    told = {k: spoken_in_parts(k, said[k]) for k in shown if said[k] != UNKNOWN}
+    if len(layers) > 1 and layers & {*RECURRENT, "csa"}:  # the pattern says more than the heads of some layers
+        told["attention"] = apart([spoken_in_parts("mixing", said["mixing"]), spoken(families(row)["attention"])])
+    about = {"title": row.title, "organization": row.organization, "year": row.year}
+    return spoken(SUMMARY).format(**about, list=apart(told.values()) or spoken(NOTHING))
 
 
 def notes(row: Row) -> list[str]:
     """Errors about it in the course's notes with their corrections, then the remarks; a sentence or two each."""
-    wrong = [f"Some notes say “{n['said']}”. {n['why']} ({n['source']})" for n in row.notes_said]
-    return [*wrong, *row.remarks]
+    wrong = [
+        spoken(NOTE).format(said=spoken(n["said"]), why=spoken(n["why"]), source=n["source"]) for n in row.notes_said
+    ]
+    return [*wrong, *map(spoken, row.remarks)]
 
 
 def code(row: Row) -> str:
@@ -86,6 +93,7 @@ def code(row: Row) -> str:
 def matches(row: Row, chosen: dict[str, str], since: int, until: int, text: str) -> bool:
     """True if a row passes the filter. chosen: name of a filter → family, "" for any."""
     family = families(row)
-    known = f"{row.title} {row.organization} {' '.join(words(row).values())}".lower()
+    said = (spoken_in_parts(aspect, told) for aspect, told in words(row).items())
+    known = f"{row.title} {row.organization} {' '.join(said)}".lower()
     fits = all(not want or family[name] == want for name, want in chosen.items())
     return fits and since <= row.year <= until and text.strip().lower() in known
