@@ -39,11 +39,13 @@ def solved_units(tmp_path_factory):
     return folder
 
 
+@pytest.mark.xdist_group("executed")
 @pytest.mark.parametrize("unit", exercises.units())
-def test_a_solved_chinese_unit_runs_and_shows_no_english_sentence(unit, request, solved_units, tmp_path, monkeypatch):
+def test_a_solved_chinese_unit_runs_and_shows_no_english_sentence(unit, request, tmp_path, monkeypatch):
     """In a kernel of its own, as a learner runs it once all answers are written."""
     if unit not in USUAL and not every_one(request.config):
         pytest.skip("with --all or --unit: running it takes up to a minute")
+    solved_units = request.getfixturevalue("solved_units")
     monkeypatch.setenv("ANATOMY_RUN_ALL", "1")
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     book = nbformat.read(solved_units / unit / f"{unit}.ipynb", as_version=4)
