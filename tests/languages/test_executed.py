@@ -16,7 +16,7 @@ from autograder.notebooks.source import read_unit
 from ..conftest import every_one
 
 CHINESE = "zh_CN"
-USUAL = ("00-start-here", "06-rope")
+USUAL = ("00-start-here", "02-normalization")
 LIST = tomllib.loads((ROOT / "docs" / "english.zh_CN.toml").read_text(encoding="utf-8"))
 RUN = re.compile(r"(?:\b[A-Za-z][A-Za-z’'-]*[ ,:;]+){2,}[A-Za-z’'-]{2,}")
 WORD = re.compile(r"\b[a-z][a-z’'-]+")
