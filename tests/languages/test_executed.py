@@ -71,6 +71,9 @@ def english_left(book):
 def shown(output):
     """The texts of an output: lines that were printed, and what stands in the elements of a page."""
     yield from output.get("text", "").splitlines()
+    value = output.get("data", {}).get("text/plain", "")
+    if value[:1] in "'{":  # of a cell's last line: other values have a page of their own
+        yield value
     page = output.get("data", {}).get("text/html", "")
     for told in re.findall(r'(?:alt|aria-label)="([^"]+)"', page):
         page += f"<p>{told}</p>"

@@ -58,10 +58,18 @@ def shown(source, **values):
         ("print(f'{\"loss\":>6}|{x:6}|{name!r}')", "  损失|  0.25|'last state'\n"),
         ("print('broken', f'loss {{{x}}}', 'also broken')", "broken loss {0.25} also broken\n"),  # cannot be filled in
         ("y = 'loss'\nprint(y, repr('loss'))", "loss 'loss'\n"),  # not a text of this call
+        ("f'loss {x}'\n'loss'\nd = {'loss': 1}\nprint(*d)", "loss\n"),  # a key that code uses
     ],
 )
 def test_texts_are_replaced_and_nothing_else(chinese, source, says):
     assert shown(source, x=0.25, n=3, name="last state") == says
+
+
+def test_a_cells_last_line_is_shown_too(chinese):
+    for line, value in (("f'loss {x} of {n}'", "共 3，损失 0.25"), ("{'loss': n, **{}}", {"损失": 3})):
+        tree = printing.Printing().visit(ast.parse(f"f'loss {{x}} of {{n}}'\n{line}"))
+        assert eval(compile(ast.Expression(tree.body[-1].value), "cell", "eval"), {"x": 0.25, "n": 3}) == value
+        assert "共" not in ast.unparse(tree.body[0]), "only the last one is shown"
 
 
 def test_in_english_a_cell_is_left_alone():
@@ -99,6 +107,8 @@ def test_a_heading_is_as_wide_as_in_english(unit):
 def test_only_texts_of_prints_with_words_are_translated():
     source = "print('loss', 'W_Q', f'{x:.2f}', 3, d['key'])\nplt.title('a title')\nreveal('a', 'b c')"
     assert list(words.printed(source)) == ["loss"]
+    assert list(words.printed("x = f'one {n}'\nf'two {n}'")) == ["two {a}"]
+    assert list(words.printed("{'three': 'four', **more}")) == ["three"]
     assert list(words.printed("%matplotlib inline\nprint('loss')")) == []
 
 

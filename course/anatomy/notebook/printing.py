@@ -1,9 +1,9 @@
 """Shows what a notebook's cells print in the language in use.
 
-The code of a notebook is the same in every language. So before a cell runs, the texts in its calls of ``print`` are
-looked up, with ``{a}``, ``{b}`` for the values of an f-string, and a translation may put these in another order. Names
-that are printed by value, such as ``{name:18}``, are looked up as labels. The source that everybody sees, and that the
-judge reads, stays as it is.
+The code of a notebook is the same in every language. So before a cell runs, the texts that it shows are looked up: those
+in its calls of ``print``, and in its last line an f-string or the keys of a dict. An f-string has ``{a}``, ``{b}`` for
+its values, and a translation may put these in another order. Names that are printed by value, such as ``{name:18}``,
+are looked up as labels. The source that everybody sees, and that the judge reads, stays as it is.
 """
 
 import ast
@@ -23,7 +23,7 @@ _Change = Callable[[Text], ast.expr]
 
 
 def texts(tree: ast.AST) -> Iterator[str]:
-    """Keys of the texts that calls of ``print`` in a cell show, in order, with one letter for each value."""
+    """Keys of the texts that a cell shows by calls of ``print`` and by its last line, with a letter for each value."""
     found: list[str] = []
 
     def take(node: Text) -> ast.expr:
@@ -65,6 +65,11 @@ def _changed(tree: ast.AST, change: _Change) -> ast.AST:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             node.args = [_shown(value, change) for value in node.args]
+    match tree:  # a notebook shows the value of a cell's last line
+        case ast.Module(body=[*_, ast.Expr(value=ast.JoinedStr()) as last]):
+            last.value = _shown(last.value, change)
+        case ast.Module(body=[*_, ast.Expr(value=ast.Dict(keys=keys) as table)]):
+            table.keys = [_shown(name, change) if name else None for name in keys]
     return tree
 
 
