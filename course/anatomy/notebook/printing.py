@@ -1,9 +1,9 @@
 """Shows what a notebook's cells print in the language in use.
 
-The code of a notebook is the same in every language. So before a cell runs, the texts that it shows are looked up: those
-in its calls of ``print``, and in its last line an f-string or the keys of a dict. An f-string has ``{a}``, ``{b}`` for
-its values, and a translation may put these in another order. Names that are printed by value, such as ``{name:18}``,
-are looked up as labels. The source that everybody sees, and that the judge reads, stays as it is.
+The code of a notebook is the same in every language. So before a cell runs, the texts that it shows are looked up:
+those in its calls of ``print``, and in its last line an f-string or the keys of a dict. An f-string has ``{a}``,
+``{b}`` for its values, and a translation may put these in another order. Names that are printed by value, such as
+``{name:18}``, are looked up as labels. The source that everybody sees, and that the judge reads, stays as it is.
 """
 
 import ast
