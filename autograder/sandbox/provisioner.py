@@ -13,7 +13,6 @@ import asyncio
 import json
 import os
 import secrets
-import select
 import signal
 import socket
 import subprocess
@@ -214,7 +213,7 @@ class ZygoteProvisioner(BubblewrapProvisioner):
     async def poll(self) -> int | None:
         if self._guard is None:
             return await super().poll()
-        return 0 if select.select([self._guard], [], [], 0)[0] else None
+        return 0 if usage.ready(self._guard, 0) else None
 
     async def wait(self) -> int | None:
         if self._guard is None:

@@ -344,10 +344,20 @@ def attend(child: int, limits: Limits, resources: set[str], clock: Clock | None,
 def _watch(child: int, watch: Watch) -> str:
     """Watch until a limit is exceeded; returns the sentence of ``watch``, or "" if the child ends first."""
     ended = os.pidfd_open(child)
-    while not select.select([ended], [], [], watch.pause)[0]:
+    while not ready(ended, watch.pause):
         if why := watch.look():
             return why
     return ""
+
+
+def ready(fd: int, seconds: float | None = None) -> bool:
+    """Whether ``fd`` can be read within ``seconds`` (None: waits for it); a pidfd can once its process has ended.
+
+    ``select.select`` would do, but it fails for numbers above 1023, which a process with many open files has.
+    """
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
 def kill_tree(root: int) -> None:

@@ -8,7 +8,6 @@ import functools
 import json
 import logging
 import os
-import select
 import shutil
 import signal
 import socket
@@ -327,7 +326,7 @@ def end_guard(guard: int, timeout: float = 1.0) -> None:
     """Kill the process of a pidfd, wait until it ends, close the pidfd."""
     try:
         signal.pidfd_send_signal(guard, signal.SIGKILL)
-        select.select([guard], [], [], timeout)
+        usage.ready(guard, timeout)
     except ProcessLookupError:
         pass
     finally:

@@ -95,7 +95,7 @@ class Server:
         for pid in self.guards:
             os.kill(pid, signal.SIGKILL)  # not reaped yet, so the process id is still valid
         while self.guards:
-            select.select([self.wake_r], [], [])
+            usage.ready(self.wake_r)
             os.read(self.wake_r, 4096)
             self._reap()
         for _ in range(100):

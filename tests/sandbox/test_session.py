@@ -1,5 +1,9 @@
 """What every session does, with and without a sandbox."""
 
+import os
+import resource
+from contextlib import ExitStack
+
 import pytest
 
 from autograder.sandbox import (
@@ -32,6 +36,16 @@ def test_cells_share_a_namespace_and_print(session):
     assert session.execute("a = 20").ok
     result = session.execute("import sys\nprint(a + 1)\nprint('err', file=sys.stderr)\na + 2")
     assert result.ok and result.stdout == "21\nerr\n22\n" and not result.truncated
+
+
+def test_a_grader_may_have_a_thousand_files_open(fresh):
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 1200:
+        pytest.skip("this machine allows fewer open files (ulimit -n)")
+    with ExitStack() as held:
+        for _ in range(1100):
+            held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        with fresh() as session:
+            assert session.execute("6 * 7").stdout == "42\n"
 
 
 def test_output_of_other_programs_is_captured_in_order(session):
