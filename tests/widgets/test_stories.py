@@ -115,9 +115,10 @@ def test_what_a_step_goes_without_comes_with_another(stage, name):
         set_state(page, {**step.state, "alone": True, "step": i})
         for part in names:
             if i == 0:  # a notebook's text may speak of any control
-                set_state(page, {"alone": False, "step": i})
+                unfolded = {"more": True} if "more" in step.state else {}
+                set_state(page, {"alone": False, "step": i, **unfolded})
                 assert find(part).first.is_visible(), part
-                set_state(page, {"alone": True, "step": i})
+                set_state(page, {**step.state, "alone": True, "step": i})
             away = part in step.without
             shown = "(all) => all.map((e) => getComputedStyle(e).display === 'none')"
             assert set(find(part).evaluate_all(shown)) == {away}, (i, part)

@@ -16,8 +16,8 @@ def test_it_starts_where_the_widget_starts():
     assert {name: getattr(ObjectiveLab(), name) for name in told} == told
 
 
-def test_gpt_sees_the_fewest_words_to_predict_two():
-    """Counted in the examples of the three, at the token that must predict “two”."""
+def test_gpt_alone_guesses_without_cats():
+    """Counted in the examples of the three, at the token that must predict “two”: the fewest words, and no “cats”."""
     gpt, told, answer = step(0)
     row, column = gpt.at()
     assert objective.word(gpt.example()[row + 1][column]) == "two"
@@ -29,6 +29,9 @@ def test_gpt_sees_the_fewest_words_to_predict_two():
     left = [objective.word(i) for i in t5.example()[0] if objective.word(i) in objective.TEXT]
     counts = {"GPT": int(gpt.visible()[0].sum()), "BERT": others, "T5": len(left)}
     assert counts == {"GPT": 3, "BERT": 10, "T5": 7} and min(counts, key=counts.get) == answer
+    reads = {"GPT": (gpt, gpt.visible()[0]), "BERT": (bert, bert.visible()[0]), "T5": (t5, t5.visible()[0])}
+    blind = [n for n, (lab, sees) in reads.items() if "cats" not in map(objective.word, lab.example()[0][sees])]
+    assert blind == [answer]
     assert [str(n) for n in counts.values()] == [word for word in told.because.split() if word.isdigit()]
 
 

@@ -44,7 +44,6 @@ STORY = (
         "Find the dashed frame in the line of words.",
         _scene(31, 3, 0),
         show=({"key": 30}, {"key": 0}, {"key": 18}),
-        waits=("line",),
     ),
     Step(
         "Another kind of head: layer 2, head 0. Point at its rows, one after the other.",

@@ -44,7 +44,7 @@ function atlasWidget(ui) {
   const beside = html("div", { class: "ta-row" });
   const [left, right] = [blockOf(ui, beside), blockOf(ui, beside)];
   const list = html("ul", {
-    class: "ta-text", style: "margin: 2px 0 0; padding-left: 13px; line-height: 1.35; columns: 340px 2; column-gap: 26px",
+    class: "ta-text", "data-readout": "difference", style: "margin: 2px 0 0; padding-left: 13px; line-height: 1.35; columns: 340px 2; column-gap: 26px",
   });
   const compared = html("div", {}, beside, list);
   const built = buildPanel(ui);

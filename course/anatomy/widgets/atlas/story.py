@@ -51,10 +51,10 @@ STORY = (
         "Read the sentences below; one says what they share.",
         {**ALL, "view": 1},
         show=({"aspect": "activation"}, {"aspect": "position"}, {"aspect": "norm"}),
-        waits=("line",),
+        waits=("line", "numbers"),
     ),
     Step(
-        "One model, built: its block, and in the gray line its parameters, counted and published. Choose others, too.",
+        "One model, built. Its parameters, counted by the sizes of its parts, are 6.74 billion. Choose others, too.",
         "Why does the name say 7B?",
         ("7 billion is rounded", "the count lacks a part"),
         0,
@@ -62,5 +62,6 @@ STORY = (
         "The gray line has both numbers, and says whether they fit.",
         {**ALL, "view": 2, "first": INDEX["llama-2-7b"]},
         show=({"first": INDEX["gpt-2"]}, {"first": INDEX["llama-2-7b"]}),
+        waits=("line",),
     ),
 )

@@ -20,6 +20,7 @@ function flowPicture(ui, parent, room, wide, { at }) {
   const numbers = svg("g");
   const named = label(canvas, left - 10, 0, tr("layer"), "start", "ta-small");
   const here = svg("rect", { y: 0, class: "ta-axis", style: "stroke: var(--ta-ink); stroke-dasharray: 2 3" });
+  const hint = label(canvas, left + iw / 2, 20, tr("empty: let the gradient run back from the loss"), "middle");
   canvas.append(numbers, here);
   const step = () => iw / ui.seen("depth");
   const place = cursor(ui, canvas, {
@@ -37,6 +38,7 @@ function flowPicture(ui, parent, room, wide, { at }) {
       fill(canvas, { height: 2 * row + 16, viewBox: `0 0 ${W} ${2 * row + 16}` });
       const top = Math.max(...curves.flat().filter(Number.isFinite), 1e-12);
       stacks.forEach((stack, i) => stack(curves[i], top, back, (i + 0.5) * row, row - OVER));
+      hint.style.visibility = back > 0 ? "hidden" : "visible"; // boxes without bars look as if something were missing
       const x = (n) => left + (n - 0.5) * step();
       if (numbered !== `${size}/${row}`) {
         const every = size > 24 ? size / 8 : size > 12 ? 3 : 1;

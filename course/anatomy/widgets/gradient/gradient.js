@@ -55,7 +55,7 @@ function gradientWidget(ui) {
     const told = [caption, signs(side, [
       [tr("first / last layer"), tr("1 where all layers learn alike")],
       [tr("last layer"), tr("gradient norm of its weights")],
-      [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers", { from: spec.depths[0], to: L })],
+      [tr("goes as depth to the power"), tr("the last layer’s norm, from {from} to {to} layers", { from: spec.depths[0], to: L })],
       [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
         { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
     ])];
@@ -273,6 +273,7 @@ function smallPictures(ui, parent, W, columns, curveOf) {
           v > 0 ? y + TILE - 7 - ((Math.log10(v) - low) / (high - low)) * (TILE - 22) : NaN];
         const [kind, style] = KINDS[chosen.indexOf(i)] ?? ["ta-axis", "stroke: var(--ta-soft)"];
         fill(curve, { d: trace(values.map(at)), class: kind, style });
+        write(name, values.some((v) => v > MOST) ? `${spec.names[i]} ↑` : spec.names[i]);
         fill(box, { class: i === chosen[0] ? "ta-lit" : "" });
         fill(name, { class: chosen.includes(i) ? "ta-strong" : "ta-small" });
         name.style.fontSize = "11px";

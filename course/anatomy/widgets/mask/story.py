@@ -51,7 +51,8 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "GLM: part A is the text with blanks [M], part B fills them, each from its [S]. Two rows of positions on top.",
+        "GLM learns to fill blanks. Part A is the text with blanks [M]; part B, behind it, has what was cut out, each "
+        "piece from its [S]. Two rows of positions on top.",
         "What do the tokens of part A see?",
         ("A and B", "all of A, nothing of B", "earlier tokens only"),
         1,

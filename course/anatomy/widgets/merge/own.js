@@ -50,7 +50,8 @@ function ownField(ui) {
     id, type: "text", size: 12, autocomplete: "off", spellcheck: "false", class: "ta-button",
   }));
   input.style.cursor = "text";
-  const note = html("span", { id: `${id}-note`, class: "ta-note" }, tr("split by the course’s merges, behind a space"));
+  const [usual, full] = [tr("split by the course’s merges, behind a space"), tr("split by the course’s merges; no more letters fit")];
+  const note = html("span", { id: `${id}-note`, class: "ta-note" }, usual);
   input.setAttribute("aria-describedby", note.id);
   const field = html("div", { class: "ta-bar", style: "grid-column: 1 / -1" },
     html("label", { for: id }, tr("or a word of your own")), input, note);
@@ -63,11 +64,14 @@ function ownField(ui) {
     if (!split) return;
     take("");
     input.value = "";
+    write(note, usual);
     ui.ask();
   };
   input.addEventListener("input", (event) => {
     if (event.isComposing) return; // letters that are still being put together
     const letters = lettersOf(input.value, spec.longest);
+    const typed = input.value.normalize("NFC").match(/\p{L}/gu) ?? [];
+    write(note, typed.length > [...letters].length ? full : usual);
     if (input.value !== letters) input.value = letters;
     take(letters);
     ui.set("done", letters ? spec.longest - 1 : 0); // all that can be joined is

@@ -28,11 +28,11 @@ def _at(word, done):
 STORY = (
     Step(
         N_("Each tile is one byte, and “·” is the space. The list gives the number of the merge that joins each pair."),
-        N_("Which pair is joined first?"),
-        (N_("· + E"), N_("e + t"), N_("t + h")),
+        N_("Why is e + t joined first?"),
+        (N_("it stands last but one"), N_("its number is the lowest"), N_("e and t are frequent here")),
         1,
         N_("Merge 83 was learned before the others here, and merges go in that order, wherever their pairs stand."),
-        N_("Find the shortest bar in the list, and the blue tiles in the word."),
+        N_("Compare the bars of the list: whose is the shortest?"),
         _at(" Elizabeth", 0),
         moves=("done",),
         show=({"pair": 0}, {"pair": 7}, {"done": 1}),

@@ -60,11 +60,11 @@ STORY = (
     Step(
         "Attention is such an average: the token that reads gives each word a score, and softmax makes weights of "
         "them, which add up to 1.",
-        "Which weights that add up to 1 have the same average as 1, 2, 7?",
-        ("0.7, 0.2, 0.1", "0.33, 0.33, 0.33", "0.1, 0.2, 0.7"),
+        "Which weights that add up to 1 have the same average as 2, 4, 4?",
+        ("0.4, 0.4, 0.2", "0.33, 0.33, 0.33", "0.2, 0.4, 0.4"),
         2,
-        "They are the shares of 1, 2, 7. AttentionExplorer shows where the scores come from.",
+        "They are the shares of 2, 4, 4. AttentionExplorer shows where the scores come from.",
         "Read the shares at the end of the three rows of “Products”.",
-        {"first": 1, "second": 2, "third": 7},
+        {"first": 2, "second": 4, "third": 4},
     ),
 )

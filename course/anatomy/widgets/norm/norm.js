@@ -4,6 +4,8 @@ const NORMS = { layer_norm: "LayerNorm", rms_norm: "RMSNorm" };
 const PULL = 12; // px of a drag to the next value of a list
 const LIMITS = [0.05, 0.2, 1, 6, 15, 50, 600]; // ends of the input's axis
 const STAGES = [N_("x"), N_("mean subtracted"), N_("after the norm")];
+// Where the bars stood before, and the sizes that the norms divide by: the first step does without them.
+const [EARLIER, SIZES] = [{ "data-part": "before", "data-of": "shift" }, { "data-part": "sizes", "data-of": "scale" }];
 const [INPUT, GAP, LEAST] = [308, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
 
 function normWidget(ui) {
@@ -157,7 +159,7 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
   const H = topEdge + ih + 34;
   const step = (W - left - right) / D;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const note = html("small", { style: "display: block; margin-left: 0" });
+  const note = html("small", { style: "display: block; margin-left: 0", ...EARLIER });
   box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, H, name);
@@ -171,7 +173,7 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
     const x = left + i * step;
     const bar = svg("rect", { x: x + 4, width: step - 8, style: tint });
     const tick = line(canvas, x + 1, 0, x + step - 1, 0, "ta-reference");
-    const before = line(canvas, x + 1, 0, x + step - 1, 0, "ta-mark");
+    const before = fill(line(canvas, x + 1, 0, x + step - 1, 0, "ta-mark"), EARLIER);
     canvas.append(bar, tick, before);
     label(canvas, x + step / 2, topEdge + ih + 13, String(i), "middle", "ta-small");
     return { bar, tick, before };
@@ -340,19 +342,20 @@ function inputChart(ui, parent, W) {
   const ruler = line(canvas, left, 0, edge + 70, 0, "ta-diagonal");
   const zero = line(canvas, edge, middle, edge + 26, middle);
   const at = (kind) => {
-    const g = svg("g", { style: "pointer-events: none" });
+    const g = svg("g", { style: "pointer-events: none", ...SIZES });
     canvas.append(g);
     return { g, draw: arrow(g, kind) };
   };
   const units = { layer_norm: at("ta-one"), rms_norm: at("ta-two") };
   const parts = { layer_norm: at("ta-one"), rms_norm: at("ta-two") };
-  const root = label(canvas, edge + 18, 0, "RMS", "middle", "ta-strong");
+  const root = fill(label(canvas, edge + 18, 0, "RMS", "middle", "ta-strong"), SIZES);
   const move = (values) => ([, y], start) => clamp(start.value + Math.round((start.y - y) / PULL), 0, values.length - 1);
   const grips = [["shift", "μ", edge + 48], ["scale", "σ", edge + 86]].map(([trait, letter, x]) => {
     const values = spec[`${trait}s`];
     const grip = svg("g", {}, svg("rect", { x: x - 12, y: -16, width: 24, height: 32, rx: 8, class: "ta-grip",
       style: "fill: var(--ta-paper)" }), svg("path", { d: `M${x} -13l4 4h-8zM${x} 13l4 -4h-8z`, style: "fill: var(--ta-ink)" }));
     label(grip, x, 4, letter, "middle", "ta-strong");
+    if (trait === "scale") fill(grip, SIZES);
     canvas.append(handle(ui, grip, {
       canvas, trait, name: tr("grip {letter}: {trait}", { letter, trait: tr(trait) }), values, drag: move(values), says: (i) => short(values[i]),
     }));

@@ -15,7 +15,7 @@ STORY = (
         {"scale": 1.0, "shift": 3.0, "eps": 1e-5, **_BARS},
         show=tuple({"entry": i} for i in (1, 4, 7)),
         waits=("line", "numbers"),
-        without=("eps",),
+        without=("eps", "scale", "show", "before", "sizes"),
     ),
     Step(
         "The shift is 0 here. Drag a bar of the input, or the grip μ, up and down: all eight move together.",
@@ -28,6 +28,7 @@ STORY = (
         moves=("shift",),
         show=({"shift": 0.5}, {"shift": 1.0}, {"shift": 2.0}),
         waits=("line", "numbers"),
+        without=("eps", "show"),
     ),
     Step(
         "Each vector of 8 numbers is now one point. The flat line is the plane of mean 0, seen from the side. The "

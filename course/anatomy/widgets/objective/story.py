@@ -4,15 +4,16 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Three models guess the same word. Arrows come from what each may see; point at another word.",
-        "Who sees the fewest words to predict “two”?",
+        "Three models must guess the word at “?” from what is blue. Guess it yourself, once from each row.",
+        "Who must guess it without “cats”?",
         ("GPT", "BERT", "T5"),
         0,
-        "Only the 3 words before it, as when it writes on. BERT looks at all 10 other places, T5 at 7 words.",
-        "Count the arrows in each row.",
+        "It sees the 3 words before, as when it writes on; “a” would do, too. BERT sees all 10 other places, T5 sees "
+        "7 words.",
+        "Find “cats” in each row: is it blue or gray?",
         {"objective": 0, "draw": 0, "place": 2},
         show=tuple({"place": n} for n in range(3)),
-        waits=("signs",),
+        waits=("line", "signs", "numbers"),
         without=("draw", "example"),
     ),
     Step(

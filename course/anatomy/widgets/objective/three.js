@@ -29,9 +29,8 @@ function threeWays(ui, parent, setting) {
   const [left, row] = [narrow ? 0 : 52, CHIP + ARC + (narrow ? 14 : 0)];
   const cell = Math.min(WIDEST, (ui.room - left - 2) / text.length);
   const [W, H] = [left + cell * text.length + 2, THREE.length * row];
-  const caption = html("span");
-  const box = html("div", { class: "ta-panel", style: "margin-bottom: 8px" }, html("p", { class: "ta-caption" }, caption,
-    html("small", {}, tr("blue: it sees this; gray: covered; dashed: taken out of the text"))));
+  const box = html("div", { class: "ta-panel", style: "margin-bottom: 8px" }, html("p", { class: "ta-caption" },
+    tr("One word to predict"), html("small", {}, tr("blue: it sees this; gray: covered; dashed: taken out of the text"))));
   parent.append(box);
   const canvas = picture(box, W, H, tr("One sentence under GPT, BERT and T5: what each sees to predict one word"));
   const middle = (c) => left + (c + 0.5) * cell;
@@ -42,13 +41,14 @@ function threeWays(ui, parent, setting) {
     // One for each word, which it keeps: so arrows travel to the next word instead of jumping.
     const arcs = text.map(() => svg("path", { style: "fill: none; stroke: var(--ta-one); stroke-width: 1.4" }));
     const head = svg("path", { style: "fill: var(--ta-one)" });
+    const unknown = label(canvas, 0, y + 16, "?", "middle", "ta-strong ta-until"); // until the learner has guessed
     const chips = text.map((_, c) => {
       const rect = svg("rect", { x: left + c * cell + 1, y, width: cell - 2, height: CHIP, rx: 3, class: "ta-axis" });
       canvas.append(rect);
       return [rect, label(canvas, middle(c), y + 16, "", "middle", "ta-small")];
     });
-    canvas.append(svg("g", { class: "ta-arcs" }, ...arcs), head);
-    return { y, why, arcs, head, chips };
+    canvas.append(svg("g", { class: "ta-arcs" }, ...arcs), head, unknown);
+    return { y, why, arcs, head, chips, unknown };
   });
   const places = () => placesOf(setting().which, setting().draws);
   const now = () => ui.seen("word") ?? places().wordAt(ui.seen("place")) ?? Math.max(setting().draws.spans.indexOf(true), 0);
@@ -64,7 +64,7 @@ function threeWays(ui, parent, setting) {
     says: (c) => text[c],
   });
 
-  function drawRow({ y, why, arcs, head, chips }, i, p, seen, { masked, spans, reads }) {
+  function drawRow({ y, why, arcs, head, chips, unknown }, i, p, seen, { masked, spans, reads }) {
     write(why, seen ? "" : i ? tr("does not hide “{word}”, so it need not predict it", { word: text[p] })
       : tr("nothing stands before “{word}”", { word: text[p] }));
     const hides = [() => false, (c) => masked[c], (c) => spans[c]][i];
@@ -76,7 +76,9 @@ function threeWays(ui, parent, setting) {
       fill(rect, { class: target ? "ta-mark" : "ta-axis", style: color + edge });
       write(words, i === 1 && masked[c] && !target ? reads[c] : text[c]);
       fill(words, { class: target || blue ? "ta-strong" : "ta-small", style: "font-size: 11px" });
+      words.toggleAttribute("data-readout", target);
     });
+    fill(unknown, { x: middle(p), style: seen ? "" : "display: none" });
     const top = y - 1;
     const arc = (c) => {
       const [from, to] = [middle(c).toFixed(1), middle(p).toFixed(1)];
@@ -93,7 +95,6 @@ function threeWays(ui, parent, setting) {
       box.hidden = which < 0;
       if (which < 0) return;
       const p = now();
-      write(caption, tr("To predict “{word}”", { word: text[p] }));
       seenByThree(p, draws).forEach((seen, i) => drawRow(rows[i], i, p, seen, draws));
       place();
     },

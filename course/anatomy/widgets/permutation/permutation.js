@@ -161,7 +161,7 @@ function mapPanel(ui, T, D) {
   }
 
   const [, , , last] = grids;
-  const nothing = label(canvas, last.x + across / 2, last.y + (T * HIGH) / 2 + 4, "", "middle", "ta-strong");
+  const nothing = label(canvas, last.x + across / 2, 0, "", "middle", "ta-strong");
   fill(nothing, { "data-readout": "verdict" });
   const asked = label(canvas, last.x + across / 2, last.y + (T * HIGH) / 2 + 8, "?", "middle", "ta-strong ta-until");
   asked.style.fontSize = "28px"; // an empty map would look as if something were missing
@@ -189,6 +189,7 @@ function mapPanel(ui, T, D) {
     },
     mark(now, word, place, feature) {
       places.forEach((lay) => lay());
+      fill(nothing, { y: last.y + (((place + T / 2) % T) + 0.5) * HIGH + 4 }); // never under the frame
       grids.forEach(({ x, y, parts, mark, dot, along }, g) => {
         const here = g === 0 ? word : place;
         parts.forEach(({ name }, i) => fill(name, { class: i === word ? "ta-strong" : "ta-text" }));

@@ -58,6 +58,7 @@ function positionWidget(ui) {
   const rest = room - vectors.width - map.width - 32;
   row.style.columnGap = "16px";
   const curve = positionCurve(ui, row, [rest >= 280 ? rest : room, 32 * cell + 16], N);
+  const waves = waveParts(ui, ui.row());
   const table = signs(ui.row(), [
     [tr("spread within a distance"), tr("largest difference of scores of pairs with one distance")],
     [tr("r against −r"), tr("largest difference of the mean scores of r and −r")],
@@ -92,6 +93,8 @@ function positionWidget(ui) {
       small.draw(at, palette(ui.dark));
       vectors.mark(query, key);
       map.mark(query, key);
+      waves.box.hidden = !(scheme().waves && variant === 0);
+      if (!waves.box.hidden) waves.draw(ui.table(scheme().encodings), query, key ?? query);
       curve.move(now.S, query, key);
       const told = { scheme: name, variant: variants[variant], query, key };
       if (key === undefined) {

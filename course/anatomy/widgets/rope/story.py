@@ -32,7 +32,7 @@ STORY = (
         show=tuple({"m": m} for m in (12, 20, 40, 60, 10)),
     ),
     Step(
-        "Put three tokens in front, or press “Step both +1”. Dotted: q at k's place. The wedge (m − n)θ leads to q.",
+        "Move both tokens on: press “Step both +1”. The wedge is how far q has turned beyond k: (m − n)θ.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
@@ -90,8 +90,9 @@ STORY = (
         show=({"fault": 1}, {"fault": 2}, {"fault": 3}),
     ),
     Step(
-        "A hand for each plane of a head of 128. Plain ring: seen in training. Hatched: never seen.",
-        "Which way of slowing leaves some of it hatched?",
+        "One hand for each plane. In a text 4 times as long as in training, slow hands reach angles never seen "
+        "(hatched). PI slows all alike, NTK the slow ones most, YaRN spares the fast ones.",
+        "Which of the three leaves some of it hatched?",
         ("PI", "NTK", "YaRN"),
         1,
         "NTK slows only the last hand by the whole factor, so others go a little too far. PI slows even the fast ones.",

@@ -50,7 +50,8 @@ STORY = (
         show=({"factor": 14, "along": True}, {"factor": 18, "along": True}, {"factor": 22, "along": True}),
     ),
     Step(
-        "These scores reach 64. In the table, each dtype has a limit for exp(x): point at its row.",
+        "These scores reach 64. The shift subtracts the largest score from all before exp. In the table, each dtype "
+        "has a limit for exp(x): point at its row.",
         "Which dtype needs the shift here?",
         ("float16", "bfloat16", "float32"),
         0,

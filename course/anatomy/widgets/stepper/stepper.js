@@ -19,8 +19,8 @@ function planControls(ui) {
   const own = spec.plans.length;
   list.options[own].disabled = true; // it names what the check boxes below have made
   list.addEventListener("change", () => ui.set("plan", spec.plans[Number(list.value)]));
-  const known = html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, tr("chunk plan")), list);
-  const set = html("fieldset", { class: "ta-choice" }, html("legend", {}, tr("cut after token")));
+  const known = html("div", { class: "ta-control ta-whole", "data-part": "plan" }, html("label", { for: id }, tr("chunk plan")), list);
+  const set = html("fieldset", { class: "ta-choice", "data-part": "plan" }, html("legend", {}, tr("cut after token")));
   const boxes = Array.from({ length: spec.length - 1 }, (_, i) => {
     const box = keepKeys(html("input", { type: "checkbox" }));
     box.addEventListener("change", () => {

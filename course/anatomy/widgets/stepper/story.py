@@ -40,6 +40,7 @@ STORY = (
         moves=("chunk",),
         show=({"chunk": 4}, {"slot": 1, "key": 7}),
         waits=("line",),
+        without=("plan", "origin"),
     ),
     Step(
         "Pages of three slots, handed out by the table 2, 0, 1. The prompt of four tokens is stored.",
@@ -52,6 +53,7 @@ STORY = (
         moves=("chunk",),
         show=({"chunk": 1}, {"chunk": 2}, {"chunk": 3}, {"key": 6}),
         waits=("line",),
+        without=("plan", "view"),
     ),
     Step(
         "Now break it: every chunk counts its positions from 0. The last line has the right scores.",
@@ -62,6 +64,7 @@ STORY = (
         "Right scores are tinted, others have the full color. Point at one.",
         {"view": 1, "plan": PROMPT, "chunk": 2, "store": 0, "origin": 1, "more": True},
         show=({"query": 5, "key": 0}, {"query": 5, "key": 3}, {"query": 5, "key": 5}),
+        without=("plan", "store"),
     ),
     Step(
         "No cut: all eight tokens in one chunk. Point at a weight, then tick a cut and point at it again.",
@@ -73,5 +76,6 @@ STORY = (
         {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0, "more": True},
         moves=("plan", "chunk"),
         show=({"query": 5, "key": 2}, {"plan": [4, 4], "chunk": 1}, {"query": 5, "key": 2}),
+        without=("store", "view"),
     ),
 )

@@ -97,7 +97,7 @@ function open(model, root, build, room, later) {
   const [words, formula] = [html("span", { class: "ta-line" }), html("span", { class: "ta-formula" })];
   const whispered = html("span", { class: "ta-unseen" });
   const readout = html("p", { class: "ta-readout", role: "status", "aria-live": "polite", "aria-atomic": "true" });
-  readout.dataset.later = tr("The numbers come with your answer.");
+  readout.dataset.later = tr("More comes with your answer.");
   readout.append(whispered, words, formula);
   let longest = 0; // what the readout has held
   const isTrait = (name) => model.get(name) !== undefined;

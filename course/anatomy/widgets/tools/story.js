@@ -98,7 +98,12 @@ function story(ui, stage) {
     const shows = show.length
       ? [button(asks, tr("Show me"), () => showMe(ui, stage, now, told(Object.keys(state)), seen))] : [];
     for (const node of shows) fill(node, { class: "ta-button", style: "visibility: hidden" });
-    numbers = waits.length ? button(asks, tr("Reveal"), know) : null;
+    const reveal = () => {
+      know();
+      seen();
+      ui.whisper(reply.textContent);
+    };
+    numbers = waits.length ? button(asks, tr("Reveal"), reveal) : null;
     // One place for both: the second comes when the first goes.
     const ahead = html("span", { class: "ta-show" }, ...shows, ...(numbers ? [numbers] : []));
     const options = choices.map((choice, i) => {

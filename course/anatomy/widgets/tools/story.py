@@ -24,7 +24,7 @@ class Step:
     show: what “Show me” does, from the scene on: states that each name what changes, traits or what is pointed at.
         Where it ends, the answer can be read off the picture, and only what may move has moved
     waits: read-outs, of READOUTS, that would give the answer away. While the scene stands, they are seen and heard only
-        after an answer, or after a click on “Reveal”
+        after an answer, or after “Reveal”, which also says why
     without: what comes with a later step and would only be in the way here: names of traits, whose controls are hidden,
         and of parts that a widget marks (``data-part``; ``data-of`` is the trait that one belongs to). A trait that
         stands elsewhere keeps them. All this only where a page shows the reference alone, whose first step goes
