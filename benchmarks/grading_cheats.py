@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 from autograder import ROOT
@@ -120,7 +121,7 @@ def clear(root: Path) -> None:
 
 def stored(root: Path, student: str, cell: str) -> float | None:
     """Points of a cell in stock nbgrader's gradebook."""
-    with sqlite3.connect(root / "gradebook.db") as db:
+    with closing(sqlite3.connect(root / "gradebook.db")) as db:
         rows = db.execute(QUERY, [student, cell]).fetchall()
     scores = [manual if manual is not None else auto for auto, manual in rows]
     return scores[0] if scores else None

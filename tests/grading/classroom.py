@@ -107,7 +107,7 @@ def grades(root, table="grades.csv"):
 
 def query(root, sql, *values):
     """Rows of an SQL query on the SQLite gradebook."""
-    with sqlite3.connect(root / "gradebook.db") as db:
+    with contextlib.closing(sqlite3.connect(root / "gradebook.db")) as db:
         return db.execute(sql, values).fetchall()
 
 

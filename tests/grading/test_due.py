@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import zipfile
+from contextlib import closing
 from datetime import datetime, timedelta
 
 import pytest
@@ -160,7 +161,7 @@ def test_a_backup_has_what_cannot_be_made_again(here, capsys):
         (here.root / name).write_text(name)
     (here.root / "submitted" / "leak").symlink_to("/etc/passwd")
     os.mkfifo(here.root / "submitted" / "pipe")
-    with sqlite3.connect(here.root / "gradebook.db") as open_elsewhere:
+    with closing(sqlite3.connect(here.root / "gradebook.db")) as open_elsewhere:
         open_elsewhere.execute("BEGIN")  # another process reads
         assert backup.main(["saved/all.zip"]) == 0
     path = here.root / "saved" / "all.zip"
@@ -176,7 +177,7 @@ def test_a_backup_has_what_cannot_be_made_again(here, capsys):
             ]
         )
         archive.extract("gradebook.db", here.root / "restored")
-    with sqlite3.connect(here.root / "restored" / "gradebook.db") as db:
+    with closing(sqlite3.connect(here.root / "restored" / "gradebook.db")) as db:
         assert db.execute("SELECT name FROM assignment").fetchall() == [(START,)]
 
 

@@ -103,7 +103,7 @@ def test_killed_while_it_writes_and_resumed(moment, tmp_path, sandbox, monkeypat
 def _has_table(root):
     if not (root / "gradebook.db").exists():
         return False
-    with sqlite3.connect(root / "gradebook.db") as db:
+    with contextlib.closing(sqlite3.connect(root / "gradebook.db")) as db:
         return bool(db.execute("SELECT name FROM sqlite_master WHERE name = 'anatomy_graded'").fetchall())
 
 

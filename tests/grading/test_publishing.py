@@ -4,6 +4,8 @@ commands and nbgrader's own are used."""
 import json
 import random
 import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -210,9 +212,7 @@ def test_a_gradebook_from_before_attempts_were_kept_goes_on(tmp_path, sandbox, m
     monkeypatch.chdir(school.root)
     submit(school.root, "ada", notebook(ANSWERS["right"]), timestamp="2024-01-01 00:00:00 UTC")
     school.grade()
-    import sqlite3
-
-    with sqlite3.connect(school.root / "gradebook.db") as db:
+    with closing(sqlite3.connect(school.root / "gradebook.db")) as db:
         db.execute("DROP TABLE anatomy_attempts")
         db.execute("DROP TABLE anatomy_published")
     submit(school.root, "ada", notebook(ANSWERS["mutant"]), timestamp="2024-01-02 00:00:00 UTC")

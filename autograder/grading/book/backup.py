@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def backup(course: Course, target: Path) -> Path:
         with os.fdopen(opened, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
                 copy = Path(folder) / "gradebook.db"
-                with sqlite3.connect(book) as source, sqlite3.connect(copy) as other:
+                with closing(sqlite3.connect(book)) as source, closing(sqlite3.connect(copy)) as other:
                     source.backup(other)
                 archive.write(copy, book.name)
             for path in _files(course):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from anatomy.widgets.mix import TOP, WORDS
+from anatomy.widgets.mix import TOP
 from anatomy.widgets.mix.story import STORY
 
 from .case import CASE
@@ -32,10 +32,11 @@ def moved(before, after):
     return 1 if after > before + 1e-4 else -1 if after < before - 1e-4 else 0
 
 
-def test_answer_1_the_largest_share_and_it_pulls_the_average_nearest(table):
-    shares = np.array(start(0)) / sum(start(0))
-    assert chosen(0) == WORDS[shares.argmax()] and np.sort(shares)[-2] < shares.max()
-    assert np.abs(np.array(CASE.usual.spec["values"]) - table[start(0)]).argmin() == shares.argmax()
+def test_answer_1_twice_the_weight_pulls_the_average_to_its_word(table):
+    before, (first, second, third) = table[start(0)], start(0)
+    after = table[2 * first, second, third]
+    assert chosen(0) == {-1: "to the left", 0: "it stays", 1: "to the right"}[moved(before, after)]
+    assert f"from {before:.1f} the average falls to {after:.1f}" in STORY[0].because and second + third == 9
 
 
 def test_answer_2_twice_the_weights_move_nothing(table):

@@ -30,7 +30,7 @@ def test_it_starts_where_the_widget_starts():
 def test_the_plain_product_forgets_the_direction():
     S = shown(0).scores()
     assert chosen(0) == "yes" and at(S, 5) == pytest.approx(at(S, -5), abs=TOLERANCE)
-    assert "equal r = key − query" in STORY[0].says and shown(0).facts()["spread"] <= TOLERANCE
+    assert "r = key − query" in STORY[0].says and shown(0).facts()["spread"] <= TOLERANCE
 
 
 def test_random_projections_make_the_position_count():

@@ -6,8 +6,9 @@ _USUAL = {"activation": 4, "beta": 1.0, "place": 100, "value": 1.5, "shift": -2,
 
 STORY = (
     Step(
-        "Each unit draws the same bent line f, shifted and scaled. Three of them add up to the thick line.",
-        "Move β to 0: f is a straight line then. What is the sum?",
+        "A unit is one number of the hidden layer: it draws the bent line f, shifted and scaled. Three of them add up "
+        "to the thick line.",
+        "Move β, how sharply f bends, to 0: f is straight then. What is the sum?",
         ("a line with corners", "a straight line", "0 everywhere"),
         1,
         "At β = 0, f is x/2. Straight lines add up to one, so two layers without a bend can do no more than one.",

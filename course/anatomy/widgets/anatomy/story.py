@@ -14,7 +14,8 @@ _START, _CIRCLE = [277, 295, 307, 11, 282, 301, 444, 731], [301, 444, 731]
 
 STORY = (
     Step(
-        "Point at a token, a piece of the text: gray rises to the model’s guess of the next one; blue leads back.",
+        "Each upright line is a token, a piece of the text, on its way through layers L0 to L3. Point at one: blue is "
+        "what fed the guess of the next.",
         "After which token is the model surest of what comes next?",
         ("the last comma", "“D”, the first", "“ish”"),
         2,
@@ -25,7 +26,7 @@ STORY = (
         show=({"token": 0}, {"token": 31}, {"token": 10}),
     ),
     Step(
-        "Below the head you see what each layer would say if it were the last.",
+        "At the right below: what each layer would say next if it were the last.",
         "Which layer brings the quotation mark?",
         ("L0", "L2", "L3"),
         2,
@@ -36,7 +37,8 @@ STORY = (
         show=({"layer": 0}, {"layer": 1}, {"layer": 2}, {"layer": 3}),
     ),
     Step(
-        "In layer 3, head 0 of the last token looks back. The dashed word is what it attends to most.",
+        "A head is one of four parts of a layer that look back and fetch from other tokens. Head 0 in layer 3, at the "
+        "last token: the dashed word is what it attends to most.",
         "What does it look at?",
         ("the closing quotation mark", "the word before", "the first word"),
         0,

@@ -28,7 +28,8 @@ STORY = (
         without=LATER,
     ),
     Step(
-        "Drag the round grip on the bar of “well”: its score moves, and all weights follow.",
+        "A score says how well a key fits the query; softmax makes weights of all of them. Drag the round grip on the "
+        "bar of “well”: its score moves.",
         "It rises by 2: what do the other weights do?",
         ("shrink by the same factor", "only “very” shrinks", "stay"),
         0,
@@ -52,7 +53,8 @@ STORY = (
         without=LATER,
     ),
     Step(
-        "Scale “none”: the scores are no longer divided by √40. Switch between “none” and “1/√D”.",
+        "Scale “none”: the scores are no longer divided by √D, where D = 40 is how many numbers a query has. Switch "
+        "between “none” and “1/√D”.",
         "How are the weights of “well” without a scale?",
         ("more even", "more extreme", "the same"),
         1,

@@ -225,7 +225,10 @@ function partTiles(ui, parent, W, columns) {
     canvas.append(box);
     label(canvas, x + 8, y + 15, tr(name), "start", "ta-small");
     const value = label(canvas, x + 8, y + 31, "", "start", "ta-strong");
-    if (i === 4) fill(value, { "data-readout": "fit" });
+    if (i === 4) {
+      fill(value, { "data-readout": "fit" });
+      label(canvas, x + 8, y + 31, "?", "start", "ta-strong ta-until");
+    }
     return [box, value];
   });
   const place = cursor(ui, canvas, {

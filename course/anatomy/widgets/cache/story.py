@@ -7,7 +7,8 @@ _USUAL = {"model": LLAMA_TWO, "kind": 0, "stack": 0, "itemsize": 2, "tokens": 40
 
 STORY = (
     Step(
-        "Drag the grip on the bar. A block is one user’s cache, the upright line the GPU’s memory.",
+        "A model keeps keys and values of each token that it has read, so that it need not compute them again. A "
+        "block is one user’s cache, the upright line the GPU’s memory. Drag the grip.",
         "Do 32 users fit?",
         ("yes", "no"),
         1,

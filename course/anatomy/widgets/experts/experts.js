@@ -261,8 +261,8 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
       const cx = knobX(e, ui.seen(knobs[e]));
       fill(dot, { cx, style: `pointer-events: none; opacity: ${biased ? 1 : 0.3}` });
       fill(grip, { cx });
-      // What balancing would do is news in the first step of a page by itself, which is about the knobs.
-      const moves = Math.abs(next[e] - biases[e]) > 1e-3 && !(ui.get("alone") && ui.get("step") === 0);
+      // What balancing would do comes with the third step, where a page stands by itself.
+      const moves = Math.abs(next[e] - biases[e]) > 1e-3 && !(ui.get("alone") && ui.get("step") < 2);
       write(text, !biased ? tr("no bias here") : moves ? tr("bias {bias} → {next}",
         { bias: fixed(biases[e], 1), next: fixed(next[e], 1) })
         : tr("bias {bias}", { bias: fixed(biases[e], 1) }));

@@ -10,7 +10,8 @@ _BALANCED = {"bias0": ZERO - 2, "bias1": ZERO, "bias2": ZERO + 2}
 
 STORY = (
     Step(
-        "Each word goes to one of three small networks, the experts. Expert 2 has none: drag its knob to the right.",
+        "Three small networks, the experts, stand in place of the feed-forward layer; each word goes to one of them. "
+        "Expert 2 has none: drag its knob to the right.",
         "Where do its words come from?",
         ("they are new words", "from the other experts", "it gets none"),
         1,

@@ -7,8 +7,8 @@ _USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0, "ba
 
 STORY = (
     Step(
-        "Will a stack of layers learn, or blow up at its first step? Let a gradient run back from the loss: a bar is "
-        "how hard that step pushes a layer’s weights.",
+        "Post-LN norms after each sum, Pre-LN before each sublayer. Which one can learn? Let a gradient run back from "
+        "the loss: a bar is how hard it pushes a layer’s weights.",
         "Whose last layer, next to the loss, is pushed harder?",
         ("Post-LN’s", "Pre-LN’s", "both alike"),
         0,
@@ -56,7 +56,7 @@ STORY = (
     ),
     Step(
         "One picture is one random start. Change the seed and the width.",
-        "Does Post-LN’s last layer stay flat for all of them?",
+        "Is the blue line in “Last layer against depth” level for all of them?",
         ("yes", "no"),
         0,
         "Its power stays between −0.1 and 0.1. The first of 96 layers is another matter: it gets 32 times less.",

@@ -314,7 +314,7 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
 function pathPanel(ui, parent, W, H, N, setting) {
   const [top, left, foot] = [26, 48, 22];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("What reaches the query"),
-    html("small", {}, tr("point at a token: its ways"))));
+    html("small", {}, tr("point at a token to see its paths"))));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which ways the inputs below reach the query at the top"));
   const none = label(canvas, 0, 24, tr("Queries and keys are different tokens here."));

@@ -27,7 +27,10 @@ def _at(word, done):
 
 STORY = (
     Step(
-        N_("Each tile is one byte, and “·” is the space. The list gives the number of the merge that joins each pair."),
+        N_(
+            "In training, the most frequent pair was joined, again and again; each such merge has a number, which the "
+            "list gives. A tile is one byte, “·” is the space."
+        ),
         N_("Why is e + t joined first?"),
         (N_("it stands last but one"), N_("its number is the lowest"), N_("e and t are frequent here")),
         1,

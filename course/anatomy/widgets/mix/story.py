@@ -5,13 +5,14 @@ from ..tools.story import Step
 STORY = (
     Step(
         "Each word has a number: cat 1, sat 5, mat 9. Drag the top of a bar, its weight: the triangle is the average.",
-        "Which word has the largest share now?",
-        ("cat", "sat", "mat"),
-        2,
-        "mat has 7 of 10 parts of the weight, so the average stands nearest to it.",
-        "Compare the three bars at the right.",
+        "Make cat’s weight twice as large: where does the triangle go?",
+        ("to the left", "it stays", "to the right"),
+        0,
+        "cat’s number, 1, gets 2 of 11 parts of the weight, where it had 1 of 10: from 7.4 the average falls to 6.8.",
+        "Drag the first bar from 1 to 2.",
         {"first": 1, "second": 2, "third": 7},
-        show=({"word": 0}, {"word": 1}, {"word": 2}),
+        moves=("first",),
+        show=({"first": 2},),
     ),
     Step(
         "Weights 1, 2, 3. Make each twice as large: 2, 4, 6.",

@@ -6,7 +6,8 @@ _BARS = {"show": "bars", "stage": 2}
 
 STORY = (
     Step(
-        "A norm gives each layer numbers of one size. LayerNorm first subtracts the mean μ, RMSNorm doesn't.",
+        "A norm gives each layer numbers of one size; without it they grow from layer to layer. LayerNorm first subtracts "
+        "the mean μ, RMSNorm doesn’t.",
         "All inputs are above 0. How many outputs of LayerNorm are below 0?",
         ("none", "3", "6"),
         1,
@@ -44,8 +45,8 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "No shift; ε is only 1e−8. Drag the grip σ up: the input gets 3, 10, 100 times as large. Its axis grows "
-        "with it: the band is the old axis.",
+        "ε, added under the root against division by 0, is only 1e−8. Drag the grip σ up: the input gets 3, 10, 100 "
+        "times as large. Its axis grows with it: the band is the old axis.",
         "Which norm notices?",
         ("LayerNorm only", "RMSNorm only", "neither"),
         2,

@@ -17,7 +17,7 @@ STORY = (
         without=("draw", "example"),
     ),
     Step(
-        "BERT sees both sides, and hides some tokens from itself (dashed in the text). Draw again.",
+        "BERT sees both sides, and hides some tokens from itself (dashed in the text). “random draw” hides others.",
         "How many tokens must it predict?",
         ("3", "10", "11"),
         0,
@@ -42,7 +42,7 @@ STORY = (
     ),
     Step(
         "GLM writes both parts in one row. Each blank begins with [S] and has two rows of positions.",
-        "Which positions have the last “[S]” and “two”?",
+        "Which positions have the last “[S]” and the “two” behind it?",
         ("3 and 3", "13 and 14", "0 and 1"),
         0,
         "Both have the position of their blank [M], which is 3; “in blank” counts them.",

@@ -4,8 +4,8 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Attention makes a row of numbers of each word. Dog and man swap places: after it in map 2, before it in map "
-        "3.",
+        "Attention makes a row of numbers of each word. Dog and man swap places: after attention in map 2, before "
+        "attention in map 3.",
         "Where do maps 2 and 3 differ?",
         ("at “dog” and “man”", "in all rows", "nowhere"),
         2,

@@ -24,7 +24,7 @@ CLIPS = (2, 4, 8, LARGEST_CLIP)
 SLOPES = tuple(2.0**-h for h in range(1, 9))
 # name, the course's function, letter of its table, variants
 SCHEMES = (
-    (N_("sinusoidal"), "sinusoid", "s", (N_("no projections"), N_("random W"), N_("W turns them"))),
+    (N_("sinusoidal"), "sinusoid", "s", (N_("no projections"), N_("random W"), N_("W turns by 3"))),
     (N_("learned absolute"), "LearnedPositions", "s", (N_("fresh table"), N_("smooth table"))),
     ("Shaw", "shaw_index", "s", tuple(f"K = {k}" for k in CLIPS)),
     ("Transformer-XL", "transformer_xl_scores", "s", ("q·r + v·r", N_("q·r alone"), N_("v·r alone"))),

@@ -21,7 +21,7 @@ def _scene(*panels: str, **other: Any) -> dict[str, Any]:
 
 STORY = (
     Step(
-        "Each pair of features is a dial. Drag the token “sat” along the line: q turns with its position m.",
+        "Two numbers of q are an arrow on a dial. Drag the token “sat” along the line: q turns with its position m.",
         "Which dial turns fastest?",
         ("the first", "the last", "all alike"),
         0,

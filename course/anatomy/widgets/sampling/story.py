@@ -9,9 +9,12 @@ STORY = (
     Step(
         N_("Lower the temperature step by step to 0. Point at a bar to see how its number is computed."),
         N_("Which token is left at temperature 0?"),
-        (N_("a random one"), N_("the one with the largest logit"), N_("all ten share alike")),
+        (N_("a random one"), N_("the one with the largest score"), N_("all ten share alike")),
         1,
-        N_("Dividing by a small number widens the gaps between logits, until one token has everything: greedy."),
+        N_(
+            "Dividing by a small number widens the gaps between scores (logits), until one token has everything: "
+            "greedy."
+        ),
         N_("Look at the longest bar at temperature 0."),
         _PLAIN,
         moves=("temperature",),

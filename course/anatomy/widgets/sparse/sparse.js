@@ -260,7 +260,7 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
 /** Layers from the input at the bottom to the query at the top; lines are the steps on a way to the query. */
 function growth(ui, parent, W, T, setting) {
   const [H, top, left, foot] = [130, 12, 50, 24];
-  const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), html("small", {}, tr("point at a token: its ways"))));
+  const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), html("small", {}, tr("point at a token to see its paths"))));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which ways the inputs below reach the query at the top"));
   const x = (i) => left + ((i + 0.5) * (W - left)) / T;

@@ -4,7 +4,8 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Filled cells are scored, all others cost nothing. Point at a cell, or move the query.",
+        "Scoring all pairs costs four times as much for a text twice as long. Filled cells are scored, all others cost "
+        "nothing. Point at a cell, or move the query.",
         "Which tokens does query 14 score?",
         ("13 and 14", "12 to 14", "0 to 14"),
         1,
@@ -62,7 +63,7 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "Now run along the small pictures with 8 layers, all at this size; a size of 1 breaks others, too.",
+        "Now run along the small pictures with 8 layers, all at this size.",
         "Which one does not reach everything, however deep?",
         ("blocks", "random keys", "strided"),
         0,

@@ -39,7 +39,8 @@ STORY = (
         show=({"factor": 16}, {"factor": 19}, {"factor": 22}),
     ),
     Step(
-        "Scores learn through a slope: how much a weight moves with its score. Point along the lines.",
+        "Where a small change of a score no longer moves its weight, nothing is learned: this slope is 0. Point along "
+        "the lines.",
         "Which line keeps its slope at 256?",
         ("no remedy", "soft cap", "QK-norm"),
         2,
@@ -62,7 +63,8 @@ STORY = (
         waits=("line", "numbers"),
     ),
     Step(
-        "z-loss pulls log Z toward 0. The gray bars are its gradient: point at one.",
+        "Z is the sum below softmax’s fraction. z-loss pulls log Z toward 0, so that not all logits drift up "
+        "together. The gray bars are its gradient.",
         "Which logit does it push down most?",
         ("the largest", "all alike", "the smallest"),
         0,

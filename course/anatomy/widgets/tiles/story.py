@@ -7,8 +7,8 @@ _USUAL = {"query": 11, "read": 2, "block": 3, "look": ALL, "way": LOOP, "more": 
 
 STORY = (
     Step(
-        "Word 11 reads its scores with 12 words, three at a time; the largest so far has a bar of 1. Press “Read on”: "
-        "key 6 has a larger one.",
+        "Fast memory cannot hold all scores, so word 11 reads its 12 three at a time; the largest so far has a bar of "
+        "1. Press “Read on”: key 6 has a larger one.",
         "What happens to the bars before it?",
         ("nothing", "all shrink alike", "only the highest shrinks"),
         1,

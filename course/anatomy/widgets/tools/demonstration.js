@@ -86,8 +86,10 @@ function showMe(ui, stage, { state: scene, show }, atScene, seen) {
   ui.stops.forEach((stop) => stop());
   const end = Object.entries(Object.assign({}, scene, ...show)).filter(([name]) => name in scene || name in show.at(-1));
   const steps = atScene && !ui.pointing ? show : [scene, ...show];
+  // Without motion its end is enough, unless it ends where it began.
+  const returns = atScene && end.every(([name, value]) => String(value) === String(scene[name]));
   stage.prepare({
-    states: tween.calm.matches ? [Object.fromEntries(end)] : steps, every: SHOW_MS, put: ui.pin,
+    states: tween.calm.matches && !returns ? [Object.fromEntries(end)] : steps, every: SHOW_MS, put: ui.pin,
     end(whole) {
       if (whole) {
         seen();
