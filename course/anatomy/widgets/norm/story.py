@@ -6,8 +6,8 @@ _BARS = {"show": "bars", "stage": 2}
 
 STORY = (
     Step(
-        "A norm gives each layer numbers of one size; without it they grow from layer to layer. LayerNorm first subtracts "
-        "the mean μ, RMSNorm doesn’t.",
+        "A norm gives each layer numbers of one size; without it they grow from layer to layer. LayerNorm first "
+        "subtracts the mean μ, RMSNorm doesn’t.",
         "All inputs are above 0. How many outputs of LayerNorm are below 0?",
         ("none", "3", "6"),
         1,
