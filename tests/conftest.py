@@ -113,7 +113,7 @@ def pytest_collection(session):
     finally:
         gc.freeze()
         gc.enable()
-        gc.set_threshold(20_000)
+        gc.set_threshold(20_000, 20)
 
 
 @pytest.hookimpl(tryfirst=True)

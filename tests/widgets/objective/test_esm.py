@@ -78,7 +78,6 @@ def test_arrows_come_from_what_each_of_the_three_sees(stage, number):
     page = stage(lab)
     for p in range(len(WORDS)):
         set_state(page, {"place": p})
-        assert page.locator(".ta-caption").first.text_content().startswith(f"To predict “{WORDS[p]}”")
         for (blue, orange, gray, arrows), seen in zip(three(page), rule(p, hidden, masked), strict=True):
             assert (blue, arrows) == ((seen or [],) * 2) and orange == ([p] if seen is not None else [])
             assert sorted([*blue, *orange, *gray]) == ([] if seen is None else list(range(len(WORDS))))
@@ -101,9 +100,21 @@ def test_a_word_that_is_pointed_at_leads_the_example_below(stage):
     assert "must predict “then”" in said(page)
     area.press("Home")  # T5 does not hide “one”: only GPT, BERT and T5 above follow
     settle(page)
-    assert trait(page, "place") == 13 and page.locator(".ta-caption").first.text_content().startswith(
-        "To predict “one”"
-    )
+    assert trait(page, "place") == 13 and page.get_by_text("nothing stands before “one”").is_visible()
+
+
+def test_the_word_is_to_be_guessed_before_it_is_shown(stage):
+    """Until an answer, or “Reveal”, each of the three rows has a question mark in its place; then it says why, too."""
+    page = stage(CASE.make())
+    step = ObjectiveLab.story[0]
+    set_state(page, {**step.state, "step": 0})
+    word, mark = page.locator(".ta-svg text[data-readout]"), page.locator(".ta-svg text.ta-until")
+    assert word.all_text_contents() == ["two"] * 3 and not any(w.is_visible() for w in word.all())
+    assert mark.all_text_contents() == ["?"] * 3 and all(m.is_visible() for m in mark.all())
+    page.get_by_role("button", name="Reveal", exact=True).press("Enter")
+    settle(page)
+    assert all(w.is_visible() for w in word.all()) and not any(m.is_visible() for m in mark.all())
+    assert page.locator(".ta-reply").text_content() == f"→ {step.because}"
 
 
 def test_pairs_of_sentences_have_no_word_to_predict(stage):

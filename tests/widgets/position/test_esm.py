@@ -1,10 +1,12 @@
 """Tier 2 of PositionExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
 from anatomy.widgets import PositionExplorer
-from anatomy.widgets.position import NAMES, SCHEMES
+from anatomy.widgets.position import NAMES, SCHEMES, TOLERANCE, WIDTH, T
 
 from ..page import find, said, settle, trait, words
 from ..stages import set_state
@@ -215,6 +217,29 @@ def test_the_first_step_has_one_map_and_its_curve(stage):
     page.get_by_role("button", name="Next step").press("Enter")
     settle(page)
     assert shown() == [True] * 4
+
+
+def test_the_waves_add_up_to_the_score(stage):
+    """Eight fast ones with a number each, the slow ones as their sum; only where the score is made of them."""
+    widget = CASE.make()
+    page = stage(widget)
+    told = page.locator(".ta-caption", has_text="Waves in the score")
+    pe = np.frombuffer(widget.tables["pe_sinusoid"], "<f4").reshape(T, WIDTH).astype(float)
+    for query, key in ((20, 25), (20, 12), (3, 3)):
+        set_state(page, {"query": query})
+        box = page.locator(".ta-area[aria-label^='Scores']").bounding_box()
+        page.mouse.move(box["x"] + (key + 0.5) * box["width"] / T, box["y"] + (query + 0.5) * box["height"] / T)
+        settle(page)
+        parts = (pe[query] * pe[key]).reshape(-1, 2).sum(1)
+        assert abs(parts.sum() - widget.scores()[query, key]) < TOLERANCE
+        said = [float(n.replace("−", "-")) for n in re.findall(r"−?\d+\.\d+", told.text_content())]
+        assert said == pytest.approx([parts[:8].sum(), parts[8:].sum()], abs=0.006)
+        waves = page.locator(".ta-svg[aria-label^='What each wave'] text").all_text_contents()
+        assert [float(n.replace("−", "-")) for n in waves] == pytest.approx(parts[:8], abs=0.006)
+    set_state(page, {"variant": 1})
+    assert not told.is_visible()
+    set_state(page, {"variant": 0, "scheme": NAMES.index("ALiBi")})
+    assert not told.is_visible()
 
 
 def test_small_maps_show_their_scheme_and_choose_it(stage):

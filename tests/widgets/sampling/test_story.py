@@ -16,7 +16,7 @@ def at(step, **state):
 
 
 def test_one_token_has_everything_at_temperature_0():
-    assert answer(0) == "the one with the largest logit"
+    assert answer(0) == "the one with the largest score"
     cold = at(0, temperature=0.0)
     assert cold.probabilities()[0] == 1 and cold.possible() == 1
 
