@@ -223,6 +223,7 @@ def test_the_waves_add_up_to_the_score(stage):
     """Eight fast ones with a number each, the slow ones as their sum; only where the score is made of them."""
     widget = CASE.make()
     page = stage(widget)
+    set_state(page, {"alone": True, "step": 0})  # the schemes are away, so there is room
     told = page.locator(".ta-caption", has_text="Waves in the score")
     pe = np.frombuffer(widget.tables["pe_sinusoid"], "<f4").reshape(T, WIDTH).astype(float)
     for query, key in ((20, 25), (20, 12), (3, 3)):

@@ -24,7 +24,7 @@ function timeline(ui, models, passing) {
     if (m.family.norm === ui.spec.words.unknown) shape.setAttribute("stroke-dasharray", "3 2.5");
     // In the corner, with a margin in the page's color: it is read on the largest mark, and covers the smallest one not.
     const letter = svg("text", { x: 3.5, y: 8.5, "text-anchor": "middle", class: "ta-strong",
-      style: "font-size: 10px; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 2px" });
+      style: "font-size: 11px; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 2px" });
     picture.append(shape, letter);
     const node = html("div", {
       role: "option", id: freshId(), "aria-label": `${m.title}, ${m.year}`, title: m.summary,

@@ -28,8 +28,7 @@ STORY = (
         without=LATER,
     ),
     Step(
-        "A score says how well a key fits the query; softmax makes weights of all of them. Drag the round grip on the "
-        "bar of “well”: its score moves.",
+        "A score says how well a key fits the query. Drag the round grip on the bar of “well”: all weights follow.",
         "It rises by 2: what do the other weights do?",
         ("shrink by the same factor", "only “very” shrinks", "stay"),
         0,
@@ -53,8 +52,7 @@ STORY = (
         without=LATER,
     ),
     Step(
-        "Scale “none”: the scores are no longer divided by √D, where D = 40 is how many numbers a query has. Switch "
-        "between “none” and “1/√D”.",
+        "Scale “none”: scores aren’t divided by √D; a query has D = 40 numbers. Switch “none” and “1/√D”.",
         "How are the weights of “well” without a scale?",
         ("more even", "more extreme", "the same"),
         1,

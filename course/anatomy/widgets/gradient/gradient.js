@@ -55,7 +55,7 @@ function gradientWidget(ui) {
     const told = [caption, signs(side, [
       [tr("first / last layer"), tr("1 where all layers learn alike")],
       [tr("last layer"), tr("gradient norm of its weights")],
-      [tr("goes as depth to the power"), tr("the last layer’s norm, from {from} to {to} layers", { from: spec.depths[0], to: L })],
+      [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers", { from: spec.depths[0], to: L })],
       [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
         { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
     ])];

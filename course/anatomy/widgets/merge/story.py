@@ -27,12 +27,9 @@ def _at(word, done):
 
 STORY = (
     Step(
-        N_(
-            "In training, the most frequent pair was joined, again and again; each such merge has a number, which the "
-            "list gives. A tile is one byte, “·” is the space."
-        ),
-        N_("Why is e + t joined first?"),
-        (N_("it stands last but one"), N_("its number is the lowest"), N_("e and t are frequent here")),
+        N_("Each merge that training learned has a number, which the list gives. A tile is a byte, “·” the space."),
+        N_("What brings e + t to the front?"),
+        (N_("its place"), N_("its low number"), N_("its frequency here")),
         1,
         N_("Merge 83 was learned before the others here, and merges go in that order, wherever their pairs stand."),
         N_("Compare the bars of the list: whose is the shortest?"),

@@ -93,7 +93,9 @@ function positionWidget(ui) {
       small.draw(at, palette(ui.dark));
       vectors.mark(query, key);
       map.mark(query, key);
-      waves.box.hidden = !(scheme().waves && variant === 0);
+      // All schemes and the waves would be higher than a screen.
+      const roomy = room >= 900 || smallRow.hasAttribute("data-away");
+      waves.box.hidden = !(roomy && scheme().waves && variant === 0);
       if (!waves.box.hidden) waves.draw(ui.table(scheme().encodings), query, key ?? query);
       curve.move(now.S, query, key);
       const told = { scheme: name, variant: variants[variant], query, key };

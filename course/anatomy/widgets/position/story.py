@@ -4,8 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Without positions, “dog bites man” is “man bites dog”. A cell is the score that query and key get from their "
-        "places alone; r = key − query is how far ahead the key stands.",
+        "Scores from places alone: without them “dog bites man” is “man bites dog”. r = key − query.",
         "Does r = 5 score as r = −5 does?",
         ("yes", "no, more", "no, less"),
         0,

@@ -4,8 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Scoring all pairs costs four times as much for a text twice as long. Filled cells are scored, all others cost "
-        "nothing. Point at a cell, or move the query.",
+        "All pairs cost 4 times as much for twice the text. Filled cells are scored, all others cost nothing.",
         "Which tokens does query 14 score?",
         ("13 and 14", "12 to 14", "0 to 14"),
         1,

@@ -39,8 +39,7 @@ STORY = (
         show=({"factor": 16}, {"factor": 19}, {"factor": 22}),
     ),
     Step(
-        "Where a small change of a score no longer moves its weight, nothing is learned: this slope is 0. Point along "
-        "the lines.",
+        "Where a weight no longer moves with its score, nothing is learned: slope 0. Point along the lines.",
         "Which line keeps its slope at 256?",
         ("no remedy", "soft cap", "QK-norm"),
         2,
