@@ -19,9 +19,12 @@ LABELS = f"""() => [...document.querySelectorAll('.ta :is(input, select)')]
   .filter((e) => !e.disabled && e.checkVisibility({{ visibilityProperty: true }})).map({NAME})"""
 CLASHES = """(selector) => {
   const texts = [...document.querySelectorAll(selector)].filter((t) => t.textContent);
-  const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect()]);
+  const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect(), t]);
+  // A question mark stands where a number waits: they are never seen together.
+  const inTurn = (s, t) => [[s, t], [t, s]].some(([a, b]) => a.matches('.ta-until') && b.matches('[data-readout]'));
   const out = boxes.filter(([, p]) => p.right > innerWidth || p.left < 0).map(([a]) => a);
-  return out.concat(boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => (
+  return out.concat(boxes.flatMap(([a, p, s], i) => boxes.slice(i + 1).filter(([, q, t]) => (
+    !inTurn(s, t) &&
     Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
     Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3)).map(([b]) => [a, b])));
 }"""

@@ -48,7 +48,7 @@ function gradientWidget(ui) {
   const bare = () => ui.get("alone") && ui.get("step") === 0 && first.every(([trait, value]) => ui.get(trait) === value);
   const sides = ["one", "two"].map(() => {
     const side = html("div", { style: wide ? "display: grid; grid-template-columns: 146px 1fr" : "" });
-    const caption = html("b", { style: "font-size: 12px", "data-readout": "side" });
+    const caption = html("b", { style: "font-size: 12px" });
     side.append(caption);
     side.dataset.part = "checks"; // whose caption goes and comes with them
     ui.root.append(side);

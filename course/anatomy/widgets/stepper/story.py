@@ -40,7 +40,7 @@ STORY = (
         moves=("chunk",),
         show=({"chunk": 4}, {"slot": 1, "key": 7}),
         waits=("line",),
-        without=("plan", "origin"),
+        without=("plan",),
     ),
     Step(
         "Pages of three slots, handed out by the table 2, 0, 1. The prompt of four tokens is stored.",
