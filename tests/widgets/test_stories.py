@@ -124,7 +124,7 @@ def test_what_a_step_goes_without_comes_with_another(stage, name):
             assert set(find(part).evaluate_all(shown)) == {away}, (i, part)
             if away and part in step.state:
                 set_state(page, {part: elsewhere(case.usual, part, step.state[part])})
-                assert find(part).is_visible()
+                assert all(one.is_visible() for one in find(part).all())
                 set_state(page, {part: step.state[part]})
     assert not names & set.intersection(*(set(step.without) for step in case.widget.story))
 
