@@ -14,13 +14,14 @@ NOMINAL = 0.11  # seconds of processor time that ``_work`` takes on the idle cor
 
 def slowness() -> float:
     """Factor by which work takes longer now than on that core; 1.0 if the processor is as fast or faster."""
-    return max(1.0, min(_seconds(), _seconds()) / NOMINAL)
+    return max(1.0, min(pace(), pace()))
 
 
-def _seconds() -> float:
+def pace() -> float:
+    """One measurement of that factor; below 1.0 if the processor is faster."""
     begun = time.thread_time()
     _work()
-    return time.thread_time() - begun
+    return (time.thread_time() - begun) / NOMINAL
 
 
 def _work() -> None:

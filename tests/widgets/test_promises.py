@@ -20,8 +20,10 @@ LABELS = f"""() => [...document.querySelectorAll('.ta :is(input, select)')]
 CLASHES = """(selector) => {
   const texts = [...document.querySelectorAll(selector)].filter((t) => t.textContent);
   const boxes = texts.map((t) => [t.textContent, t.getBoundingClientRect(), t]);
-  // A question mark stands where a number waits: they are never seen together.
-  const inTurn = (s, t) => [[s, t], [t, s]].some(([a, b]) => a.matches('.ta-until') && b.matches('[data-readout]'));
+  const seen = (t) => getComputedStyle(t).visibility !== 'hidden';
+  // A question mark may stand where a number waits, as long as only one of them is seen.
+  const inTurn = (s, t) => seen(s) !== seen(t) &&
+    [[s, t], [t, s]].some(([a, b]) => a.matches('.ta-until') && b.matches('[data-readout]'));
   const out = boxes.filter(([, p]) => p.right > innerWidth || p.left < 0).map(([a]) => a);
   return out.concat(boxes.flatMap(([a, p, s], i) => boxes.slice(i + 1).filter(([, q, t]) => (
     !inTurn(s, t) &&

@@ -229,7 +229,9 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
       drag: ([px]) => clamp(Math.round(((px - middle(e)) / reach) * none + none), 0, spec.biases.length - 1),
       says: (level) => fixed(spec.biases[level], 1),
     });
-    return { dot, grip, text: label(canvas, middle(e), foot + 47, "", "middle", "ta-small") };
+    const text = label(canvas, middle(e), foot + 47, "", "middle", "ta-small");
+    text.append(svg("tspan"), svg("tspan", { "data-part": "balancing" }));
+    return { dot, grip, text };
   });
 
   return () => {
@@ -261,11 +263,9 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
       const cx = knobX(e, ui.seen(knobs[e]));
       fill(dot, { cx, style: `pointer-events: none; opacity: ${biased ? 1 : 0.3}` });
       fill(grip, { cx });
-      // What balancing would do comes with the third step, where a page stands by itself.
-      const moves = Math.abs(next[e] - biases[e]) > 1e-3 && !(ui.get("alone") && ui.get("step") < 2);
-      write(text, !biased ? tr("no bias here") : moves ? tr("bias {bias} → {next}",
-        { bias: fixed(biases[e], 1), next: fixed(next[e], 1) })
-        : tr("bias {bias}", { bias: fixed(biases[e], 1) }));
+      const moves = biased && Math.abs(next[e] - biases[e]) > 1e-3;
+      write(text.children[0], biased ? tr("bias {bias}", { bias: fixed(biases[e], 1) }) : tr("no bias here"));
+      write(text.children[1], moves ? ` → ${fixed(next[e], 1)}` : "");
     });
     place();
   };

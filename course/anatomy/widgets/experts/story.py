@@ -20,6 +20,7 @@ STORY = (
         _USUAL,
         moves=("bias2",),
         show=({"bias2": ZERO + 1}, {"bias2": ZERO + 3}),
+        without=("balancing",),
     ),
     Step(
         "Now each word goes to two experts, mixed by weights. Look at “mat” at the right: a bar is a score, and its "
@@ -32,6 +33,7 @@ STORY = (
         _TWO,
         moves=("bias1",),
         show=({"bias1": ZERO + 1}, {"bias1": ZERO + 2}),
+        without=("balancing",),
     ),
     Step(
         "24 choices for three experts: the mean load is 8. “Balance once” moves each knob by 0.1, to the left if its "
