@@ -492,7 +492,7 @@ PositionExplorer(sinusoid=sinusoid, LearnedPositions=LearnedPositions, t5_relati
                  alibi_bias=alibi_bias)
 
 # %% [markdown]
-# Schemes that are added to the embedding have a spread, except for waves without projections or with those that look 3 back. The relative schemes have none, because they are made from distances. The direction is lost for ALiBi, and for waves and tables without projections, because the product of two position vectors is the same in either order.
+# Schemes that are added to the embedding have a spread, except for waves without projections or with a $W$ that turns them by 3. The relative schemes have none, because they are made from distances. The direction is lost for ALiBi, and for waves and tables without projections, because the product of two position vectors is the same in either order.
 
 # %% [markdown]
 # ### Back to the puzzle

@@ -47,6 +47,12 @@ class Standing:
         return max(0.0, sum(self.points.values()) - self.penalty)
 
     @property
+    def core(self) -> float:
+        """The part of the score that is from the core path, which lateness takes from first."""
+        points = sum(points for cell, points in self.points.items() if self.most[cell])
+        return max(0.0, points - self.penalty)
+
+    @property
     def max_score(self) -> float:
         """Maximum points of the core path; with extensions, the score can be higher."""
         return sum(self.most.values())

@@ -70,10 +70,8 @@ def _total(result: Result | None, student: str, unit: str) -> Total:
     if result is None:
         return Total(student, unit, MISSING, 0.0, _most(unit), 0.0, 0.0)
     standing = result["standing"]
-    core = sum(points for cell, points in standing.points.items() if standing.most[cell])
-    extra = standing.score - max(0.0, core - standing.penalty)
     about = (standing.score, standing.max_score, standing.penalty, standing.late)
-    return Total(student, unit, status(result), *about, extra)
+    return Total(student, unit, status(result), *about, standing.score - standing.core)
 
 
 def _most(unit: str) -> float:

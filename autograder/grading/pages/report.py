@@ -127,19 +127,20 @@ def page(
     out = [head(_("Class report")), f"<h1>{_('Class report')}</h1><p>{begin}</p>"]
     for unit in sorted({r["unit"] for r in results}):
         mine = [r for r in rows if r.unit == unit]
-        totals = [r["standing"].score for r in results if r["unit"] == unit and counts(r)]
-        if not totals:
+        stands = [r["standing"] for r in results if r["unit"] == unit and counts(r)]
+        if not stands:
             none = _("{unit}: no submission could be read").format(unit=esc(unit))
             out += [f"<h2>{none}</h2>", *_left_out(unit, results, absent)]
             continue
-        most = next(r["standing"].max_score for r in results if r["unit"] == unit and counts(r))
+        cores, extra = [s.core for s in stands], statistics.fmean(s.score - s.core for s in stands)
         title = _("{unit}: {submissions}, mean {mean} of {most}, median {median}").format(
             unit=esc(unit),
-            submissions=amount(len(totals), "submission"),
-            mean=number(statistics.fmean(totals)),
-            most=number(most),
-            median=number(statistics.median(totals)),
+            submissions=amount(len(stands), "submission"),
+            mean=number(statistics.fmean(cores)),
+            most=number(stands[0].max_score),
+            median=number(statistics.median(cores)),
         )
+        title = _("{score}, and {n} extra").format(score=title, n=number(extra)) if extra else title
         out.append(f"<h2>{title}</h2>")
         out += _left_out(unit, results, absent)
         out += _of_exercises(mine)

@@ -14,7 +14,7 @@ _START, _CIRCLE = [277, 295, 307, 11, 282, 301, 444, 731], [301, 444, 731]
 
 STORY = (
     Step(
-        "Each upright line is a token on its way through layers L0 to L3; blue fed the guess of the next. Point!",
+        "Each upright line is a token on its way through layers L0 to L3. Point at one: blue fed its guess.",
         "After which token is the model surest of what comes next?",
         ("the last comma", "“D”, the first", "“ish”"),
         2,

@@ -22,7 +22,7 @@ function timeline(ui, models, passing) {
     const shape = outline ? svg("path", { d: outline }) : svg("circle", { cx: 12, cy: 12, r });
     shape.setAttribute("stroke-width", 1.8);
     if (m.family.norm === ui.spec.words.unknown) shape.setAttribute("stroke-dasharray", "3 2.5");
-    // In the corner, with a margin in the page's color: it is read on the largest mark, and covers the smallest one not.
+    // In the corner, with a margin in the page's color: it is read on the largest mark, and does not cover the smallest.
     const letter = svg("text", { x: 3.5, y: 8.5, "text-anchor": "middle", class: "ta-strong",
       style: "font-size: 11px; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 2px" });
     picture.append(shape, letter);

@@ -4,7 +4,7 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Scores from places alone: without them “dog bites man” is “man bites dog”. r = key − query.",
+        "Scores that places alone make; without places “dog bites man” is “man bites dog”. r = key − query.",
         "Does r = 5 score as r = −5 does?",
         ("yes", "no, more", "no, less"),
         0,
