@@ -12,13 +12,8 @@ from torch import nn
 NOMINAL = 0.11  # seconds of processor time that ``_work`` takes on the idle core for which limits are written
 
 
-def slowness() -> float:
-    """Factor by which work takes longer now than on that core; 1.0 if the processor is as fast or faster."""
-    return max(1.0, min(pace(), pace()))
-
-
 def pace() -> float:
-    """One measurement of that factor; below 1.0 if the processor is faster."""
+    """Factor by which work takes longer now than on that core; below 1.0 if the processor is faster."""
     begun = time.thread_time()
     _work()
     return (time.thread_time() - begun) / NOMINAL

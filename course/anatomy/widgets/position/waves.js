@@ -2,7 +2,7 @@
 
 const [WAVE_HIGH, WAVE_TOP, LEAST_WAVE] = [40, 15, 70]; // px: a wave's height, room for its number, its least width
 
-/** The faster half of the waves as small curves over the keys, all of one height; the others are as good as flat. */
+/** The faster half of the waves as small curves over the keys, all of one height; of the others, which hardly move, the sum. */
 function waveParts(ui, parent) {
   const { places: N, features: F } = ui.spec;
   const waves = F / 4;
@@ -41,7 +41,7 @@ function waveParts(ui, parent) {
         write(named, fixed(now, 2));
       });
       const sum = (from, to) => fixed(Array.from({ length: to - from }, (_, i) => part(from + i, key)).reduce((a, b) => a + b), 2);
-      write(note, tr("dots: r = {r}, where these {n} add {fast} to the score, and the {n} slow ones, nearly flat, add {slow}",
+      write(note, tr("dots: r = {r}, where these {n} add {fast} to the score, and the other {n} add {slow}",
         { r: minus(String(key - query)), n: waves, fast: sum(0, waves), slow: sum(waves, 2 * waves) }));
     },
   };

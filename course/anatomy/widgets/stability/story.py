@@ -62,8 +62,8 @@ STORY = (
         waits=("line", "numbers"),
     ),
     Step(
-        "Z is the sum below softmax’s fraction. z-loss pulls log Z toward 0, so that not all logits drift up "
-        "together. The gray bars are its gradient.",
+        "Z is the sum below softmax’s fraction. z-loss pulls log Z toward 0, so the logits cannot drift up together. "
+        "The gray bars are its gradient.",
         "Which logit does it push down most?",
         ("the largest", "all alike", "the smallest"),
         0,
