@@ -7,8 +7,8 @@ _USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0, "ba
 
 STORY = (
     Step(
-        "Post-LN norms after each sum, Pre-LN before each sublayer. Let a gradient run back from the loss: a bar is how "
-        "hard it pushes a layer’s weights.",
+        "Post-LN norms after each sum, Pre-LN before each sublayer. Let a gradient run back from the loss: a bar is "
+        "how hard it pushes a layer’s weights.",
         "Whose last layer, next to the loss, is pushed harder?",
         ("Post-LN’s", "Pre-LN’s", "both alike"),
         0,
