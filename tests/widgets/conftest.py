@@ -4,6 +4,8 @@ import functools
 from contextlib import ExitStack
 
 import pytest
+from anatomy.system.translation import language
+from anatomy.widgets.tools import following
 
 from .frames import frozen
 from .lab import launched
@@ -15,6 +17,26 @@ def browser():
     """Chromium, started once for all of these tests: none of them runs its own event loop."""
     with launched() as running:
         yield running
+
+
+@pytest.fixture(scope="package", autouse=True)
+def judged_once():
+    """A check of the same functions runs once, not for every widget made of them: that was a third of the time here."""
+    judge, verdicts = following._judge, {}
+
+    def once(exercise, given):
+        key = language(), exercise, *((target, id(function)) for target, function in given.items())
+        if key not in verdicts:
+            judge(exercise, given)
+            said = {target: following.last_said(target, function) for target, function in given.items()}
+            verdicts[key] = given, said  # the functions are kept, so that no other one gets their ids
+        elif all(target in given for target in following.records.calls_of(exercise)[0]):
+            for target in following.records.calls_of(exercise)[0]:
+                following._remember(target, given[target], verdicts[key][1])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(following, "_judge", once)
+        yield
 
 
 @pytest.fixture(scope="package")

@@ -62,10 +62,17 @@ def by_hand(inputs, at_q, at_k, t, s):
     return (q[0] * turned[0] + q[1] * turned[1]) / math.sqrt(2)
 
 
+@pytest.fixture(scope="module")
+def restarted():
+    return CacheStepper(right_step, restarting, view=1)
+
+
 @given(st.sampled_from(EVERY_PLAN), st.data())
 @settings(max_examples=40, deadline=None)
-def test_scores_and_positions_are_those_of_plain_trigonometry(plan, data):
-    widget = CacheStepper(right_step, restarting, plan=ints(plan), view=1)
+def test_scores_and_positions_are_those_of_plain_trigonometry(restarted, plan, data):
+    widget = restarted
+    widget.chunk, widget.origin = 0, 0
+    widget.plan = ints(plan)
     widget.chunk = data.draw(st.integers(0, len(plan) - 1))
     n = widget.readings()
     inside = [i for size in plan for i in range(size)]
