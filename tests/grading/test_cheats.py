@@ -75,7 +75,7 @@ def plain(verdicts):
 
 @pytest.fixture(scope="module")
 def neighbor(sandbox):
-    """neighbor(name) after each cheat: an honest submission, graded now and then and at the end, has its score of before.
+    """neighbor(name) after each cheat: an honest submission, graded now and then and at the end, has its old score.
 
     Grading it costs as much as a cheat, and a harm that lasts is still there a few cheats later.
     """
