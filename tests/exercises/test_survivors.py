@@ -13,8 +13,8 @@ EXERCISES, SHARE, SHARE_OF_KNOWN = 3, 4, 2
 
 
 def test_every_survivor_is_explained(exercise, request):
-    """All of them take three quarters of an hour: a usual run takes one exercise in EXERCISES, of it one mutant in SHARE
-    and one in SHARE_OF_KNOWN of those with a reason. Which, the exercise's contents decide: a change asks others."""
+    """All of them take three quarters of an hour: a usual run takes one exercise in EXERCISES, one of its mutants in
+    SHARE, and one in SHARE_OF_KNOWN of those with a reason. Which, the contents decide: a change asks others."""
     known = explained.entries(exercise)  # a reason that is too short fails here
     share, of_known = (1, 1) if every_one(request.config) else (SHARE, SHARE_OF_KNOWN)
     turn = int(proofs.of_exercise(exercise.unit), 16)

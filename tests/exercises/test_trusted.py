@@ -16,8 +16,8 @@ def test_right_answers_get_full_marks(exercise, drawn, define):
 
 
 def test_mistakes_of_another_process_fail_and_are_named(exercise, drawn, define, request):
-    """Tests the first mistake. If an exercise is too large in grading for this process, a mistake may take seconds: then
-    also every third one, beginning with one that the exercise's contents decide, or with ``--all`` each."""
+    """Tests the first mistake. If an exercise is too large in grading for this process, a mistake may take seconds:
+    then also every third one, beginning with one that the contents decide, or with ``--all`` each."""
     wrong, turn = [], int(proofs.of_exercise(exercise.unit), 16)
     for i, mistake in enumerate(exercise.mutants):
         large = drawn.asks_for_more_in_grading and (every_one(request.config) or (i + turn) % 3 == 0)

@@ -1,8 +1,8 @@
 """axe-core finds no violation in any widget, the class report or the feedback page.
 
 It checks each in light and in dark, on a wide page and on a phone; widgets in the states that show more: a notice, a
-failed check, an answered question, the crowded ones (test_saved.py: as they stand at first, on a saved page). Ink on an SVG, which axe cannot judge, is measured in
-test_saved.py, sizes in test_room.py.
+failed check, an answered question, the crowded ones (test_saved.py: as they stand at first, on a saved page). Ink on an
+SVG, which axe cannot judge, is measured in test_saved.py, sizes in test_room.py.
 """
 
 import pytest
