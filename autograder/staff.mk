@@ -1,10 +1,10 @@
 # Targets for authors, instructors and developers. Included by the Makefile; not part of a student package.
 EDITABLE = -e course -e .
 DEVICE ?= cpu
-WORKERS ?= 3
+WORKERS ?= 4
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: in-language build catalogs exercise preview messages mutate record experiments drawings pictures stills class-pictures test test-changed test-kernels lint format release wheel grade report held rehearsal roster collect feedback export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages film bench-judge
+.PHONY: in-language build catalogs exercise preview messages mutate record experiments drawings pictures stills class-pictures test tests test-changed test-kernels lint format release wheel grade report held rehearsal roster collect feedback export publish due backup bench bench-similar bench-grading bench-cheats bench-naming bench-answers bench-widgets site site-check lock system-packages film bench-judge
 
 $(VENV)/.ready-staff: $(VENV)/.ready requirements-staff.lock
 	$(PIP) install --quiet --no-compile -r requirements-staff.lock
@@ -61,7 +61,9 @@ stills: $(VENV)/.ready-staff ## take the gallery's pictures of the widgets that 
 class-pictures: $(VENV)/.ready-staff ## take the pictures of docs/instructors.md, of a made-up class
 	$(BIN)/python -m autograder.build.class_pictures
 
-test: lint ## run the tests but for what was proved and has not changed (UNIT=06-rope for one unit's; ARGS="-k rope", --cpu)
+test: lint tests ## lint, then run the tests but for what was proved and has not changed (UNIT=06-rope for one unit's; ARGS="-k rope", --cpu)
+
+tests: $(VENV)/.ready-staff
 	$(BIN)/python -m autograder.build --check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(UNIT),--unit $(UNIT)) $(ARGS)
 
