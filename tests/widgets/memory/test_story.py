@@ -7,6 +7,7 @@ from anatomy.widgets.memory.texts import KEYS, PLACES, VECTORS, pairs_of
 from .case import CASE
 
 DOG, PARROT, PUPPY = range(3)
+STORY_BEGINS = MemoryExplorer.story[0].state  # the dog's first pair alone
 
 
 def step(i, **moved):
@@ -27,10 +28,13 @@ def test_adding_keeps_both_places():
     assert answer == "in both" and end(0).reads(0).tolist() == [1, 1, 0]
 
 
-def test_the_delta_rule_leaves_nothing_of_the_old_place():
+def test_the_delta_rule_writes_the_difference():
     widget, told, answer = step(1)
-    assert [float(c) == widget.reads(1)[0] for c in told.choices] == [c == answer for c in told.choices]
-    assert widget.reads(1).tolist() == [0, 1, 0] and PLACES[:2] == ("kitchen", "garden")
+    before, after = step(1, text=STORY_BEGINS["text"])[0].reads(1), widget.reads(1)
+    assert before.tolist() == [1, 0, 0] and after.tolist() == [0, 1, 0] and PLACES[:2] == ("kitchen", "garden")
+    kitchen, garden = (after - before)[:2]
+    signed = lambda choice: [float(x.replace("−", "-")) for x in choice.split(" and ")]
+    assert [signed(c) == [kitchen, garden] for c in told.choices] == [c == answer for c in told.choices]
 
 
 def test_a_key_at_right_angles_changes_nothing_for_the_dog():

@@ -62,6 +62,11 @@ def test_answer_4_with_positions_all_rows_differ_and_it_is_seen():
     assert (np.abs(after - moved).max(-1) > SEEN * top).all()
 
 
-def test_answer_5_only_the_order_as_written_leaves_no_difference():
-    same = [order for order in ORDERS if not differing(order, step(4)[1])]
-    assert same == [chosen(4)] and step(4)[0] not in same
+def test_answer_5_a_word_that_stays_changes_with_those_it_attends_to_and_it_is_seen():
+    order, positions = step(4)
+    bites = WORDS.index("bites")
+    assert positions and ORDERS[order][bites] == bites and sum(i != j for i, j in enumerate(ORDERS[order])) == 2
+    assert chosen(4) == ("yes" if bites in differing(order, positions) else "no, it has not moved")
+    before, moved, after = rows(order, positions)
+    assert np.abs(after - moved)[bites].max() > SEEN * max(np.abs(before).max(), np.abs(after).max())
+    assert bites not in differing(order, False)

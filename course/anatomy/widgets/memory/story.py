@@ -23,13 +23,13 @@ STORY = (
         show=({"text": _TWICE},),
     ),
     Step(
-        "The delta rule first reads what the memory holds for the dog, and writes only the difference to the new "
-        "place: plus 1 for the garden, minus 1 for the kitchen.",
-        "What is left of the kitchen in its memory?",
-        ("1", "0.5", "0"),
-        2,
-        "1 − 1 = 0: the new place has overwritten the old one.",
-        "Read the bars under “correcting”.",
+        "The delta rule first reads what the memory holds for the dog: kitchen 1, garden 0. It writes only what is "
+        "missing from that to the new place: kitchen 0, garden 1.",
+        "What does it write for kitchen and garden?",
+        ("0 and 1", "−1 and 1", "1 and 1"),
+        1,
+        "0 − 1 = −1 takes the kitchen away, and 1 − 0 = 1 brings the garden: the new place overwrites the old one.",
+        "Compare the bars under “correcting” with kitchen 1, garden 0, which it held before.",
         _USUAL,
         show=({"cell": 0, "rule": 1}, {"cell": 1, "rule": 1}),
         waits=("line",),
