@@ -27,7 +27,7 @@ class Imports:
         found = (p for folder in (*PACKAGES.values(), "solutions") for p in (root / folder).rglob("*.py"))
         self.files = {p.relative_to(root).as_posix() for p in found if "__pycache__" not in p.parts} | set(extra)
         self._texts: dict[str, str] = {}
-        self._trees: dict[str, ast.Module] = {}
+        self._passed_on: dict[str, dict[str, tuple[ast.ImportFrom, str]]] = {}
 
     def dependents(self, files: Iterable[str]) -> set[str]:
         """These files and all files that import them, directly or not."""
@@ -63,13 +63,20 @@ class Imports:
         return self._texts[path]
 
     def _tree(self, path):
-        if path not in self._trees:
-            try:
-                self._trees[path] = ast.parse(self._text(path))
-            except SyntaxError:  # IPython's syntax or unfinished code: use imports at the start of a line
-                lines = re.findall(r"^(?:from [\w.]+ import [\w, *]+|import [\w., ]+)$", self._text(path), flags=re.M)
-                self._trees[path] = ast.parse("\n".join(lines))
-        return self._trees[path]
+        """The parsed file. It isn't kept: the trees of all files are millions of objects."""
+        try:
+            return ast.parse(self._text(path))
+        except SyntaxError:  # IPython's syntax or unfinished code: use imports at the start of a line
+            lines = re.findall(r"^(?:from [\w.]+ import [\w, *]+|import [\w., ]+)$", self._text(path), flags=re.M)
+            return ast.parse("\n".join(lines))
+
+    def _passes_on(self, path):
+        """dict name that an ``__init__`` imports → (the statement, its name there)."""
+        if path not in self._passed_on:
+            nodes = [n for n in ast.walk(self._tree(path)) if isinstance(n, ast.ImportFrom)]
+            pairs = [(a.asname or a.name, (node, a.name)) for node in nodes for a in node.names]
+            self._passed_on[path] = dict(reversed(pairs))
+        return self._passed_on[path]
 
     @cached_property
     def _modules(self):
@@ -127,11 +134,9 @@ class Imports:
             return f"{source}.{name}"
         path = self._modules.get(source)
         if path is not None and path.endswith("__init__.py"):
-            for node in ast.walk(self._tree(path)):
-                if isinstance(node, ast.ImportFrom):
-                    for alias in node.names:
-                        if (alias.asname or alias.name) == name:
-                            return self._home(self._source(path, node), alias.name) or source
+            if name in self._passes_on(path):
+                node, own = self._passes_on(path)[name]
+                return self._home(self._source(path, node), own) or source
         return self._longest(source)
 
 
