@@ -141,7 +141,7 @@ def test_a_heatmap_fades_into_the_next(moving):
       const map = [...document.querySelectorAll('.ta canvas')].sort((a, b) => size(b) - size(a))[0];
       return [...map.getContext('2d').getImageData(0, 0, map.width, map.height).data]; }"""
     start = page.evaluate(pixels)
-    find(page, "combobox", "scheme").press("ArrowDown")
+    find(page, "combobox", "scheme").press("ArrowUp")
     frame(page, HALF)
     half = page.evaluate(pixels)
     assert rest(page) == []

@@ -10,7 +10,7 @@ CASE = Case(
     PositionExplorer,
     (POSITIONS,),
     [
-        ("combobox", "scheme", "scheme", "ArrowDown"),
+        ("combobox", "scheme", "scheme", "ArrowUp"),
         ("slider", "variant", "variant", "ArrowRight"),
         ("slider", "query position", "query", "ArrowLeft"),
     ],

@@ -27,7 +27,7 @@ def test_every_scheme_is_drawn_and_read_out(stage, scheme):
 
 
 def test_words_follow_the_variant(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(scheme="sinusoidal"))
     assert words(page) == ["distance only", "no direction", "same"]
     find(page, "slider", "variant").press("ArrowRight")
     settle(page)
@@ -47,7 +47,7 @@ def test_a_variant_that_the_next_scheme_lacks_is_drawn_back(stage):
 
 
 def test_a_wrong_function_differs_and_the_others_do_not(stage):
-    page = stage(PositionExplorer({**POSITIONS, "sinusoid": cosine_only}))
+    page = stage(PositionExplorer({**POSITIONS, "sinusoid": cosine_only}, scheme="sinusoidal"))
     assert words(page)[-1] == "differs"
     find(page, "combobox", "scheme").select_option(label="ALiBi")
     settle(page)
@@ -154,7 +154,7 @@ def test_every_variant_has_a_formula(stage, scheme):
 
 
 def test_a_wrong_number_names_the_references(stage):
-    page = stage(PositionExplorer({**POSITIONS, "sinusoid": cosine_only}))
+    page = stage(PositionExplorer({**POSITIONS, "sinusoid": cosine_only}, scheme="sinusoidal"))
     page.mouse.move(*on_map(page, 5, 9))
     settle(page)
     assert "(reference " in readout(page)
@@ -179,7 +179,7 @@ LARGE = len(NAMES)  # canvases: one small map for each scheme, then the vectors,
 
 @pytest.mark.parametrize("mine", [POSITIONS, {**POSITIONS, "sinusoid": cosine_only}], ids=["right", "cosine only"])
 def test_the_vectors_are_the_functions_with_sines_before_cosines(stage, mine):
-    widget = PositionExplorer(mine)
+    widget = PositionExplorer(mine, scheme="sinusoidal")
     pe = mine["sinusoid"](torch.arange(32), 32).numpy()
     apart = np.concatenate([pe[:, ::2], pe[:, 1::2]], 1)
     assert np.abs(painted(stage(widget), LARGE) - colors(apart)).max() <= 1
@@ -196,7 +196,7 @@ def test_schemes_without_vectors_say_so(stage):
 
 
 def test_the_vectors_of_query_and_key_are_framed(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(scheme="sinusoidal"))
     frames = lambda: page.evaluate("""() => [...document.querySelectorAll('.ta-frame')].map(
       (e) => getComputedStyle(e).visibility === 'visible' && Number(e.getAttribute('y')))""")
     assert frames()[1] is False
@@ -206,24 +206,24 @@ def test_the_vectors_of_query_and_key_are_framed(stage):
 
 
 def test_the_first_step_has_one_map_and_its_curve(stage):
-    """It says what r is; vectors and other schemes come with the next step."""
+    """Vectors and other schemes come with the third step."""
     page = stage(CASE.make())
     set_state(page, {"alone": True, "step": 0})
-    says = PositionExplorer.story[0].says
-    assert "r = key − query" in says
+    assert "r is key − query" in PositionExplorer.story[0].look
     captions = ("Vectors", "All schemes", "Scores S[query, key]", "Score against distance")
     shown = lambda: [page.locator(".ta-caption", has_text=name).is_visible() for name in captions]
     assert shown() == [False, False, True, True]
-    page.get_by_role("button", name="Next step").press("Enter")
-    settle(page)
-    assert shown() == [True] * 4
+    for comes in (False, True):
+        page.get_by_role("button", name="Next step").press("Enter")
+        settle(page)
+        assert shown() == [comes, comes, True, True]
 
 
 def test_the_waves_add_up_to_the_score(stage):
     """Eight fast ones with a number each, the slow ones as their sum; only where the score is made of them."""
-    widget = CASE.make()
+    widget = CASE.make(scheme="sinusoidal")
     page = stage(widget)
-    set_state(page, {"alone": True, "step": 0})  # the schemes are away, so there is room
+    set_state(page, {"alone": True, "step": 1})  # the schemes are away, so there is room
     told = page.locator(".ta-caption", has_text="Waves in the score")
     pe = np.frombuffer(widget.tables["pe_sinusoid"], "<f4").reshape(T, WIDTH).astype(float)
     for query, key in ((20, 25), (20, 12), (3, 3)):
@@ -244,8 +244,8 @@ def test_the_waves_add_up_to_the_score(stage):
 
 
 def test_small_maps_show_their_scheme_and_choose_it(stage):
-    page = stage(CASE.make())
-    widget = CASE.make()
+    page = stage(CASE.make(scheme="sinusoidal"))
+    widget = CASE.make(scheme="sinusoidal")
     for widget.scheme in range(len(NAMES)):
         assert np.abs(painted(page, widget.scheme) - colors(widget.scores())).max() <= 1
     box = page.locator("svg text", has_text="ALiBi").bounding_box()

@@ -159,12 +159,13 @@ def test_a_variant_beyond_the_last_shows_the_last(right):
 
 
 def test_not_a_number_is_said_and_drawn():
-    widget = PositionExplorer(sinusoid=lambda p, d: torch.full((len(p), d), float("nan")))
+    nothing = lambda p, d: torch.full((len(p), d), float("nan"))
+    widget = PositionExplorer(sinusoid=nothing, scheme="sinusoidal")
     assert "key none highest" in widget.alt and "(broken)" in widget.alt and widget.png()
 
 
 def test_the_opening_walks_a_pair_of_one_distance_within_the_text():
-    """Of the plain product, so that its score stands still."""
+    """Its score stands still."""
     pairs = [(state["query"], state["key"]) for state in PositionExplorer.opening]
     assert all(0 <= place < T for pair in pairs for place in pair) and len({i - j for i, j in pairs}) == 1
     scores = [PositionExplorer().scores()[pair] for pair in pairs]

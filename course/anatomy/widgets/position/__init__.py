@@ -81,12 +81,15 @@ class PositionExplorer(SeveralFunctions):
         self,
         functions: Functions | None = None,
         *,
-        scheme: int | str = "sinusoidal",
-        variant: int = 0,
+        scheme: int | str | None = None,
+        variant: int | None = None,
         query: int = 20,
         **named: Function,
     ) -> None:
+        first = STORY[0].state if scheme is None else {"scheme": scheme, "variant": 0}
+        scheme = first["scheme"]
         index = NAMES.index(scheme) if isinstance(scheme, str) else scheme
+        variant = first["variant"] if variant is None else variant
         merged = {**(functions or {}), **named}
         super().__init__(merged or None, scheme=index, variant=variant, query=query)
 

@@ -4,7 +4,19 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Scores that places alone make; without places “dog bites man” is “man bites dog”. r = key − query.",
+        "Without places “dog bites man” is “man bites dog”. ALiBi lowers a score by slope × distance. Point at key 12.",
+        "What does query 20 lose there?",
+        ("¼", "2", "8"),
+        1,
+        "The slope is ¼ and the distance 8: ¼ · 8 = 2. Words far back count less, and nothing is learned.",
+        "Read the formula while you point at query 20, key 12; r is key − query.",
+        {"scheme": 7, "variant": 1, "query": 20},
+        show=({"key": 20}, {"key": 16}, {"key": 12}),
+        waits=("line",),
+        without=("schemes",),
+    ),
+    Step(
+        "Another way: each place has a vector of waves, and a score is the product of two. Point at r = 5, then −5.",
         "Does r = 5 score as r = −5 does?",
         ("yes", "no, more", "no, less"),
         0,
@@ -49,16 +61,6 @@ STORY = (
         {"scheme": 2, "variant": 0, "query": 5},
         show=({"key": 10}, {"key": 25}),
         waits=("line",),
-    ),
-    Step(
-        "ALiBi learns nothing: it subtracts a slope times the distance. Point at key 12.",
-        "What does query 20 lose there?",
-        ("¼", "2", "8"),
-        1,
-        "The slope is ¼ and the distance 8: ¼ · 8 = 2.",
-        "Read the formula while you point at query 20, key 12.",
-        {"scheme": 7, "variant": 1, "query": 20},
-        show=({"key": 20}, {"key": 16}, {"key": 12}),
     ),
     Step(
         "Now break it: look for schemes that forget the direction, or give the widget a key minus query turned round.",
