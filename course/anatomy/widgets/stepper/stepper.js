@@ -187,7 +187,7 @@ function gridPanel(ui, parent, W, scene) {
   const should = label(canvas, left - 8, top + N * tall + 12, "", "end", "ta-small");
   const shoulds = each((k) => inColumn(k, top + N * tall + 12, "ta-small"));
   const place = cursor(ui, canvas, {
-    name: tr("Cells; arrow keys choose a query and a key, and with the query its step"),
+    name: tr("Cells; arrow keys choose a query and a key, and with the query its step"), cross: false,
     box: () => ({ x: left, y: top, width: N * across, height: N * tall }),
     size: () => [N, N],
     at: () => {
