@@ -63,7 +63,7 @@ class-pictures: $(VENV)/.ready-staff ## take the pictures of docs/instructors.md
 
 test: lint tests ## lint, then run the tests but for what was proved and has not changed (UNIT=06-rope for one unit's; ARGS="-k rope", --cpu)
 
-tests: $(VENV)/.ready-staff
+tests: $(VENV)/.ready-staff ## the same without lint, which .ci/run has beside it
 	$(BIN)/python -m autograder.build --check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(if $(UNIT),--unit $(UNIT)) $(ARGS)
 
