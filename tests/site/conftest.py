@@ -44,6 +44,7 @@ def pages(site):
     return files.Pages(site)
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items):
     """Lets a single process build and check each site."""
     for item in items:
