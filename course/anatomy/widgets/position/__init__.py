@@ -86,10 +86,12 @@ class PositionExplorer(SeveralFunctions):
         query: int = 20,
         **named: Function,
     ) -> None:
-        first = STORY[0].state if scheme is None else {"scheme": scheme, "variant": 0}
-        scheme = first["scheme"]
+        begins = STORY[0].state
+        if variant is None:
+            variant = int(begins["variant"]) if scheme is None else 0
+        if scheme is None:
+            scheme = int(begins["scheme"])
         index = NAMES.index(scheme) if isinstance(scheme, str) else scheme
-        variant = first["variant"] if variant is None else variant
         merged = {**(functions or {}), **named}
         super().__init__(merged or None, scheme=index, variant=variant, query=query)
 
