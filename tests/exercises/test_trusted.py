@@ -2,8 +2,6 @@
 
 from autograder.judge.trusted import judge_drawn
 
-from .. import proofs
-from ..conftest import every_one
 from ..grading.conftest import InThisProcess
 from ..waiting import PATIENCE
 from .drawn import read, right_answers
@@ -15,14 +13,10 @@ def test_right_answers_get_full_marks(exercise, drawn, define):
         assert verdict.passed and verdict.score == exercise.points, f"{expression}: {verdict.text()}"
 
 
-def test_mistakes_of_another_process_fail_and_are_named(exercise, drawn, define, request):
-    """Tests the first mistake. If an exercise is too large in grading for this process, a mistake may take seconds:
-    then also every third one, beginning with one that the contents decide, or with ``--all`` each."""
-    wrong, turn = [], int(proofs.of_exercise(exercise.unit), 16)
-    for i, mistake in enumerate(exercise.mutants):
-        large = drawn.asks_for_more_in_grading and (every_one(request.config) or (i + turn) % 3 == 0)
-        if i and not large:
-            continue
+def test_mistakes_of_another_process_fail_and_are_named(exercise, drawn, define):
+    """Tests the first mistake, or all mistakes of an exercise that is too large in grading for this process."""
+    wrong = []
+    for i, mistake in [*enumerate(exercise.mutants)][: None if drawn.asks_for_more_in_grading else 1]:
         verdict = judge_drawn(exercise, drawn.graded, define(exercise, f"E.mutants[{i}].fn"))
         named = verdict.mistakes[0].name if verdict.mistakes else "nothing"
         if verdict.passed or verdict.score >= exercise.points or named != mistake.name:

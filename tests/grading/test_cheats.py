@@ -25,7 +25,6 @@ from .cheats import CHEATS, ENTRIES, START
 from .classroom import notebook
 
 KEY = student_key("course secret", "eve", START)
-NEIGHBOR_EVERY = 6  # cheats
 GRADERS_SECONDS = 20.0  # processor time of the grader's own process for one cheat; an honest submission takes 0.1
 LIVE = re.compile(r"<script|\$\\href|<[^>]* on\w+=", re.IGNORECASE)  # must not be on a page
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]")  # nor in anything that people read
@@ -74,26 +73,9 @@ def plain(verdicts):
 
 
 @pytest.fixture(scope="module")
-def neighbor(sandbox):
-    """neighbor(name) after each cheat: an honest submission, graded now and then and at the end, has its old score.
-
-    Grading it costs as much as a cheat, and a harm that lasts is still there a few cheats later.
-    """
-    grade_honest = lambda: contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox)
-    before, since = plain(grade_honest().verdicts), []
-
-    def unharmed():
-        after = grade_honest()
-        assert after.score == after.max_score and plain(after.verdicts) == before, f"after one of these: {since}"
-        since.clear()
-
-    def one_more(name):
-        since.append(name)
-        if len(since) == NEIGHBOR_EVERY:
-            unharmed()
-
-    yield one_more
-    unharmed()
+def before(sandbox):
+    """The honest neighbor's result before any cheat has run."""
+    return plain(contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox).verdicts)
 
 
 def test_there_are_enough_of_them():
@@ -112,7 +94,7 @@ def spent():
     [pytest.param(c, marks=pytest.mark.slow if c.slow else ()) for c in CHEATS],
     ids=lambda c: c.name.replace(" ", "-"),
 )
-def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, listener, treasure, neighbor, monkeypatch):
+def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, listener, treasure, before, monkeypatch):
     port, hits = listener
     monkeypatch.setenv("ANATOMY_SECRET", "in the grader's environment")
     contents = {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()}
@@ -134,7 +116,8 @@ def test_a_cheat_earns_nothing_and_harms_nobody(cheat, sandbox, impatient, liste
 
     assert not hits and not any(p.exists() for p in TRACES)
     assert {p: p.read_bytes() for p in treasure.rglob("*") if p.is_file()} == contents
-    neighbor(cheat.name)
+    after = contained.grade(of_bytes(honest(), START, "ada", KEY), sandbox)
+    assert after.score == after.max_score and plain(after.verdicts) == before
 
 
 @pytest.mark.parametrize(

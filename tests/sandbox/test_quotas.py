@@ -68,7 +68,7 @@ def test_a_storm_does_not_cost_its_neighbor_an_answer(storm, mode, zygote):
 
     def rage(session):
         try:
-            outcome.append(session.execute(STORMS[storm], timeout=5).error_name)
+            outcome.append(session.execute(STORMS[storm], timeout=6).error_name)
         except DeadSession as dead:
             outcome.append(str(dead))
 

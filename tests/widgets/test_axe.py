@@ -1,8 +1,8 @@
-"""axe-core finds no violation in any widget, the class report or the feedback page.
+"""axe-core finds no violation in any widget, the class report or the feedback page (test_saved.py: or a saved page).
 
-It checks each in light and in dark, on a wide page and on a phone; widgets in the states that show more: a notice, a
-failed check, an answered question, the crowded ones (test_saved.py: as they stand at first, on a saved page). Ink on an
-SVG, which axe cannot judge, is measured in test_saved.py, sizes in test_room.py.
+It checks each in light and in dark, on a wide page and on a phone; widgets also in the states that show more: a notice,
+a failed check, an answered question, the crowded ones. Ink on an SVG, which axe cannot judge, is measured in
+test_saved.py, sizes in test_room.py.
 """
 
 import pytest
@@ -38,11 +38,13 @@ def test_nothing_is_found_in_a_widget(stages, name, scheme, size):
             if lines := violations(page, ".ta", NOT_ON_STAGE):
                 found[state] = lines
 
+        look("at first")
         answers = page.locator(".ta-asks button")
         if answers.count():
             answers.first.click()
+            look("a question is answered")
         set_state(page, {"notice": "Showing the reference.", "mistake": "attention.softmax: rows must sum to 1"})
-        look("with an answer, a notice and a failed check")
+        look("with a notice and a failed check")
         if case.crowded[-1]:
             set_state(page, case.crowded[-1])
             look(f"crowded: {case.crowded[-1]}")

@@ -62,7 +62,8 @@ class PositionExplorer(SeveralFunctions):
     (32, 32) per variant. Tables, vectors and projections are fixed random numbers; nothing is trained.
 
     Traits scheme (index into SCHEMES; a name works too), variant and query follow the controls; a variant beyond the
-    scheme's last one shows the last one. Raises the errors of TableWidget.
+    scheme's last one shows the last one. Without a scheme it begins with ALiBi, slope ¼. Raises the errors of
+    TableWidget.
     """
 
     recording = "position"
