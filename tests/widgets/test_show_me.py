@@ -241,3 +241,17 @@ def test_play_stops_before_it_begins(stage):
     button(page).press("Enter")
     page.wait_for_function("() => model.get('order') === 'shuffled again'")
     assert page.get_by_role("button", name="Pause", exact=True).count() == 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("press", ["Next step", "1"], ids=["next step", "an answer that sets the scene"])
+def test_play_does_not_go_on_in_another_scene(stage, press):
+    widget = CASES["CacheStepper"].make(**CASES["CacheStepper"].widget.story[0].state)
+    page = stage(widget, reduced_motion="no-preference")
+    page.get_by_role("button", name="Play", exact=True).press("Enter")
+    page.get_by_role("button", name="Pause", exact=True).wait_for()
+    page.get_by_role("button", name=press, exact=True).press("Enter")
+    assert page.get_by_role("button", name="Pause", exact=True).count() == 0
+    scene = trait(page, "chunk")
+    page.wait_for_timeout(1500)
+    assert trait(page, "chunk") == scene

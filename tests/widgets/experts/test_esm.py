@@ -103,3 +103,26 @@ def test_the_softmax_router_has_no_knobs_to_follow(stage):
     before = stacks(page)
     set_state(page, {"router": ROUTERS[1], "bias2": 6})
     assert stacks(page) == before and page.locator("text", has_text="no bias here").count() == 3
+
+
+def test_play_ends_where_nothing_moves_and_where_the_loads_swing(stage):
+    said = lambda page: page.locator(".ta-readout").text_content()
+    page = stage(CASE.make(k=2, more=True), reduced_motion="no-preference")
+    find(page, "button", "Play").press("Enter")
+    page.wait_for_function("() => model.get('bias0') === 1 && model.get('bias2') === 5")
+    find(page, "button", "Play").wait_for()
+    assert knobs(page) == [1, 3, 5] and "swing" not in said(page)
+    page = stage(CASE.make(k=1), reduced_motion="no-preference")
+    find(page, "button", "Play").press("Enter")
+    page.get_by_text("The loads swing to and fro").wait_for()
+    assert page.get_by_role("button", name="Pause").count() == 0
+    find(page, "button", "Balance once").press("Enter")
+    settle(page)
+    assert "swing" not in said(page)
+
+
+def test_nothing_is_balanced_where_there_is_no_bias(stage):
+    page = stage(CASE.make(k=2, router=ROUTERS[1], more=True))
+    assert find(page, "button", "Balance once").is_disabled()
+    set_state(page, {"router": ROUTERS[0]})
+    assert find(page, "button", "Balance once").is_enabled()

@@ -27,17 +27,22 @@ def press(page, key, place):
     settle(page)
 
 
-def test_a_press_writes_a_pair_and_a_full_memory_begins_anew(stage):
+def test_a_press_writes_a_pair_and_a_full_memory_keeps_what_it_holds(stage):
     page = stage(CASE.make(text=0))
     written = [(0, 0), (0, 1), (2, 2)]
     for n, pair in enumerate(written, 1):
         press(page, *pair)
         assert pairs_of(trait(page, "text")) == written[:n]
+    assert page.get_by_text("all are written").count() == 1
     press(page, 1, 1)
-    assert pairs_of(trait(page, "text")) == [(1, 1)]
-    find(page, "button", "Take back").press("Enter")
-    find(page, "button", "Take back").press("Enter")
-    assert trait(page, "text") == 0
+    assert pairs_of(trait(page, "text")) == written
+    back = find(page, "button", "Take back")
+    for n in (2, 1, 0):
+        assert back.get_attribute("aria-disabled") == "false"
+        back.press("Enter")
+        assert pairs_of(trait(page, "text")) == written[:n]
+    settle(page)
+    assert back.get_attribute("aria-disabled") == "true" and page.get_by_text("press a cell").count() == 1
 
 
 def test_the_keyboard_writes_too(stage):

@@ -174,6 +174,12 @@ def test_the_field_takes_letters_that_fit_and_a_listed_word_empties_it(stage):
     assert field.input_value() == "abc" + "d" * 9
     field.fill("中文中文中文")
     assert field.input_value() == "中文中文"
+    note = page.locator(f"[id='{field.get_attribute('aria-describedby')}']")
+    assert note.text_content() == "split by the course’s merges; no more letters fit"
+    field.fill("two words")
+    assert note.text_content() == "split by the course’s merges; letters alone are taken"
+    field.fill("twowords")
+    assert note.text_content() == "split by the course’s merges, behind a space"
     page.get_by_role("combobox", name="word").select_option("·banana")
     settle(page)
     assert field.input_value() == "" and "·banana" in page.locator(".ta-readout").text_content()

@@ -2,7 +2,7 @@
 
 import pytest
 from anatomy.widgets import TilesExplorer
-from anatomy.widgets.tiles.scenes import EARLIER
+from anatomy.widgets.tiles.scenes import EARLIER, MERGE, Scene, softmax_over
 
 from autograder.exercises.u14_cheaper_attention.stream import MISTAKES
 
@@ -38,13 +38,45 @@ def test_bars_are_as_high_as_their_numbers(stage):
 def test_reading_on_goes_to_the_last_block_and_then_to_the_next_queries(stage):
     page = stage(CASE.make(query=5, read=1, look=EARLIER))
     seen = []
-    for _ in range(5):
-        find(page, "button", "Read on").press("Enter")
+    for name in ("Read on", "Next queries", "Read on", "Read on", "Next queries"):
+        find(page, "button", name).press("Enter")
+        settle(page)
         seen.append((trait(page, "query"), trait(page, "read")))
     assert seen == [(5, 2), (8, 1), (8, 2), (8, 3), (11, 1)]
     set_state(page, {"query": 11, "read": 4})
-    find(page, "button", "Read on").press("Enter")
+    find(page, "button", "Next queries").press("Enter")
     assert (trait(page, "query"), trait(page, "read")) == (2, 1)
+
+
+def test_the_slider_ends_at_the_last_block_that_the_query_reads(stage):
+    page = stage(CASE.make(query=5, read=2, look=EARLIER))
+    slider = page.get_by_role("slider", name="blocks read")
+    assert (slider.get_attribute("max"), slider.get_attribute("aria-valuetext")) == ("1", "2 of 2")
+    set_state(page, {"query": 11, "read": 4})
+    slider.press("End")
+    assert slider.get_attribute("max") == "3" and trait(page, "read") == 4
+
+
+def test_how_the_kept_numbers_came_about_is_told_only_where_they_did(stage):
+    page = stage(CASE.make())
+    told = lambda: [text for text in page.locator("[data-readout=how]").all_text_contents() if text]
+    find(page, "button", "Read on").press("Enter")
+    settle(page)
+    assert told() == ["3.42 × 0.1353 + 1.59 (paler: new)", "19.63 × 0.1353 + 11.73 (paler: new)"]
+    wrong = next(m.fn for m in MISTAKES if m.name == "sum_not_rescaled")
+    page = stage(TilesExplorer({**CASE.given[0], "attention_in_blocks": wrong}))
+    find(page, "button", "Read on").press("Enter")
+    settle(page)
+    assert "3.42 × 0.1353 + 1.59 (paler: new)" not in told()
+
+
+def test_merged_parts_are_boxes_joined_one_after_the_other(stage):
+    page = stage(CASE.make(way=MERGE, query=11, read=4, more=True))
+    boxes = "(all) => all.filter((e) => e.style.visibility === 'visible' && /^lse/.test(e.textContent)).length"
+    assert page.locator("text").evaluate_all(boxes) == 4 + 3
+    result, lse = softmax_over(TilesExplorer()._inputs, Scene(3, False, 4))[11, -2:]
+    assert page.locator("text.ta-strong", has_text=f"lse {lse:.2f}").count() == 1
+    assert page.locator("text.ta-strong", has_text=f"{result:.2f}").count() >= 1
 
 
 def test_what_shrinks_has_an_outline_of_what_it_was(stage):

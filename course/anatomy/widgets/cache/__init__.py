@@ -92,6 +92,7 @@ class CacheCalculator(TableWidget):
             "gpuSources": [_("{source}.").format(source=g.source) for g in GPUS],
             "windows": [[layers(m, s)[1] for s in range(len(STACKS))] for m in MODELS],
             "calls": [[[_call_of(m, k, s) for s in range(len(STACKS))] for k in range(len(KINDS))] for m in MODELS],
+            "latent": [[bool(kind == 4 or (kind == 0 and m.latent)) for kind in range(len(KINDS))] for m in MODELS],
             "tolerance": TOLERANCE,
         }
 

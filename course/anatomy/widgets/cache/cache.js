@@ -49,7 +49,7 @@ function cacheWidget(ui) {
   const meaning = html("p", { class: "ta-note", style: "margin: 0" });
   ui.root.append(meaning);
   const show = signs(pager, [
-    [tr("the caches fit"), tr("beside weights in 2 bytes per parameter")],
+    [tr("users"), tr("beside weights in 2 bytes per parameter")],
     [tr("formula as the reference"), tr("largest relative difference, over all settings")],
   ]);
   const source = html("p", { class: "ta-note", "data-readout": "window" });
@@ -83,12 +83,13 @@ function cacheWidget(ui) {
   function formula(now) {
     const { m, k, s, g, itemsize } = now;
     const [layers, others, heads, dim] = spec.calls[m][k][s];
-    const call = (count) => `2 · ${count} · ${heads} · ${short(dim)} · ${itemsize}`;
+    const latent = spec.latent[m][k]; // no keys and values of their own, but one vector for both
+    const call = (count) => (latent ? `${count} · ${2 * dim} · ${itemsize}` : `2 · ${count} · ${heads} · ${short(dim)} · ${itemsize}`);
     const [tokens, users, each] = [whole(now.tokens), whole(now.users), sizeOf(now.perUser)];
     const [total, weights, fit] = [sizeOf(now.total), sizeOf(now.weights), whole(now.fit)];
     switch (now.part) {
-      case 0: return tr("bytes per token = 2 · layers · key heads · D · bytes = {sum} = {total}",
-        { sum: [layers, others].filter(Boolean).map(call).join(" + "), total: whole(now.perToken) });
+      case 0: return tr(latent ? N_("bytes per token = layers · numbers for keys and values · bytes = {sum} = {total}")
+        : N_("bytes per token = 2 · layers · key heads · D · bytes = {sum} = {total}"), { sum: [layers, others].filter(Boolean).map(call).join(" + "), total: whole(now.perToken) });
       case 1: return others
         ? tr("per user = {tokens} tokens · {full} bytes + min({tokens}, {window}) · {windowed} bytes = {each}",
           { tokens, full: whole(now.full), window: whole(now.window), windowed: whole(now.windowed), each })
@@ -97,7 +98,8 @@ function cacheWidget(ui) {
       case 3: return tr("weights = {n} · 10⁹ parameters · 2 bytes = {weights}", { n: short(now.weights / 2e9), weights });
       case 4: return tr("users that fit = ({memory} − {weights}) ÷ {each}, rounded down = {fit}",
         { memory: sizeOf(now.memory), weights, each, fit });
-      case 5: return tr("time = ({weights} + {total}) ÷ {bandwidth} per second = {time}; everything is read once",
+      case 5: return now.weights > now.memory ? tr("the weights alone, {weights}, are more than {memory}: nothing is written",
+        { weights, memory: sizeOf(now.memory) }) : tr("time = ({weights} + {total}) ÷ {bandwidth} per second = {time}; everything is read once",
         { weights, total, bandwidth: sizeOf(spec.bandwidth[g]), time: secondsOf(now.time) });
       default: return "";
     }
@@ -111,15 +113,17 @@ function cacheWidget(ui) {
       for (const node of later) node.hidden = !more;
       write(meaning, tr(MEANING[k]));
       bar.draw(now);
-      tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), secondsOf(now.time)]);
+      tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), now.weights > now.memory ? "–" : secondsOf(now.time)]);
       kinds.draw(now);
       curve.draw(now);
       const gap = ui.table("gap")[0];
       const good = gap <= spec.tolerance;
-      show([[tr("{users} of {fit}", { users: whole(users), fit: whole(now.fit) }), users > now.fit ? tr("too much") : tr("fits"), users <= now.fit],
+      show([[tr("{users} asked, {fit} fit", { users: whole(users), fit: whole(now.fit) }), users > now.fit ? tr("too much") : tr("fits"), users <= now.fit],
         [short(gap), good ? tr("same") : tr("differs"), good]]);
       write(source, `${spec.sources[m]} ${spec.gpuSources[g]}`);
-      ui.say(tr("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}; {fit} fit on {gpu}; at least {time} per token.", {
+      ui.say(tr(now.weights > now.memory
+        ? N_("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}. The weights alone do not fit on {gpu}.")
+        : N_("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}; {fit} fit on {gpu}; at least {time} per token."), {
         model: spec.models[m], kind: spec.kinds[k], perToken: whole(now.perToken), users: whole(users), tokens: whole(tokens),
         total: sizeOf(now.total), fit: whole(now.fit), gpu: spec.gpus[g], time: secondsOf(now.time),
       }), formula(now));

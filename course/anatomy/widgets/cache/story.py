@@ -12,7 +12,7 @@ STORY = (
         "Do 32 users fit?",
         ("yes", "no"),
         1,
-        "30 fit. At 32, the hatched part of the bar lies beyond the memory.",
+        "30 fit. With 32, a part of the bar lies beyond the memory; drag the grip there, and that part is hatched.",
         "Drag until the bar says 32 caches.",
         {**_USUAL, "more": False},
         moves=("users",),

@@ -16,7 +16,10 @@ function expertsWidget(ui) {
   slider(ui, { trait: "word", name: tr("word"), max: N - 1, show: (i) => spec.words[i] });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  player(ui, bar, { stepName: tr("Balance once"), playName: tr("Play"), every: PLAY_MS, step: balance });
+  player(ui, bar, { stepName: tr("Balance once"), playName: tr("Play"), every: PLAY_MS, step: balance, ends: settled });
+  const balancing = [...bar.children];
+  const been = []; // the positions of the knobs while Play runs
+  let swings = ""; // the position to which Play has come back
   const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
   fold.append(sign, tr("experts for a word, router, room"));
@@ -60,6 +63,16 @@ function expertsWidget(ui) {
     const [first, second] = spec.biases;
     const to = next.map((bias) => clamp(Math.round((bias - first) / (second - first)), 0, levels - 1));
     ui.setAll(Object.fromEntries(knobs.map((name, e) => [name, Number.isFinite(to[e]) ? to[e] : ui.get(name)])));
+  }
+
+  /** Whether Play has come to where it was: to rest, or, if the loads swing to and fro, once around. */
+  function settled() {
+    const { at } = scene();
+    if (!been.includes(at)) return !been.push(at);
+    swings = been.at(-1) === at ? "" : at;
+    been.length = 0;
+    ui.ask();
+    return true;
   }
 
   function scene() {
@@ -136,6 +149,7 @@ function expertsWidget(ui) {
       for (const node of later) node.hidden = !more;
       write(sign, more ? "▾ " : "▸ ");
       fill(fold, { "aria-expanded": String(more) });
+      for (const node of balancing) node.disabled = !now.biased; // there is no bias to move
       stacks();
       scores.draw();
       const dropped = piles.flat().filter((it) => !it.kept).length;
@@ -151,7 +165,7 @@ function expertsWidget(ui) {
       ui.say(tr("Loads {loads}; dropped {dropped} of {all}. “{word}” goes to {goes}.", {
         loads: loads.join(", "), dropped, all, word: spec.words[word],
         goes: goes.join(tr("{a}, {b}", { a: "", b: "" })),
-      }), formula());
+      }), formula() || (now.biased && now.at === swings ? tr("The loads swing to and fro: steps of 0.1 are too coarse to meet the mean here.") : ""));
       ui.root.dataset.key = `${now.at},${k},${word},${now.biased},${now.capacity}`;
     },
   };
@@ -235,8 +249,10 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
   });
 
   return () => {
-    const { stacks, words, word, loads, all, mean: even, capacity, biased, biases, next, own, expert, part } = now();
-    write(note, own[biased ? 1 : 0] ? tr("yours") : ui.get("alone") ? "" : tr("the reference"));
+    const { stacks, words, word, loads, k, mean: even, capacity, biased, biases, next, own, expert, part } = now();
+    const whose = own[biased ? 1 : 0] ? tr("yours") : ui.get("alone") ? "" : tr("the reference");
+    const legend = k > 1 ? tr("dashed: second choices") : "";
+    write(note, whose && legend ? tr("{a}; {b}", { a: whose, b: legend }) : whose || legend);
     const all_ = stacks.flatMap((stack, e) => stack.map((it, i) => ({ ...it, e, i })));
     places = all_.map(({ e, i }) => slot(e, i));
     order(all_.map(({ n, rank }) => `${n}.${rank}`)).forEach((node, c) => {
@@ -257,7 +273,7 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
     if (capacity !== null) fill(limit, { d: frames.map((_, e) => `M${x(e) + 3} ${level(capacity)}h${each - 6}`).join("") });
     frames.forEach(({ mark, load }, e) => {
       mark.style.visibility = e === expert && part === undefined ? "visible" : "hidden";
-      write(load, tr("{n} of {all}", { n: loads[e], all }));
+      write(load, tr("load {n}", { n: loads[e] }));
     });
     turned.forEach(({ dot, grip, text }, e) => {
       const cx = knobX(e, ui.seen(knobs[e]));

@@ -12,7 +12,7 @@ function memoryWidget(ui) {
   choice(ui, { trait: "asked", name: tr("ask for"), values: [...spec.keys.keys()], show: (i) => spec.keys[i] });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  button(bar, tr("Take back"), () => ui.set("text", before(ui.get("text"))));
+  const back = button(bar, tr("Take back"), () => ui.set("text", before(ui.get("text"))));
   const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
   fold.append(sign, tr("decay, rate"));
@@ -46,10 +46,10 @@ function memoryWidget(ui) {
     return text ? [...pairsOf(before(text)), [Math.floor(((text - 1) % (D * V)) / V), (text - 1) % V]] : [];
   }
 
-  /** Writes a pair; a full text makes room for a new one. */
+  /** Writes a pair. Nothing is lost when all are written: the grid says so. */
   function press(place, key) {
-    const text = pairsOf(ui.get("text")).length < spec.most ? ui.get("text") : 0;
-    ui.set("text", D * V * text + key * V + place + 1);
+    if (pairsOf(ui.get("text")).length === spec.most) return;
+    ui.set("text", D * V * ui.get("text") + key * V + place + 1);
   }
 
   function scene() {
@@ -114,6 +114,7 @@ function memoryWidget(ui) {
       for (const node of later) node.hidden = !more;
       write(sign, more ? "▾ " : "▸ ");
       fill(fold, { "aria-expanded": String(more) });
+      fill(back, { "aria-disabled": String(!now.pairs.length) });
       grid();
       panels.forEach((draw) => draw());
       const off = (it) => (last === undefined ? ["–", tr("never written")]
@@ -140,8 +141,9 @@ function pairGrid(ui, parent, W, now, press) {
   const V = spec.places.length;
   const [left, top] = [86, 20];
   const cell = (W - left - 2) / V;
+  const note = html("small");
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` },
-    html("p", { class: "ta-caption" }, tr("Write a pair"), html("small", {}, tr("press a cell"))));
+    html("p", { class: "ta-caption" }, tr("Write a pair"), note));
   parent.append(box);
   const H = top + spec.keys.length * ROW + 2;
   const canvas = picture(box, W, H, tr("Grid of pairs: a row for each key, a column for each place; numbers say in which order they were written"));
@@ -167,6 +169,7 @@ function pairGrid(ui, parent, W, now, press) {
   });
   return () => {
     const { pairs, pair, asked } = now();
+    write(note, pairs.length < spec.most ? tr("press a cell") : tr("all are written"));
     cells.forEach(({ rect, text }, c) => {
       const times = [...pairs.keys()].filter((n) => pairs[n][0] * V + pairs[n][1] === c).map((n) => n + 1);
       const newest = times.length && times.at(-1) === pairs.length;

@@ -64,7 +64,8 @@ STORY = (
         "What did that cost the dog?",
         ("nothing", "of the kitchen, 0.36 is left", "the kitchen is gone"),
         1,
-        "The puppy's write took away what it read, 0.8 of the kitchen, and 0.8 of that was the dog's: 1 − 0.64.",
+        "The puppy's write took away the 0.8 of the kitchen that it read, and 0.8 of that was the dog's: 1 − 0.64 = "
+        "0.36. So the dog is now in the garden, with 0.80.",
         "Choose “dog” above, and read the bars under “correcting”.",
         {**_USUAL, "text": _ALIKE, "asked": PUPPY},
         moves=("asked",),

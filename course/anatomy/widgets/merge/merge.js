@@ -53,6 +53,7 @@ function mergeWidget(ui) {
   player(ui, bar, {
     stepName: tr("Next merge"), every: MERGE_MS,
     step: () => ui.set("done", done() < last() ? done() + 1 : 0),
+    ends: () => done() === last(),
   });
   ui.controls.append(field);
   if (room < 480) ui.readout.style.minHeight = "97px";

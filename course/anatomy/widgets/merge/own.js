@@ -50,7 +50,8 @@ function ownField(ui) {
     id, type: "text", size: 12, autocomplete: "off", spellcheck: "false", class: "ta-button",
   }));
   input.style.cursor = "text";
-  const [usual, full] = [tr("split by the course’s merges, behind a space"), tr("split by the course’s merges; no more letters fit")];
+  const [usual, full, others] = [tr("split by the course’s merges, behind a space"),
+    tr("split by the course’s merges; no more letters fit"), tr("split by the course’s merges; letters alone are taken")];
   const note = html("span", { id: `${id}-note`, class: "ta-note" }, usual);
   input.setAttribute("aria-describedby", note.id);
   const field = html("div", { class: "ta-bar", style: "grid-column: 1 / -1" },
@@ -71,7 +72,7 @@ function ownField(ui) {
     if (event.isComposing) return; // letters that are still being put together
     const letters = lettersOf(input.value, spec.longest);
     const typed = input.value.normalize("NFC").match(/\p{L}/gu) ?? [];
-    write(note, typed.length > [...letters].length ? full : usual);
+    write(note, typed.length > [...letters].length ? full : input.value.normalize("NFC") !== letters ? others : usual);
     if (input.value !== letters) input.value = letters;
     take(letters);
     ui.set("done", letters ? spec.longest - 1 : 0); // all that can be joined is

@@ -36,10 +36,12 @@ function objectiveWidget(ui) {
   slider(ui, { trait: "draw", name: tr("random draw"), max: spec.draws - 1 });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  player(ui, bar, { stepName: tr("To the next token"), playName: tr("Play tokens"), every: PLACE_MS, step() {
-    const all = count(example());
-    ui.set("place", (Math.min(ui.get("place"), all - 1) + 1) % all);
-  } });
+  const lastPlace = () => count(example()) - 1;
+  player(ui, bar, {
+    stepName: tr("To the next token"), playName: tr("Play tokens"), every: PLACE_MS,
+    step: () => ui.set("place", ui.get("place") < lastPlace() ? ui.get("place") + 1 : 0),
+    ends: () => ui.get("place") === lastPlace(),
+  });
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
   const three = threeWays(ui, ui.row(), () => ({ draws: drawsNow(), which: THEIRS.indexOf(objective().function) }));
@@ -119,7 +121,9 @@ function objectiveWidget(ui) {
       const [row, column] = at;
       const words = [0, 2].flatMap((r, k) => now.rows[r].filter((_, c) => seen[k][c])).map(word);
       const answer = wording(now.rows[row + 1][column]);
-      ui.say(tr(answer ? N_("{place}, “{word}”, sees {seen} → must predict “{answer}”") : N_("{place}, “{word}”, sees {seen} → predicts nothing"),
+      const other = ui.seen("word"); // one that has no place in the example
+      if (other !== undefined) ui.say(tr("“{word}” is not among the words to predict here.", { word: spec.text[other] }));
+      else ui.say(tr(answer ? N_("{place}, “{word}”, sees {seen} → must predict “{answer}”") : N_("{place}, “{word}”, sees {seen} → predicts nothing"),
         { place: placed(row, column), word: word(now.rows[row][column]), seen: words.join(" "), answer }), ui.pointing ? formula(now, at, seen) : "");
       ui.root.dataset.key = `${key},${row},${column}`;
     },

@@ -17,6 +17,7 @@ function permutationWidget(ui) {
     playName: tr("Play orders"),
     every: PAUSE_MS,
     step: () => ui.set("order", spec.names[(spec.names.indexOf(ui.get("order")) + 1) % spec.names.length]),
+    ends: () => ui.get("order") === spec.names[0],
   });
   ui.root.append(ui.readout);
   if (ui.room < 600) ui.readout.style.minHeight = "79px"; // lines that come must not move the maps under the hand

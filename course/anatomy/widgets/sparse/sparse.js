@@ -20,7 +20,7 @@ function sparseWidget(ui) {
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
   player(ui, bar, { stepName: tr("Add a layer"), playName: tr("Play layers"), every: LAYER_MS,
-    step: () => ui.set("layers", (ui.seen("layers") % spec.layers) + 1) });
+    step: () => ui.set("layers", (ui.seen("layers") % spec.layers) + 1), ends: () => ui.get("layers") === spec.layers });
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
 
@@ -60,15 +60,12 @@ function sparseWidget(ui) {
     const hops = cut("hops", at);
     const last = (layers - 1) % masks;
     const pairs = layer.map((mask) => mask.reduce((sum, v) => sum + (v > 0), 0));
-    let [wrong, full] = [0, 0];
+    const period = Array.from({ length: masks }, (_, m) => cut("may", first + m));
+    const full = layersUntilAll(period, T, ahead);
+    let wrong = 0;
     for (let m = 0; m < masks; m++) {
-      const [a, b] = [cut("may", first + m), cut("right", first + m)];
-      for (let c = 0; c < T * T; c++) wrong += (a[c] > 0) !== (b[c] > 0);
-    }
-    for (let c = 0; c < T * T; c++) {
-      if (!ahead && c % T > Math.floor(c / T)) continue;
-      full = hops[c] ? Math.max(full, hops[c]) : Infinity;
-      if (full === Infinity) break;
+      const b = cut("right", first + m);
+      for (let c = 0; c < T * T; c++) wrong += (period[m][c] > 0) !== (b[c] > 0);
     }
     return { at, k, layers, layer, hops, pairs, wrong, full, may: layer[layers - 1], right: cut("right", first + last),
       rule: spec.scenes[at].rules[last % spec.scenes[at].rules.length], name: counts ? tr("{name}, {size}", { name, size: sizeText(k, sized(k)) }) : name,
@@ -105,7 +102,7 @@ function sparseWidget(ui) {
         [tr("{n} of {all}", { n: pairs[layers - 1], all: T * T }), share(pairs[layers - 1], T * T)],
         [tr("{n} of {all}", { n: total, all: layers * T * T }), share(total, layers * T * T)],
         [tr("{n} of {all}", { n: seen.length, all: T }), ""],
-        [full === Infinity ? tr("more than {n}", { n: spec.layers }) : String(full), full === 1 ? tr("layer") : tr("layers")],
+        full === Infinity ? [tr("never"), ""] : [String(full), full === 1 ? tr("layer") : tr("layers")],
         [String(wrong), wrong ? tr("differs") : tr("same"), wrong === 0],
       ]);
       const told = { name: now.name, layers, query, direct: runs(direct), n: seen.length, all: T, seen: runs(seen) };
@@ -185,6 +182,21 @@ function waysFormula({ layer, layers }, query, key, level, ways, T) {
   const told = { key, level, query, sum: sum + whole(ways[layers][query]) };
   return level ? tr("ways from token {key} of layer {level} to query {query} = {sum}", told)
     : tr("ways from input token {key} to query {query} = {sum}", told);
+}
+
+/** Layers, whose masks come in turn, until every token, or every earlier one, is reached; Infinity if that never comes. */
+function layersUntilAll(masks, T, ahead) {
+  let reached = Array.from({ length: T }, (_, i) => new Set([i]));
+  const complete = () => reached.every((seen, i) => seen.size === T || (!ahead && [...Array(i + 1).keys()].every((j) => seen.has(j))));
+  for (let [layer, idle] = [0, 0]; idle < masks.length; layer++) {
+    const mask = masks[layer % masks.length];
+    // A residual connection leads past each layer, so a token always reaches itself.
+    const next = reached.map((_, i) => new Set(reached.flatMap((seen, j) => (i === j || mask[i * T + j] > 0 ? [...seen] : []))));
+    idle = next.every((seen, i) => seen.size === reached[i].size) ? idle + 1 : 0;
+    reached = next;
+    if (complete()) return layer + 1;
+  }
+  return Infinity;
 }
 
 /** Cells of the last layer's mask over what is reached; a click or the arrow keys choose the query. */

@@ -230,10 +230,10 @@ function stabilityWidget(ui) {
   function dtypeFormula({ at, now, dtype: i }) {
     const p = ui.table("naive")[i * A + at];
     return tr(Number.isFinite(p)
-      ? N_("exp overflows in {dtype} beyond x = {limit} (shaded). Largest p = exp(x) ÷ Σ exp(x) = {p}.")
-      : N_("exp overflows in {dtype} beyond x = {limit} (shaded). Largest p = exp(x) ÷ Σ exp(x) = ∞ ÷ ∞, which is NaN. " +
+      ? N_("exp overflows in {dtype} beyond x = {limit}{where}. Largest p = exp(x) ÷ Σ exp(x) = {p}.")
+      : N_("exp overflows in {dtype} beyond x = {limit}{where}. Largest p = exp(x) ÷ Σ exp(x) = ∞ ÷ ∞, which is NaN. " +
         "With the shift, exp(x − max) is at most 1."),
-    { dtype: spec.dtypes[i], limit: fixed(spec.limits[i], 1), p: fixed(p) });
+    { dtype: spec.dtypes[i], limit: fixed(spec.limits[i], 1), where: shown().lines ? tr(" (shaded)") : "", p: fixed(p) });
   }
 }
 

@@ -51,7 +51,7 @@ STORY = (
     ),
     Step(
         "These scores reach 64. The shift subtracts the largest score from all before exp. In the table, each dtype "
-        "has a limit for exp(x): point at its row.",
+        "has a limit for exp(x).",
         "Which dtype needs the shift here?",
         ("float16", "bfloat16", "float32"),
         0,

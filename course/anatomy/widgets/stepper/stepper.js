@@ -58,6 +58,7 @@ function stepperControls(ui) {
   player(ui, first, {
     every: STEP_MS,
     step: () => ui.pin({ chunk: ui.get("chunk") < ui.get("plan").length - 1 ? ui.get("chunk") + 1 : 0 }),
+    ends: () => ui.get("chunk") === ui.get("plan").length - 1,
   });
   const second = row(
     () => choice(ui, { trait: "view", name: tr("look at"), ...named(spec.views) }),
@@ -84,7 +85,7 @@ function stepperWidget(ui) {
   const memory = memoryPanel(ui, row, beside, scene);
   const saved = savingPanel(memory.node, beside);
   const show = signs(memory.node, [
-    [tr("weights as in the full forward, in one buffer"), tr("largest difference of an attention weight of the chunk")],
+    [tr("in one buffer, weights as in the full forward"), tr("largest difference of an attention weight of the chunk")],
     [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
   ]);
 

@@ -30,7 +30,7 @@ STORY = (
         show=({"chunk": 0}, {"chunk": 3}, {"chunk": 7}),
     ),
     Step(
-        "A rolling window: three slots hold the last three tokens. Point at a slot to see who lies there and why.",
+        "A rolling window: three slots hold the last three tokens, and older ones are lost. “Step” writes the next token.",
         "Which slot will token 7 take?",
         ("0", "1", "2"),
         1,

@@ -25,11 +25,12 @@ STORY = (
         "Which of them were made smaller when key 6 came?",
         ("the sum alone", "mixed alone", "both"),
         2,
-        "Both were measured against the old largest score, 2, so both are multiplied by e to (2 − 4), which is 0.14.",
+        "Both were measured against the old largest score, 2, so both are multiplied by e to (2 − 4), which is 0.14; "
+        "then the new block is added.",
         "Look at the right for dashed outlines: they show what was kept before.",
         {**_USUAL, "read": 3},
         show=({"part": 1}, {"part": 2}),
-        waits=("line",),
+        waits=("line", "numbers"),
     ),
     Step(
         "All 12 keys are read. The last three have no larger score than 4, so nothing had to shrink this time.",
@@ -70,11 +71,11 @@ STORY = (
     ),
     Step(
         "Another way: each block makes an average of its own, as if on a machine of its own, and the function merge "
-        "joins two of them at a time. Read on.",
+        "joins two of them at a time.",
         "Which numbers differ from those of the loop?",
         ("the sum", "the mixed values", "none"),
         2,
-        "An average and the logarithm of its sum say all that the other machine must know.",
+        "An average and its lse, the logarithm of the sum of e to its scores, say all that another machine must know.",
         "Switch between “one loop” and “merged parts”, and watch the numbers at the right.",
         {**_USUAL, "read": 4, "way": MERGE, "more": True},
         moves=("read", "way"),

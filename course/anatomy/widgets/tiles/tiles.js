@@ -18,12 +18,14 @@ function tilesWidget(ui) {
   slider(ui, { trait: "query", name: tr("query"), max: T - 1, show: (i) => tr("word {n}", { n: i }) });
   slider(ui, {
     trait: "read", name: tr("blocks read"),
-    values: Array.from({ length: T / Math.min(...spec.blocks) }, (_, i) => i + 1),
-    show: (n) => tr("{n} of {all}", { n: Math.min(n, needs(ui.get("query"))), all: needs(ui.get("query")) }),
+    values: () => Array.from({ length: needs(ui.get("query")) }, (_, i) => i + 1),
+    show: (n) => tr("{n} of {all}", { n, all: needs(ui.get("query")) }),
   });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  player(ui, bar, { stepName: tr("Read on"), playName: tr("Play"), every: READ_MS, step });
+  player(ui, bar, { stepName: tr("Read on"), playName: tr("Play"), every: READ_MS, step,
+    ends: () => ui.get("read") >= needs(ui.get("query")) });
+  const readOn = bar.firstChild;
   const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
   fold.append(sign, tr("size, mask, merge"));
@@ -138,6 +140,7 @@ function tilesWidget(ui) {
       for (const node of later) node.hidden = !more;
       write(sign, more ? "▾ " : "▸ ");
       fill(fold, { "aria-expanded": String(more) });
+      write(readOn, read < all ? tr("Read on") : tr("Next queries"));
       grid();
       bars();
       kept();
@@ -289,7 +292,7 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
     fill(ghost, { d: outline });
     write(factor, shrunk < 1 ? tr("× {factor}", { factor: fixed(shrunk, 2) }) : "");
     fill(factor, { x: x(((read - 1) * block) / 2) });
-    write(note, shrunk < 1 ? tr("dashed: before this block") : tr("1: the largest score so far"));
+    write(note, shrunk < 1 ? tr("dashed: before this block") : tr("1 = largest score so far"));
     place();
   };
 }
@@ -297,40 +300,48 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
 /** The three numbers that are kept for the query, the result, and how many numbers are held at once. */
 function keptNumbers(ui, parent, W, now) {
   const { spec } = ui;
-  const [high, left, right] = [30, 66, 50];
+  const [left, right] = [66, 50];
+  const tops = [0, 28, 72, 120]; // px of the rows; below the sum and the mixed values stands how they come about
   const T = spec.length;
   parent.append(html("p", { class: "ta-caption" }, tr("Kept for this query"),
-    html("small", {}, tr("and nothing else"))));
+    html("small", {}, tr("each bar has a scale of its own"))));
   const names = [tr("largest"), tr("sum"), tr("mixed"), tr("result")];
-  const canvas = picture(parent, W, 4 * high + 6, tr("Bars: the numbers that are kept, and the result"));
+  const H = tops[3] + 30;
+  const canvas = picture(parent, W, H, tr("Bars: the numbers that are kept, and the result"));
   const ends = [1, 6, 30, Math.max(...spec.values)]; // of the scales; a wrong number may be longer, and is cut off
   const x = (i, v) => left + (W - left - right) * clamp(Number.isFinite(v) ? v / ends[i] : 0, 0, 1);
-  line(canvas, 0, 3 * high + 2, W, 3 * high + 2, "ta-grid"); // below it is what comes out
+  line(canvas, 0, tops[3] - 2, W, tops[3] - 2, "ta-grid"); // below it is what comes out
   const rows = names.map((name, i) => {
-    const y = high * i + (i === 3 ? 6 : 0);
+    const y = tops[i];
     label(canvas, 4, y + 19, name, "start", "ta-text");
     const bar = svg("rect", { x: left, y: y + 7, height: 16, class: "ta-fill-one" });
+    const fresh = svg("rect", { y: y + 7, height: 16, style: "fill: var(--ta-paper); fill-opacity: 0.55" });
     const ghost = svg("rect", { x: left, y: y + 7, height: 16, class: "ta-reference",
       style: "stroke-width: 1.2; stroke-dasharray: 3 2" });
-    canvas.append(bar, ghost);
+    canvas.append(bar, fresh, ghost);
     const tick = line(canvas, 0, y + 3, 0, y + 27, "ta-tick");
-    return { bar, ghost, tick, value: label(canvas, 0, y + 19, "", "start", "ta-strong"),
-      mark: svg("rect", { x: 1, y: y + 2, width: W - 2, height: 26, class: "ta-mark" }) };
+    const how = label(canvas, left, y + 37, "", "start", "ta-small");
+    fill(how, { "data-readout": "how" });
+    return { bar, fresh, ghost, tick, how, value: label(canvas, 0, y + 19, "", "start", "ta-strong"),
+      mark: svg("rect", { x: 1, y: y + 2, width: W - 2, height: i === 1 || i === 2 ? 40 : 26, class: "ta-mark" }) };
   });
   canvas.append(...rows.map((r) => r.mark));
   const place = cursor(ui, canvas, {
     name: tr("Kept numbers; arrow keys show how each comes about"), cross: false,
-    box: () => ({ x: 0, y: 0, width: W, height: 4 * high + 6 }),
+    box: () => ({ x: 0, y: 0, width: W, height: H }),
     size: () => [1, 4],
     at: () => [0, ui.seen("part") ?? 1],
     state: (_, part) => ({ part }),
     says: (_, part) => `${names[part]} ${rows[part].value.textContent}`,
   });
 
-  const room = html("p", { class: "ta-caption", style: "margin-top: 6px" }, tr("Numbers held at once"),
-    html("small", {}, tr("to scale")));
-  parent.append(room);
-  const memory = picture(parent, W, 66, tr("Bars: the numbers held at once, beside the number of all scores"));
+  const held = html("div", { style: "margin-top: 6px" });
+  const parts = html("div", { style: "margin-top: 6px" }, html("p", { class: "ta-caption" }, tr("Parts and what is joined"),
+    html("small", {}, tr("average; lse"))));
+  parent.append(held, parts);
+  held.append(html("p", { class: "ta-caption" }, tr("Numbers held at once"), html("small", {}, tr("to scale"))));
+  const joined = joinedParts(ui, parts, W, now);
+  const memory = picture(held, W, 66, tr("Bars: the numbers held at once, beside the number of all scores"));
   const scale = (n) => ((W - 2) * n) / (T * T);
   const whole_ = svg("rect", { x: 1, y: 40, width: scale(T * T), height: 8, class: "ta-axis" });
   const tile = svg("rect", { x: 1, y: 4, height: 12, class: "ta-fill-one" });
@@ -340,12 +351,16 @@ function keptNumbers(ui, parent, W, now) {
   label(memory, 1, 62, tr("all scores: {n}", { n: T * T }), "start", "ta-small");
 
   return () => {
-    const { here, before, right: good, factor, part, block, gaps } = now();
+    const { here, before, right: good, factor, part, block, gaps, sees, read, way } = now();
+    const merges = way === spec.ways[1][0];
+    const added = (of) => [...here.bars.keys()].filter((s) => s >= (read - 1) * block && sees(s))
+      .reduce((sum, s) => sum + here.bars[s] * of(s), 0);
+    const news = [0, added(() => 1), added((s) => spec.values[s]), 0];
     const values = [here.largest, here.sum, here.mixed, here.result];
     const old = before ? [0, before.sum, before.mixed, 0] : [0, 0, 0, 0];
     const right_ = [good.largest, good.sum, good.mixed, good.result];
     const off = gaps.some((gap) => !(gap <= spec.tolerance));
-    rows.forEach(({ bar, ghost, tick, value, mark }, i) => {
+    rows.forEach(({ bar, fresh, ghost, tick, how, value, mark }, i) => {
       const long = i ? x(i, values[i]) - left : 0;
       const shrunk = factor < 1 && (i === 1 || i === 2);
       fill(bar, { width: long.toFixed(1) });
@@ -357,7 +372,15 @@ function keptNumbers(ui, parent, W, now) {
       fill(value, { x: (left + Math.max(long, shrunk ? x(i, old[i]) - left : 0, off && i ? x(i, right_[i]) - left : 0)
         + 6).toFixed(1) });
       mark.style.visibility = part === i ? "visible" : "hidden";
+      // Not of a function that has made something else of them.
+      const joined = before && news[i] && Math.abs(old[i] * factor + news[i] - values[i]) < 0.005;
+      write(how, joined ? tr("{old} × {factor} + {news} (paler: new)", { old: fixed(old[i], 2), factor: factor === 1 ? "1" : fixed(factor, 4), news: fixed(news[i], 2) }) : "");
+      fresh.style.visibility = joined ? "visible" : "hidden";
+      if (joined) fill(fresh, { x: x(i, old[i] * factor).toFixed(1), width: (long - x(i, old[i] * factor) + left).toFixed(1) });
     });
+    parts.hidden = !merges;
+    held.hidden = merges;
+    if (merges) joined();
     fill(tile, { width: scale(block * block) });
     fill(more, { x: 1 + scale(block * block), width: scale(KEPT * block) });
     write(words, tr("a tile of {tile} scores, and {kept} numbers for each of {rows} queries",

@@ -12,20 +12,22 @@ function keepKeys(node) {
  */
 function slider(ui, { trait, name, max, values, show = String, kind = "", long = false }) {
   const id = freshId();
-  const top = () => (values ? values.length - 1 : typeof max === "function" ? max() : max);
+  const list = () => (typeof values === "function" ? values() : values);
+  const top = () => (values ? list().length - 1 : typeof max === "function" ? max() : max);
   const input = keepKeys(html("input", { type: "range", id, min: 0, max: top(), step: 1, class: kind }));
   const output = html("output", { for: id });
-  const widest = () => Math.max(...[...Array(top() + 1).keys()].map((i) => String(show(values ? values[i] : i)).length));
+  const widest = () => Math.max(...[...Array(top() + 1).keys()].map((i) => String(show(values ? list()[i] : i)).length));
   output.style.minWidth = `${Math.min(widest(), 22)}ch`; // so that the slider does not move with its value
   const box = html("div", { class: `ta-control ${long ? "ta-long" : ""}`, "data-part": trait });
   box.append(html("label", { for: id }, name), input, output);
   ui.controls.append(box);
-  input.addEventListener("input", () => ui.set(trait, values ? values[input.value] : Number(input.value)));
+  input.addEventListener("input", () => ui.set(trait, values ? list()[input.value] : Number(input.value)));
   ui.bind(trait, (value) => {
     input.max = top();
-    const place = values ? values.indexOf(value) : Math.min(value, top());
+    const found = values ? list().indexOf(value) : value;
+    const place = found < 0 ? top() : Math.min(found, top()); // a list that has become shorter
     input.value = place;
-    const text = show(values ? value : place);
+    const text = show(values ? list()[place] : place);
     write(output, text);
     fill(input, { "aria-valuetext": text });
   });

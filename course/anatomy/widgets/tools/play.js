@@ -1,16 +1,24 @@
 // Play: the picture goes on by itself. With prefers-reduced-motion there is no Play; steps remain.
 
-/** Step and Play: `step()` moves on by one, and so does Play every so many milliseconds. Returns stop(). */
-function player(ui, bar, { step, every = 400, ...names }) {
+/**
+ * Step and Play: `step()` moves on by one, and so does Play every so many milliseconds, until `ends()` says that a step
+ * has come to an end. Returns stop().
+ */
+function player(ui, bar, { step, ends = () => false, every = 400, ...names }) {
   let timer = 0;
-  return playButtons(ui, bar, {
+  const next = () => {
+    step();
+    if (ends()) stop();
+  };
+  const stop = playButtons(ui, bar, {
     ...names, step,
     start() {
-      step(); // whoever presses Play sees at once that it runs
-      timer = setInterval(step, every);
+      timer = setInterval(next, every);
+      next(); // whoever presses Play sees at once that it runs
     },
     halt() { clearInterval(timer); },
   });
+  return stop;
 }
 
 /**

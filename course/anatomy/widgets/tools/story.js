@@ -19,6 +19,7 @@ function story(ui, stage) {
   const go = (to) => {
     if (to < 0 || to >= steps.length) return;
     ui.release();
+    ui.stops.forEach((stop) => stop()); // else what plays would go on in the new scene
     ui.setAll({ ...steps[to].state, step: to });
     const { says, asks: question } = steps[to];
     ui.whisper(`${tr("Step {n} of {all}.", { n: to + 1, all: steps.length })} ${says} ${question}`);
@@ -110,6 +111,7 @@ function story(ui, stage) {
       const option = button(asks, choice, () => {
         if (!told(rests())) {
           ui.release();
+          ui.stops.forEach((stop) => stop());
           ui.setAll(Object.fromEntries(rests().map((name) => [name, state[name]])));
         }
         const right = i === answer;
