@@ -66,7 +66,8 @@ STORY = (
         "In which one does query 14 never reach token 0?",
         ("blocks", "random keys", "strided"),
         0,
-        "No block has a way to another one, however many layers there are. Random keys and strides lead to all of them.",
+        "No block has a way to another one, however many layers there are. Random keys and strides lead to all of "
+        "them.",
         "Choose each of the three, and look at the first column of the row with the frame.",
         {"pattern": 5, "size": 2, "query": 14, "layers": 8},
         moves=("pattern", "size"),

@@ -30,7 +30,8 @@ STORY = (
         show=({"chunk": 0}, {"chunk": 3}, {"chunk": 7}),
     ),
     Step(
-        "A rolling window: three slots hold the last three tokens, and older ones are lost. “Step” writes the next token.",
+        "A rolling window: three slots hold the last three tokens, and older ones are lost. “Step” writes the next "
+        "token.",
         "Which slot will token 7 take?",
         ("0", "1", "2"),
         1,
