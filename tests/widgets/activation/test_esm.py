@@ -8,18 +8,24 @@ from anatomy.widgets import ActivationExplorer
 from anatomy.widgets import activation as act
 
 from ..page import find, settle, trait, words
+from ..stages import set_state
 from .case import CASE
 from .learners import ACTIVATIONS, wrong_constant_gelu
 
 pytestmark = pytest.mark.browser
 
 
+def slope_by_hand(page):
+    return page.locator(".ta-signs li", has_text="slope by hand")
+
+
 def test_activation_words_and_the_slope_by_hand(stage):
     page = stage(CASE.make(activation="swish"))
-    assert words(page) == ["same", "ok", "", "", ""]
+    assert words(page) == ["same", "ok", "", "", ""] and slope_by_hand(page).is_visible()
     find(page, "slider", "β of swish").press("ArrowRight")
     settle(page)
-    assert page.locator(".ta-number").all_text_contents()[1] == "β = 1 only"
+    assert not slope_by_hand(page).is_visible()
+    assert not slope_by_hand(stage(CASE.make(activation="relu"))).is_visible()
     page = stage(ActivationExplorer({**ACTIVATIONS, "gelu": wrong_constant_gelu}, activation="gelu"))
     assert words(page) == ["differs", "broken", "", "", ""]
 
@@ -201,12 +207,13 @@ def test_two_layers_draw_what_python_computes(stage, state, told):
     (x0, y0), *_, (x1, y1) = points = sum_line(page)
     box = page.get_by_label("The sum of three weighted units").locator("rect.ta-axis").first
     wide, high = (float(box.get_attribute(name)) for name in ("width", "height"))
-    assert len(points) == len(sums) == 121 and x1 - x0 == pytest.approx(wide * 6 / 8, rel=0.01)
+    assert len(points) == len(sums) == 121 and x1 - x0 == pytest.approx(wide, rel=0.01)
     drawn = [(y0 - y) * 8.4 / high for _, y in points]
     assert drawn == pytest.approx((sums - sums[0]).tolist(), abs=0.02)
     assert told in page.get_by_label("The sum of three weighted units").text_content()
     assert ("straight line" if told.startswith("a straight") else "a line that bends") in widget.words
-    page.mouse.move(*on_place(page, "Two layers", 100))
+    box = page.get_by_role("slider", name="Two layers: input x", exact=True).bounding_box()
+    page.mouse.move(box["x"] + (80 + 0.5) * box["width"] / 121, box["y"] + 0.5 * box["height"])  # −3 + 80 · 0.05 = 1
     settle(page)
     assert "Sum = 2 · f(2.00) − 4 · f(1.00) + 3 · f(0.00) = 0" in readout(page)
 
@@ -237,3 +244,41 @@ def test_the_layers_or_the_curve_with_its_gate_are_in_sight(stage):
     find(page, "combobox", "activation").select_option("relu")
     settle(page)
     assert sliders() == {"value v", "shift of all units"}
+
+
+def test_what_is_0_up_to_rounding_is_told_as_0(stage):
+    page = stage(ActivationExplorer({**ACTIVATIONS, "relu": lambda x: x.relu() - 1.1e-16}, activation="relu", place=30))
+    assert "gate 0.000 · 1.50 = 0.000" in readout(page)
+    for place in range(70, 90):
+        page.evaluate("(place) => model.set('place', place)", place)
+        settle(page)
+        assert "e−" not in readout(page)
+
+
+STEPS = [(False,) * 3, (True, False, False), (True, True, False), *[(True, False, True)] * 2, (True, False, False)]
+
+
+def test_each_step_shows_the_panels_that_it_needs(stage):
+    """The gate comes with the third step and the units with the fourth, in the picture, the line and the controls."""
+    page = stage(CASE.make())
+    set_state(page, {"alone": True})
+    panels = [
+        page.get_by_label(name) for name in ("Curve of the activation", "Product of the activated", "Forty units")
+    ]
+    for i, (step, seen) in enumerate(zip(ActivationExplorer.story, STEPS, strict=True)):
+        set_state(page, {**step.state, "step": i})
+        assert tuple(panel.is_visible() for panel in panels) == seen, step.says
+        assert ("gate " in readout(page), "units dead" in readout(page)) == seen[1:], step.says
+        assert [find(page, "slider", name).count() for name in ("value v", "shift of all units")] == list(seen[1:])
+        dead = page.locator(".ta-signs li", has_text="dead units")
+        assert dead.evaluate("(e) => !e.hidden") == seen[2]
+    set_state(page, {"shift": -1})
+    assert panels[2].is_visible(), "who moves it sees it"
+
+
+def test_swish_has_relu_beside_it(stage):
+    page = stage(CASE.make(activation="swish"))
+    note = page.locator(".ta-caption small", has_text="blue")
+    assert note.text_content().endswith("; thin: relu")
+    set_state(page, {"activation": 0})
+    assert "relu" not in note.text_content()

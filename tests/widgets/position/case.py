@@ -11,7 +11,7 @@ CASE = Case(
     (POSITIONS,),
     [
         ("combobox", "scheme", "scheme", "ArrowUp"),
-        ("slider", "variant", "variant", "ArrowRight"),
+        ("slider", "slope", "variant", "ArrowRight"),
         ("slider", "query position", "query", "ArrowLeft"),
     ],
     crowded=tuple({"scheme": i} for i in range(len(NAMES))),

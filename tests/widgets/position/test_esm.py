@@ -29,10 +29,10 @@ def test_every_scheme_is_drawn_and_read_out(stage, scheme):
 def test_words_follow_the_variant(stage):
     page = stage(CASE.make(scheme="sinusoidal"))
     assert words(page) == ["distance only", "no direction", "same"]
-    find(page, "slider", "variant").press("ArrowRight")
+    find(page, "slider", "projections W").press("ArrowRight")
     settle(page)
     assert words(page) == ["position counts", "direction", "same"]
-    find(page, "slider", "variant").press("ArrowRight")
+    find(page, "slider", "projections W").press("ArrowRight")
     settle(page)
     assert words(page) == ["distance only", "direction", "same"]
     assert "scores key 17 highest" in said(page)
@@ -257,3 +257,31 @@ def test_small_maps_show_their_scheme_and_choose_it(stage):
     assert NAMES[trait(page, "scheme")] == "ALiBi"
     page.keyboard.press("ArrowLeft")
     assert NAMES[trait(page, "scheme")] == "DeBERTa"
+
+
+@pytest.mark.parametrize("scheme, name, told", [("ALiBi", "slope", "1/2"), ("Shaw", "largest distance K", "2"),
+                                                ("T5, causal", "head", "1"), ("DeBERTa", "terms", "both terms"),
+                                                ("sinusoidal", "projections W", "no projections")])  # fmt: skip
+def test_the_slider_of_the_variants_says_what_they_are(stage, scheme, name, told):
+    page = stage(CASE.make(scheme="Transformer-XL"))
+    find(page, "combobox", "scheme").select_option(label=scheme)
+    settle(page)
+    assert find(page, "slider", name).get_attribute("aria-valuetext") == told
+
+
+def test_the_axis_of_the_curve_names_the_pair_pointed_at(stage):
+    page = stage(CASE.make())
+    axis = page.locator("svg text", has_text="r = key")
+    assert axis.text_content() == "r = key − query"
+    page.mouse.move(*on_map(page, 20, 12))
+    settle(page)
+    assert axis.text_content() == "r = key − query = 12 − 20 = −8"
+
+
+@pytest.mark.parametrize("fn, alike", [(None, True), (lambda slopes, T, S: torch.rand(len(slopes), T, S), False)])
+def test_a_two_headed_arrow_stands_where_both_sides_score_alike(stage, fn, alike):
+    """Random tables have none: the higher side of one is nothing to point at."""
+    page = stage(PositionExplorer({**POSITIONS, "alibi_bias": fn} if fn else POSITIONS, scheme="ALiBi", variant=1))
+    drawn = [d != "" for d in page.locator("path.ta-way").evaluate_all("(all) => all.map((e) => e.getAttribute('d'))")]
+    assert drawn[NAMES.index("ALiBi")] is alike
+    assert not any(drawn[NAMES.index(name)] for name in ("Shaw", "Transformer-XL", "T5, causal", "DeBERTa"))

@@ -11,6 +11,7 @@ from anatomy.widgets import RopeExplorer
 from anatomy.widgets.rope import TOLERANCE, faults
 
 from ..page import find, settle, words
+from ..stages import set_state
 from .case import CASE
 from .learners import backward_rope, right_rope, sign_rope
 from .test_esm import readout, score_of
@@ -182,3 +183,38 @@ def test_waves_add_up_and_are_switched(stage):
     assert page.locator("path.ta-mine").get_attribute("d") != path
     assert page.locator("circle.ta-here").get_attribute("cy") != height
     assert score_of(page) == pytest.approx(waves.sum(), abs=6e-4) and "S[20, 15]" in readout(page)
+
+
+def last_row(page):
+    row = page.locator(".ro-proof li").last
+    return row.get_attribute("data-lit"), row.locator("small").text_content()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("fault", range(len(faults.FAULTS)), ids=faults.NAMES)
+def test_the_last_row_of_the_proof_agrees_with_the_sign_of_the_distance(stage, fault):
+    """What fails there is the score; that m − n decides may still hold."""
+    page = stage(CASE.make(m=M, n=N, fault=fault, proof=4, panels=["dials", "proof"]), reduced_motion="reduce")
+    if fault == 0:
+        assert last_row(page) == ("yes", "all planes: positions are in it only as m − n")
+    elif words(page)[0] == "ok":
+        assert fault == faults.ONE and last_row(page) == ("out", "only m − n counts, but q·k is not this sum")
+    else:
+        assert last_row(page) == ("out", "all planes: q·k is not this sum")
+    find(page, "button", "Next equality").press("Enter")  # none of them is claimed yet
+    settle(page)
+    assert last_row(page) == ("later", "all planes: positions are in it only as m − n")
+
+
+@pytest.mark.browser
+def test_numbers_that_count_as_different_look_different(stage):
+    """For each fault and some positions: before and after an equality that fails, no two numbers are the same."""
+    page = stage(CASE.make(proof=4, panels=["dials", "proof"]), reduced_motion="reduce")
+    longer = 0
+    for fault in BREAKS:
+        for m, n, plane in ((9, 4, 0), (9, 4, 1), (9, 4, 2), (9, 4, 3), (16, 15, 2), (40, 8, 3)):
+            set_state(page, {"fault": fault, "m": m, "n": n, "plane": plane})
+            for state, text in rows(page)[1:]:
+                assert len(set(text.split(" ≠ "))) == (2 if state == "out" else 1), (fault, m, n, plane, text)
+            longer += len(rows(page)[0][1].split(".")[1]) > 3
+    assert longer, "three decimals were enough: nothing is tested here"

@@ -387,6 +387,31 @@ def test_the_wedge_starts_at_a_dotted_q_at_the_place_of_k(stage, m, n, stand):
     assert page.locator(".ro-dials .ta-note").text_content() == DOTTED
 
 
+@pytest.mark.parametrize("m, n, turns", [(9, 4, ""), (16, 9, "= 1 turn + 0.72"), (40, 8, "= 5 turns + 0.58"),
+                                         (8, 40, "= −5 turns − 0.58")])  # fmt: skip
+def test_whole_turns_are_said_and_the_wedge_shows_the_rest(stage, m, n, turns):
+    """So the wedge leads from the dotted q to q, without winding."""
+    page = stage(CASE.make(m=m, n=n, step=1))
+    dial = page.locator(".ro-dials svg > g", has=page.locator(".ro-wedge")).first
+    assert turns in dial.text_content() and ("turn" in dial.text_content()) == bool(turns)
+    points = [[float(x) for x in point.split()] for point in at(page.locator(".ro-wedge"), 0)[1:]]
+    angles = np.unwrap([math.atan2(-y, x) for x, y in points])
+    assert angles[-1] - angles[0] == pytest.approx(math.fmod(m - n, 2 * math.pi), abs=0.01)
+    x, y = arrow(page, "q", 0)
+    assert np.abs(np.angle(np.exp(1j * (math.atan2(y, x) - angles[-1])))) < 0.01
+
+
+def test_the_line_has_whole_positions_while_it_plays(moving):
+    page = moving(CASE.make(m=9, n=4))
+    page.get_by_role("button", name="Play both").press("Enter")
+    drawn = set()
+    for _ in range(13):
+        frame(page, 100)
+        drawn.add(positions(page)[0])
+        assert re.search(r"S\[\d+, \d+\] = ", readout(page)) and re.match(r"m = \d+, n = \d+, ", readout(page))
+    assert any(m != round(m) for m in drawn)
+
+
 def at(paths, i):
     """The points of a path of straight lines."""
     return paths.nth(i).get_attribute("d").removeprefix("M").removesuffix("Z").split("L")

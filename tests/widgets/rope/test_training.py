@@ -136,11 +136,15 @@ def test_reading_the_text_turns_the_hands_and_blurs_what_no_eye_can_follow(stage
     page = stage(CASE.make(length=65536, **OPEN), reduced_motion="no-preference")
     hands = lambda: [e.get_attribute("d") for e in page.locator(".ro-hand").all()]
     rest = hands()
+    counter = page.locator(".ro-training .ta-note", has_text="hands at token")
+    assert counter.text_content() == "hands at token 65,536 of 65,536"
     find(page, "button", "Read the text").press("Enter")
     page.wait_for_timeout(1500)
     hidden = [e.evaluate("(e) => e.style.visibility") for e in page.locator(".ro-hand").all()]
     first = hands()
     page.wait_for_timeout(300)
+    at = int(counter.text_content().split()[3].replace(",", ""))
+    assert 0 < at < 65536 and counter.text_content().endswith(" of 65,536")
     assert hands()[-1] != first[-1] and hidden[0] == "hidden" and hidden[-1] == "visible"
     find(page, "button", "Pause").press("Enter")
     settle(page)

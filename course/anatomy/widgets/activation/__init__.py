@@ -98,7 +98,7 @@ class ActivationExplorer(SeveralFunctions):
                 row = facts[i, j]
                 row[0], row[1] = np.abs(f[j] - right[j]).max(), np.abs(f[j] - relu).max()
                 hand = f"h_{BY_HAND.get(name)}"
-                if hand in mine and (name != "swish" or BETAS[j] == 1):
+                if mine is not reference and hand in mine and (name != "swish" or BETAS[j] == 1):
                     row[2] = np.abs(mine[hand] - slope[j]).max()
             facts[i, len(f) :] = facts[i, 0]
         own = [float(f"f_{name}" in mine and mine is not reference) for name in ACTIVATIONS]
@@ -113,7 +113,6 @@ class ActivationExplorer(SeveralFunctions):
             "values": list(VALUES),
             "shifts": list(SHIFTS),
             "x": inputs["x"].tolist(),
-            "hand": BY_HAND,
             "units": UNITS,
             "tolerance": TOLERANCE,
             "flat": FLAT,
@@ -211,10 +210,10 @@ class ActivationExplorer(SeveralFunctions):
         ):
             seen = slice(one * max(0, -by), POINTS - one * max(0, by))
             panel.plot(x[seen], weight * f[one * max(0, by) : POINTS - one * max(0, -by)], color=BLUE)
-            panel.set_xlim(-REACH, REACH)
+            panel.set_xlim(1 - REACH, REACH - 1)
             plain(panel, title, "x", "")
         panels[3].plot(x[one:-one], self.sums(), color=BLUE, linewidth=3)
-        panels[3].set(xlim=(-REACH, REACH), ylim=(-4.2, 4.2))
+        panels[3].set(xlim=(1 - REACH, REACH - 1), ylim=(-4.2, 4.2))
         plain(panels[3], f"=   {_('it bends') if self.bends() else _('a straight line')}", "x", "")
         return fig
 

@@ -2,6 +2,10 @@
 
 const TALL = 184; // px of the curve's frame
 const [GATE, UNITS, GAP] = [196, 210, 20]; // px: panels beside the curve, and between panels
+const ROUNDING = 1e-9; // what is smaller is 0
+// What the steps of the story do without: the gate comes in the third and the units in the fourth. (A step's `without`
+// cannot say so: in the first step the two layers hide both, also in a notebook.)
+const OTHERS = { 1: ["gate", "units"], 2: ["units"], 3: ["gate"], 4: ["gate"], 5: ["gate", "units"] };
 const REACH_OF_TANGENT = 1.1; // in x, to each side
 
 function activationWidget(ui) {
@@ -24,32 +28,42 @@ function activationWidget(ui) {
   const gate = gatePanel(ui, row, wide ? GATE : pair ? room - UNITS - GAP : room);
   const units = unitPanel(ui, row, wide || pair ? UNITS : Math.min(room, 330));
   const layers = layerPanel(ui, row, room);
+  row.style.justifyContent = "center"; // where a step leaves panels out
   const below = ui.row();
   const numbers = signs(below, [
     [tr("from the reference"), tr("largest |f − reference| for x in −4…4")],
     [tr("slope by hand"), tr("largest difference from autograd's")],
-    [tr("from ReLU"), tr("largest |f − max(x, 0)| for x in −4…4")],
+    [tr("largest gap to ReLU"), tr("largest |f − max(x, 0)| for x in −4…4")],
     [tr("dead units"), tr("0 for all 64 inputs: no gradient at all")],
     [tr("flat slopes"), tr("share of slopes below {limit} in size, of all units and inputs", { limit: spec.flat })],
   ]);
+
+  const items = [...below.querySelectorAll("li")];
+  /** Is that part in sight? Where a page shows the reference alone, a step has those it needs, and what was moved. */
+  const inSight = (part) => {
+    const [step, trait] = [ui.get("step"), part === "gate" ? "value" : "shift"];
+    return !ui.get("alone") || !OTHERS[step]?.includes(part) || ui.get(trait) !== spec.story[step].state[trait];
+  };
 
   return {
     draw() {
       const now = name();
       const added = ui.get("look") === spec.looks[0];
       beta.parentNode.hidden = now !== "swish"; // a control that moves nothing is not there
-      size.parentNode.hidden = moved.parentNode.hidden = added;
-      for (const { box } of [curve, gate, units]) box.hidden = added;
+      const [gated, counted] = ["gate", "units"].map((part) => !added && inSight(part));
+      size.parentNode.hidden = gate.box.hidden = !gated;
+      moved.parentNode.hidden = units.box.hidden = !counted;
+      curve.box.hidden = added;
+      curve.heap.style.display = counted ? "" : "none";
       layers.box.hidden = !added;
       // Slopes, dead units and flat slopes are those of the hidden pictures.
-      [...below.querySelectorAll("li")].forEach((item, i) => { item.hidden = added && i !== 0 && i !== 2; });
       const at = now === "swish" ? spec.betas.indexOf(ui.seen("beta")) : 0;
       const N = spec.x.length;
       const cut = (table) => ui.table(`${table}_${now}`).subarray(at * N, (at + 1) * N);
       const [f, d, right, rightSlope] = ["f", "d", "ref_f", "ref_d"].map(cut);
       const [place, value, shift, unit] = [ui.seen("place"), ui.get("value"), ui.get("shift"), ui.seen("unit") ?? -1];
       const own = ui.table("own")[ui.get("activation")] === 1;
-      curve.draw({ f, d, right, place, shift, unit, own });
+      curve.draw({ f, d, right, place, shift, unit, own, toRelu: now === "swish" });
       gate.draw(f, value, place);
       const sum = layers.draw(f, place);
 
@@ -63,36 +77,49 @@ function activationWidget(ui) {
 
       const [far, relu, hand] = ui.table("facts").subarray((ui.get("activation") * spec.betas.length + at) * 3);
       const good = far <= spec.tolerance;
-      const formula = spec.hand[now];
-      const missing = !formula ? ["–", ""] : now === "swish" && ui.seen("beta") !== 1 ? [tr("β = 1 only"), ""] : [tr("not given"), ""];
+      // A slope by hand is given for few functions, and for swish with β = 1 alone.
+      const numbered = [true, !added && !Number.isNaN(hand), true, counted, counted];
+      items.forEach((item, i) => { item.hidden = !numbered[i]; });
       numbers([
         own ? [short(far), good ? tr("same") : tr("differs"), good] : ["–", ""],
-        Number.isNaN(hand) ? missing : [short(hand), hand <= spec.tolerance ? tr("ok") : tr("broken"), hand <= spec.tolerance],
+        [short(hand), hand <= spec.tolerance ? tr("ok") : tr("broken"), hand <= spec.tolerance],
         [short(relu), ""],
         [tr("{n} of {all}", { n: dead, all: spec.units }), ""],
         [`${fixed(100 * mean, 0)} %`, ""],
       ]);
       const [x, y, slope] = [spec.x[place], f[place], d[place]];
+      const here = { name: now, x: fixed(x, 2), y: told(y), slope: told(slope), dead, units: spec.units,
+        value: term(fixed(value, 2)), product: told(y * value) };
       if (unit >= 0) ui.say(...unitWords(unit, curve.inputs(unit, shift), silent[unit], flat[unit], spec.flat));
       else if (added) {
-        ui.say(tr("{name} at x = {x}: f(x) = {y}, slope {slope}.", { name: now, x: fixed(x, 2), y: told(y), slope: told(slope) }),
+        ui.say(tr("{name} at x = {x}: f(x) = {y}, slope {slope}.", here),
           Number.isFinite(sum) ? tr("Sum = 2 · f({plus}) − 4 · f({x}) + 3 · f({minus}) = {sum}",
             { plus: fixed(x + 1, 2), x: fixed(x, 2), minus: fixed(x - 1, 2), sum: told(sum) }) : "");
       } else {
-        ui.say(tr("{name} at x = {x}: gate {y} · {value} = {product}; {dead} of {units} units dead.",
-          { name: now, x: fixed(x, 2), y: told(y), value: term(fixed(value, 2)), product: told(y * value), dead, units: spec.units }),
-        formulas(now, x, ui.seen("beta"), [right[place], y], [rightSlope[place], slope], spec.tolerance));
+        ui.say(tr(LINES[`${gated ? "gate" : ""}${counted ? "units" : ""}`], here),
+          formulas(now, x, ui.seen("beta"), [right[place], y], [rightSlope[place], slope], spec.tolerance));
       }
       ui.root.dataset.key = `${now},${added},${at},${place},${value},${shift},${fixed(y, 4)}`;
     },
   };
 }
 
+/** What the line says, by the panels that are there beside the curve. */
+const LINES = {
+  "": N_("{name} at x = {x}: f(x) = {y}, slope {slope}."),
+  gate: N_("{name} at x = {x}: gate {y} · {value} = {product}."),
+  units: N_("{name} at x = {x}: f(x) = {y}, slope {slope}; {dead} of {units} units dead."),
+  gateunits: N_("{name} at x = {x}: gate {y} · {value} = {product}; {dead} of {units} units dead."),
+};
+
 /** A number behind a sign: a negative one gets its parentheses. */
 const term = (text) => (text.startsWith("−") ? `(${text})` : text);
 
-/** Three decimals, or two digits of what would be 0.000: numbers put into a formula must give what stands behind it. */
-const told = (v) => (v !== 0 && Math.abs(v) < 1e-3 ? short(v) : fixed(v));
+/**
+ * Three decimals, or two digits of what would be 0.000: numbers put into a formula must give what stands behind it.
+ * What is 0 up to rounding is 0.
+ */
+const told = (v) => (Math.abs(v) >= ROUNDING && Math.abs(v) < 1e-3 ? short(v) : fixed(v));
 
 /** For each activation: how f and its slope come about, with the numbers put in. f and d are what comes out. */
 const FORMULAS = {
@@ -147,9 +174,10 @@ function unitWords(unit, inputs, silent, flat, limit) {
       : tr(zeros ? N_(" f is exactly 0 for {zeros}.") : N_(" f is exactly 0 for none."), { zeros }))];
 }
 
-/** Axes over x = −4…4 with curves that are cut off at the frame, and a cursor along x. */
-function plotPanel(ui, parent, { W, tall, left, right, low, high, ticks, caption, name, cursorName, below }) {
+/** Axes over x = −reach…reach with curves that are cut off at the frame, and a cursor along x; apart: its numbers. */
+function plotPanel(ui, parent, texts) {
   const { spec } = ui;
+  const { W, tall, left, right, low, high, ticks, caption, name, cursorName, below, reach = spec.reach, apart = 2 } = texts;
   const topEdge = 8;
   const iw = W - left - right;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
@@ -157,10 +185,9 @@ function plotPanel(ui, parent, { W, tall, left, right, low, high, ticks, caption
   box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, topEdge + tall + below, name);
-  const x = (v) => left + ((v + spec.reach) / (2 * spec.reach)) * iw;
+  const x = (v) => left + ((v + reach) / (2 * reach)) * iw;
   const y = (v) => topEdge + ((high - v) / (high - low)) * tall;
-  const apart = iw < 90 ? spec.reach : 2; // between numbers under a small picture
-  for (let v = -spec.reach; v <= spec.reach; v += apart) {
+  for (let v = -reach; v <= reach; v += apart) {
     line(canvas, x(v), topEdge, x(v), topEdge + tall, v ? "ta-grid" : "ta-axis");
     label(canvas, x(v), topEdge + tall + 14, minus(String(v)), "middle", "ta-small");
   }
@@ -175,15 +202,16 @@ function plotPanel(ui, parent, { W, tall, left, right, low, high, ticks, caption
   const inside = svg("g", { "clip-path": `url(#${id})` });
   const over = svg("g", { style: "pointer-events: none" });
   canvas.append(inside);
-  const columns = spec.x.length;
+  const first = spec.x.findIndex((v) => v > -reach - 1e-6);
+  const columns = spec.x.length - 2 * first;
   const step = iw / (columns - 1);
   const place = cursor(ui, canvas, {
     name: cursorName, cross: false,
     box: () => ({ x: left - step / 2, y: topEdge, width: iw + step, height: tall }),
     size: () => [columns, 1],
-    at: () => [ui.seen("place"), 0],
-    state: (i) => ({ place: i }),
-    says: (i) => `x = ${fixed(spec.x[i], 2)}`,
+    at: () => [clamp(ui.seen("place") - first, 0, columns - 1), 0],
+    state: (i) => ({ place: i + first }),
+    says: (i) => `x = ${fixed(spec.x[i + first], 2)}`,
   });
   canvas.append(over);
   return {
@@ -205,6 +233,7 @@ function plotPanel(ui, parent, { W, tall, left, right, low, high, ticks, caption
     },
     read(a) {
       place();
+      reader.style.visibility = Math.abs(a) < reach + 1e-6 ? "visible" : "hidden";
       fill(reader, { x1: x(a).toFixed(1), x2: x(a).toFixed(1) });
     },
     note: (text) => write(note, text),
@@ -232,7 +261,8 @@ function curvePanel(ui, parent, W) {
   const { canvas, x, y, iw } = plot;
   const [roof, floor] = [plot.bottom + 22, plot.bottom + 22 + heap];
   const dots = "fill: none; stroke: var(--ta-two); stroke-width: 2; stroke-dasharray: 2 3";
-  const paths = { reference: plot.path("ta-reference"), slope: plot.path("", dots), mine: plot.path("ta-mine") };
+  const thin = "fill: none; stroke: var(--ta-reference); stroke-width: 1.2";
+  const paths = { relu: plot.path("", thin), reference: plot.path("ta-reference"), slope: plot.path("", dots), mine: plot.path("ta-mine") };
   const tangent = plot.path("ta-mark");
   const spots = { d: plot.spot("ta-open-two", "stroke-width: 2.5"), f: plot.spot("ta-here", "fill: var(--ta-one)") };
   const names = { f: plot.word("f"), d: plot.word("f′") };
@@ -273,14 +303,16 @@ function curvePanel(ui, parent, W) {
   };
 
   return {
-    inputs, box: canvas.parentNode,
-    draw({ f, d, right: expected, place, shift, unit, own }) {
+    inputs, heap: foot, box: canvas.parentNode,
+    draw({ f, d, right: expected, place, shift, unit, own, toRelu }) {
       const at = spec.x[place];
       plot.read(at);
       plot.draw(paths.reference, (i) => expected[i]);
       plot.draw(paths.slope, (i) => d[i]);
       plot.draw(paths.mine, (i) => f[i]);
-      plot.note(own ? tr("blue: yours; dashed: reference; dots: slope") : tr("blue: f; dots: its slope f′"));
+      plot.draw(paths.relu, (i) => (toRelu ? Math.max(0, spec.x[i]) : NaN));
+      const legend = own ? tr("blue: yours; dashed: reference; dots: slope") : tr("blue: f; dots: its slope f′");
+      plot.note(toRelu ? tr("{legend}; thin: relu", { legend }) : legend);
       plot.move(spots.f, at, f[place]);
       plot.move(spots.d, at, d[place]);
       const reach = REACH_OF_TANGENT;

@@ -2,6 +2,7 @@
 
 const NET = [[2, 1], [-4, 0], [3, -1]]; // 2 f(x + 1) − 4 f(x) + 3 f(x − 1): with relu, a line with three corners
 // px for a "+" between pictures, a unit's share of the width, and px of the least one, before the page has room.
+const REACH = 3; // in x: f is known up to 4, and a unit asks for it one beside x
 const [SIGN, UNIT_SHARE, LEAST] = [22, 0.18, 60];
 
 /** For each x the weighted outputs of the three units, and their sum; NaN where f is not known. */
@@ -23,7 +24,8 @@ function layerPanel(ui, parent, W) {
   box.append(row);
   const sign = (text) => row.append(html("b", { "aria-hidden": "true", style: `width: ${SIGN}px; text-align: center` }, text));
   const panel = (width, left, texts) => plotPanel(ui, row, {
-    W: width, tall: wide ? TALL + 58 : 150, left, right: 6, low: -4.2, high: 4.2, ticks: [-4, -2, 0, 2, 4], below: 22, ...texts,
+    W: width, reach: REACH, apart: width < 240 ? REACH : 1, tall: wide ? TALL + 58 : 150, left, right: 6,
+    low: -4.2, high: 4.2, ticks: [-4, -2, 0, 2, 4], below: 22, ...texts,
   });
   const parts = ["2 f(x + 1)", "−4 f(x)", "3 f(x − 1)"].map((caption, i) => {
     if (i) sign("+");
@@ -50,7 +52,7 @@ function layerPanel(ui, parent, W) {
       const all = twoLayers(ui.spec.x, f);
       const at = ui.spec.x[place];
       plots.forEach(({ plot, path, stem, spot }, unit) => {
-        const height = all[place][unit];
+        const height = Math.abs(at) < REACH + 1e-6 ? all[place][unit] : NaN;
         plot.draw(path, (i) => all[i][unit]);
         plot.read(at);
         plot.move(spot, at, height);

@@ -16,6 +16,7 @@ STORY = (
         {**_USUAL, "activation": 6, "beta": 20.0, "place": 90, "look": "two layers"},
         moves=("beta", "place"),
         show=({"beta": 3.0}, {"beta": 1.0}, {"beta": 0.25}, {"beta": 0.0}),
+        without=("look",),
     ),
     Step(
         "Drag along the curve. A straight line touches it there; the dotted curve f′ is the slope of that line.",
@@ -27,6 +28,7 @@ STORY = (
         _USUAL,
         moves=("place",),
         show=({"place": 80}, {"place": 94}, {"place": 108}, {"place": 140}, {"place": 108}),
+        without=("look",),
     ),
     Step(
         "A sigmoid as a gate: what comes out is f(x) · v. Drag the grip v up and down, and run along the gate's curve.",
@@ -38,6 +40,7 @@ STORY = (
         {**_USUAL, "activation": 7},
         moves=("place", "value"),
         show=({"place": 160}, {"value": 2.0}, {"value": -1.0}, {"value": 1.5}),
+        without=("look",),
     ),
     Step(
         "A unit is one number of the hidden layer. f is relu: point at units with an ×. The ticks under the curve are "
@@ -62,14 +65,15 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "swish has a setting, β. Move it to its right end and watch “from ReLU” below.",
+        "swish has a setting, β. Move it to its right end and watch “largest gap to ReLU” below.",
         "Which curve does swish turn into?",
         ("a straight line", "sigmoid", "relu"),
         2,
         "σ(βx) becomes a switch: 0 left of 0, and 1 right of it.",
-        "Compare the curve with the frame: where is it flat, where does it rise?",
+        "Where does the thin line run, which is relu? And the curve, with β at its right end?",
         {**_USUAL, "activation": 6},
         moves=("beta", "place"),
         show=({"beta": 3.0}, {"beta": 6.0}, {"beta": 20.0}),
+        without=("look",),
     ),
 )

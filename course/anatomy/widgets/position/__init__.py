@@ -4,6 +4,7 @@ Sources: arXiv:1706.03762 (sinusoidal), 1803.02155 (Shaw), 1901.02860 (Transform
 (DeBERTa), 2108.12409 (ALiBi).
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,17 @@ SCHEMES = (
     ("ALiBi", "alibi_bias", "s", tuple(f"slope 1/{1 / m:.0f}" for m in SLOPES)),
 )
 NAMES = [name for name, *_ in SCHEMES]
+# What the variants of each scheme are, in their order.
+KINDS = (
+    N_("projections W"),
+    N_("table"),
+    N_("largest distance K"),
+    N_("terms"),
+    N_("head"),
+    N_("head"),
+    N_("terms"),
+    N_("slope"),
+)
 # What each scheme does, in their order.
 ABOUT = (
     N_("The first Transformer (2017): waves of many speeds, fast ones on the left, make a vector for each position."),
@@ -119,11 +131,13 @@ class PositionExplorer(SeveralFunctions):
                 "name": _(name),
                 "table": f"{letter}_{fn}",
                 "variants": [_shown(v) for v in variants],
+                "kind": _(kind),
+                "choices": [_chosen(v) for v in variants],
                 "about": _(about),
                 "encodings": f"pe_{fn}" if fn in ENCODED else "",
                 "waves": fn == "sinusoid",
             }
-            for (name, fn, letter, variants), about in zip(SCHEMES, ABOUT, strict=True)
+            for (name, fn, letter, variants), kind, about in zip(SCHEMES, KINDS, ABOUT, strict=True)
         ]
         return {
             "title": _("Positions: what does a score learn from them alone?"),
@@ -210,6 +224,12 @@ def _shown(variant):
     if word == "slope":
         return _("slope {m}").format(m=number_of)
     return _(variant)
+
+
+def _chosen(variant):
+    """The same beside the name of its slider, which says what it is."""
+    number_of = re.sub(r"^(K =|head|slope) ", "", variant)
+    return _(variant) if number_of == variant else number_of
 
 
 def profile(S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -40,7 +40,8 @@ function positionWidget(ui) {
   const last = () => scheme().variants.length - 1;
   const shownOf = (s) => Math.min(ui.get("variant"), s.variants.length - 1);
   pick(ui, { trait: "scheme", name: tr("scheme"), names: spec.schemes.map((s) => s.name) });
-  slider(ui, { trait: "variant", name: tr("variant"), max: last, show: (i) => scheme().variants[i], long: true });
+  const variants = slider(ui, { trait: "variant", name: scheme().kind, max: last, show: (i) => scheme().choices[i], long: true });
+  const kind = variants.parentNode.querySelector("label"); // each scheme has variants of another kind
   slider(ui, { trait: "query", name: tr("query position"), max: N - 1, kind: "ta-two" });
   ui.listen("scheme", () => { if (ui.get("variant") > last()) ui.set("variant", last()); });
   ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
@@ -65,7 +66,7 @@ function positionWidget(ui) {
     [tr("from the reference"), tr("largest difference of a score")],
   ]);
   ui.root.append(html("p", { class: "ta-note", style: "margin: 0" },
-    tr("The same token stands at all 32 positions. Tables, vectors and projections are random numbers, not trained.")));
+    tr("All 32 tokens are the same. Tables, vectors and projections are random, not trained. A decoder hides the keys ahead.")));
 
   let drawn = "";
   let now = null;
@@ -87,6 +88,7 @@ function positionWidget(ui) {
         curve.layout(now);
         vectors.paint(scheme(), palette(ui.dark));
         write(about, scheme().about);
+        write(kind, scheme().kind);
         const same = [short(found[2]), small[2] ? tr("same") : tr("differs"), small[2]];
         table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", tr("not yours yet")]]);
       }
@@ -179,7 +181,7 @@ function positionCurve(ui, parent, [W, H], N) {
     label(canvas, x(r), topEdge + ih + 15, minus(String(r)), "middle", "ta-small");
   }
   canvas.append(svg("rect", { x: left, y: topEdge, width: iw, height: ih, class: "ta-axis" }));
-  label(canvas, left + iw / 2, H - 5, tr("r = key − query"), "middle");
+  const across = label(canvas, left + iw / 2, H - 5, "", "middle");
   const scale = svg("g");
   const band = svg("path", { style: "fill: var(--ta-one); fill-opacity: 0.22; stroke: none" });
   const mean = svg("path", { class: "ta-mine" });
@@ -251,6 +253,8 @@ function positionCurve(ui, parent, [W, H], N) {
       };
       marks.forEach(put);
       put(here, key);
+      const distance = tr("r = key − query");
+      write(across, key === undefined ? distance : `${distance} = ${key} − ${query} = ${minus(String(key - query))}`);
     },
   };
 }

@@ -78,16 +78,13 @@ const meansByDistance = (S, N) => Array.from({ length: 2 * N - 1 }, (_, i) => {
   return sum / (to - from);
 });
 
-/** Of a curve over −(N − 1) … N − 1: 0 where r and −r score alike, −1 or 1 for the side that scores higher in all. */
-function favored(means, tolerance) {
-  const sides = [...means].reverse().map((v, i) => v - means[i]); // −r against r
-  if (!means.every(Number.isFinite) || sides.every((v) => Math.abs(v) <= tolerance)) return 0;
-  return sides.slice(0, (sides.length - 1) / 2).reduce((sum, v) => sum + v, 0) > 0 ? 1 : -1;
-}
+/** Of a curve over −(N − 1) … N − 1: whether r and −r score alike. */
+const noDirection = (means, tolerance) => means.every((v, i) => Math.abs(v - means[means.length - 1 - i]) <= tolerance);
 
 /**
- * Every scheme, small: its map, its curve against the distance, and an arrow to the side that scores higher. Point at
- * one to see it large, click to choose it. cut(scheme) → its scores.
+ * Every scheme, small: its map, its curve against the distance, and a two-headed arrow where both sides score alike.
+ * (Where they do not, random tables decide which side is higher: there is nothing to point at.) Point at one to see it
+ * large, click to choose it. cut(scheme) → its scores.
  */
 function schemeMaps(ui, parent, cut) {
   const { schemes, places: N, tolerance } = ui.spec;
@@ -97,7 +94,7 @@ function schemeMaps(ui, parent, cut) {
   const rows = Math.ceil(schemes.length / columns);
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, tr("All schemes"),
-    html("small", {}, tr("curve: score of keys before and after the query; arrow: the side that scores higher"))));
+    html("small", {}, tr("curve: score of keys before and after the query; two-headed arrow: r and −r score alike"))));
   const stack = html("div", { class: "ta-stack", style: `width: ${ui.room}px; height: ${rows * high}px` });
   box.append(stack);
   parent.append(box);
@@ -116,7 +113,8 @@ function schemeMaps(ui, parent, cut) {
     const [left, top, middle] = [x + beside, y + OVER, x + beside + wide / 2];
     const frame = svg("rect", { x: x + 1, y: y + 1, width: across - 5, height: high - 2, rx: 4, style: "fill: none" });
     const curve = svg("path", { class: "ta-mine", style: "stroke-width: 1.8" });
-    const arrow = svg("path", { class: "ta-way" });
+    const arrow = svg("path", { class: "ta-way",
+      style: "fill: var(--ta-reference); stroke: var(--ta-reference); stroke-width: 1.4" });
     over.append(frame);
     const named = label(over, x + 4, y + 13, name, "start", "ta-small");
     line(over, middle, top, middle, top + THUMB, "ta-grid");
@@ -139,13 +137,9 @@ function schemeMaps(ui, parent, cut) {
     const [low, high] = [Math.min(...means), Math.max(...means)];
     const y = (v) => top + 2 + (THUMB - 14) * (1 - (v - low) / Math.max(high - low, 1e-9));
     fill(curve, { d: trace(means.map((v, i) => [left + (i * wide) / (2 * N - 2), y(v)])) });
-    const [side, base, long] = [favored(means, tolerance), top + THUMB - 4, wide / 2 - 2];
-    const [from, to] = [side > 0 ? middle : middle - long, side < 0 ? middle : middle + long];
+    const [base, from, to] = [top + THUMB - 4, middle - wide / 2 + 2, middle + wide / 2 - 2];
     const tip = (x, way) => `M${x} ${base}l${-7 * way} -5v10z`;
-    arrow.style.cssText = side ? "fill: var(--ta-two); stroke: var(--ta-two); stroke-width: 2.4"
-      : "fill: var(--ta-reference); stroke: var(--ta-reference); stroke-width: 1.4";
-    fill(arrow, { d: means.every(Number.isFinite)
-      ? `M${from} ${base}H${to}z${side <= 0 ? tip(from, -1) : ""}${side >= 0 ? tip(to, 1) : ""}` : "" });
+    fill(arrow, { d: noDirection(means, tolerance) ? `M${from} ${base}H${to}z${tip(from, -1)}${tip(to, 1)}` : "" });
   }
 
   let painted = "";

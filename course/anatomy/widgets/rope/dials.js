@@ -3,15 +3,13 @@
 const SCRUB = 4; // px a position, on dials too slow to be turned by hand
 const DEGREES = 180 / Math.PI;
 
-/** The outline of a wedge from one angle over another; beyond a full turn it winds outwards. */
+/** The outline of a wedge from one angle over another, less than a full turn. */
 function wedgePath(from, over, r) {
   if (!Number.isFinite(over) || Math.abs(over) < 1e-4) return "";
   const steps = Math.max(2, Math.ceil(Math.abs(over) / 0.12));
-  const grows = Math.max(0, Math.abs(over) / (2 * Math.PI) - 1);
   const points = Array.from({ length: steps + 1 }, (_, i) => {
     const angle = from + (over * i) / steps;
-    const radius = r * (0.45 + (0.35 * Math.min(grows, 1) * i) / steps);
-    return [radius * Math.cos(angle), -radius * Math.sin(angle)];
+    return [r * 0.45 * Math.cos(angle), -r * 0.45 * Math.sin(angle)];
   });
   return `M0 0${trace(points).replace("M", "L")}Z`;
 }
@@ -22,6 +20,10 @@ const differ = (v, right) => !(Math.hypot(v[0] - right[0], v[1] - right[1]) < 0.
 const startSaid = ({ q, right }) => tr(q.some((v, i) => differ(v, right.q[i]))
   ? N_("Dotted: q at k's place n; the wedge leads to where q should be.")
   : N_("Dotted: q at k's place n; the wedge leads to q."));
+
+/** The part of an angle that its wedge leaves out, whole turns, and the part that it shows. */
+const turnsSaid = (turns, rest) => tr(Math.abs(turns) === 1 ? N_("= {n} turn {rest}") : N_("= {n} turns {rest}"),
+  { n: minus(String(turns)), rest: `${rest < 0 ? "−" : "+"} ${fixed(Math.abs(rest), 2)}` });
 
 /** One entry of a trait that is a list, as if it were a trait of its own. */
 function entryOf(ui, trait, index) {
@@ -39,8 +41,8 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
   // A slot holds its numbers from 90 px on.
   const columns = W < 370 ? Math.min(planes, 2) : Math.min(planes, 4);
   const cw = W / columns;
-  const r = Math.min(cw / 2 - 5, planes > 2 * columns ? 50 : W > 560 ? 70 : 66);
-  const [ch, top] = [2 * r + 50, 16];
+  const r = Math.min(cw / 2 - 5, planes > 2 * columns ? 50 : 65);
+  const [ch, top] = [2 * r + 62, 16];
   const canvas = picture(parent, W, ch * (planes / columns), ""); // named below
   alive(canvas);
   const middle = (i) => [((i % columns) + 0.5) * cw, Math.floor(i / columns) * ch + top + r];
@@ -68,12 +70,13 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     canvas.append(g);
     const theta = label(g, 0, -r - 5, "", "middle", "ta-small");
     const angle = label(g, 0, r + 13, "", "middle", "ta-small");
-    const part = label(g, 0, r + 27, "", "middle", "ta-small");
+    const wound = label(g, 0, r + 26, "", "middle", "ta-small");
+    const part = label(g, 0, r + 39, "", "middle", "ta-small");
     const away = arrow(g, "ta-ghost ro-start", false); // q where it would be at k's place: the wedge starts there
     const ghosts = [arrow(g, "ta-ghost", false), arrow(g, "ta-ghost", false)];
     const [k, q] = [arrow(g, "ta-two"), arrow(g, "ta-one")];
     const names = ["q", "k"].map((name) => label(g, 0, 0, name, "middle", "ta-strong"));
-    return { g, rim, frame, wedge, theta, angle, part, away, ghosts, q, k, names };
+    return { g, rim, frame, wedge, theta, angle, wound, part, away, ghosts, q, k, names };
   });
   // Grips come last, so that they lie over the area that the cursor needs.
   const grips = dials.map((_, i) => ["q", "k"].map((letter, j) => {
@@ -123,6 +126,8 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     fill(canvas, { "aria-label": tr(bare
       ? N_("Dials: in each plane of two features, the rotated query q and key k as arrows")
       : N_("Dials: in each plane of two features, the rotated query q and key k as arrows, and the wedge (m − n)θ")) });
+    // The room for whole turns comes last where no dial has any.
+    const winds = !bare && scene.used.some((theta) => Math.abs((m - n) * theta) >= TURN);
     dials.forEach((dial, i) => {
       const back = -stand * (n + scene.origin) * scene.used[i];
       // These faults make vectors longer; the rim, which is the length of q, shrinks with them.
@@ -142,7 +147,8 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       fill(dial.rim, { class: i === plane ? "ta-mark" : "ta-axis", r: (r / longest).toFixed(2) });
       const between = (m - n) * scene.used[i];
       const start = angleOf(spun(scene.content.q[i], (n + scene.origin) * scene.used[i] + back));
-      const wedge = bare ? "" : wedgePath(start, between, r / longest);
+      const turns = Math.trunc(between / TURN);
+      const wedge = bare ? "" : wedgePath(start, between - turns * TURN, r / longest);
       fill(dial.wedge, { d: wedge });
       const long = wedge ? Math.hypot(...scene.content.q[i]) * scale : 0;
       dial.away(long * Math.cos(start), -long * Math.sin(start));
@@ -160,6 +166,8 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       });
       write(dial.theta, `θ = ${short(scene.used[i])}`);
       write(dial.angle, `(m − n)θ = ${short(Number(between.toFixed(3)))}`);
+      write(dial.wound, turns && !bare ? turnsSaid(turns, between - turns * TURN) : "");
+      fill(dial.part, { y: r + (winds ? 39 : 27) });
       write(dial.part, `q·k = ${fixed(dot(q[i], k[i]), 2)}`);
     });
   };

@@ -33,7 +33,7 @@ FAULTS = (
     ),
     (
         N_("bfloat16"),
-        N_("Angles in bfloat16, from position 1,000 on: the format skips whole numbers, so neighbors share an angle."),
+        N_("Angles in bfloat16. m and n count from 1,000, where it skips whole numbers: neighbors share an angle."),
     ),
 )
 NAMES = [name for name, _sentence in FAULTS]

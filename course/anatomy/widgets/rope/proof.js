@@ -12,6 +12,17 @@ function equalities({ m, n, q, k, scene, plane, score }) {
   return { left, steps: [[left, back], [back, one], [one, wave], [score, all]] };
 }
 
+/** Decimals with which no two numbers of [before, after] look alike that count as different. */
+const telling = (pairs, tolerance) => [3, 4, 5].find((n) => n === 5
+  || pairs.every(([a, b]) => Math.abs(a - b) <= tolerance || fixed(a, n) !== fixed(b, n)));
+
+/** What the last row says of all planes: an equality that fails need not bring the positions themselves in. */
+const ALL_PLANES = {
+  holds: N_("all planes: positions are in it only as m − n"),
+  distance: N_("only m − n counts, but q·k is not this sum"),
+  fails: N_("all planes: q·k is not this sum"),
+};
+
 /** Rows of the proof; show(state, lit) fills in the numbers and lights the first `lit` equalities, those that hold. */
 function proofPanel(ui, parent, standOn) {
   const bar = html("div", { class: "ta-bar" });
@@ -28,24 +39,30 @@ function proofPanel(ui, parent, standOn) {
     ["= qᵀ R(mθ)ᵀR(nθ) k", tr("the dial turned back by nθ: k stands still")],
     ["= qᵀ R((n − m)θ) k", tr("two turns are one turn: only q is left to turn")],
     ["= |q||k| cos(φ − (m − n)θ)", tr("written out: a wave; φ is the angle from q to k")],
-    ["q·k = Σ |qᵢ||kᵢ| cos(φᵢ − (m − n)θᵢ)", tr("all planes: positions are in it only as m − n")],
+    ["q·k = Σ |qᵢ||kᵢ| cos(φᵢ − (m − n)θᵢ)", tr(ALL_PLANES.holds)],
   ].map(([formula, why]) => {
     const [number, sign] = [html("span", { class: "ta-number" }), html("span", { class: "ro-sign" })];
-    const row = html("li", {}, html("span", { class: "ro-formula" }, formula), number, sign, html("small", {}, why));
+    const small = html("small", {}, why);
+    const row = html("li", {}, html("span", { class: "ro-formula" }, formula), number, sign, small);
     list.append(row);
-    return { row, number, sign };
+    return { row, number, sign, small };
   });
   return (state, lit) => {
     const { left, steps } = equalities(state);
-    write(rows[0].number, fixed(left));
+    const digits = telling(steps, ui.spec.tolerance);
+    const told = (v) => fixed(v, digits);
+    write(rows[0].number, told(left));
     rows[0].row.dataset.lit = "yes";
     steps.forEach(([before, after], i) => {
       const holds = Math.abs(before - after) <= ui.spec.tolerance;
       const { row, number, sign } = rows[i + 1];
-      write(number, i === 3 && !holds ? `${fixed(before)} ≠ ${fixed(after)}` : fixed(after));
+      write(number, !holds ? `${told(before)} ≠ ${told(after)}` : told(after));
       const shown = i < lit;
       row.dataset.lit = shown ? (holds ? "yes" : "out") : "later";
       write(sign, holds ? "✓" : tr("✗ fails"));
+      if (i < 3) return;
+      const distance = state.scene.facts[0] <= ui.spec.tolerance;
+      write(rows[4].small, tr(ALL_PLANES[holds || !shown ? "holds" : distance ? "distance" : "fails"]));
     });
   };
 }

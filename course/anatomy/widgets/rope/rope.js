@@ -217,25 +217,30 @@ function ropeWidget(ui) {
       const good = x <= spec.tolerance;
       return [short(x), words[i][good ? 0 : 1], good];
     }));
-    say(state, right);
+    say(state);
     const key = [Number(m.toFixed(3)), Number(n.toFixed(3)), fixed(state.score, 4), JSON.stringify(STATE.map(ui.get))];
     ui.root.dataset.key = key.join(",");
   }
 
-  function say({ m, n, q, k, scene, plane, parts: terms, score, hands }, right) {
+  /** The line has whole positions: between two of them its numbers would pass too fast to be read. */
+  function say({ m: from, n: to, scene, plane, hands }) {
     if (hands && !ui.get("panels").includes("dials")) return ui.say(...handsSaid(ui, hands));
+    const [m, n] = [from, to].map(Math.round);
+    const [q, k] = [scene.at("q", m), scene.at("k", n)];
+    const right = { q: scene.right("q", m), k: scene.right("k", n) };
+    const terms = q.map((v, i) => dot(v, k[i]));
+    const score = terms.reduce((a, x) => a + x, 0);
     const reference = right.q.reduce((a, v, i) => a + dot(v, right.k[i]), 0);
     const beside = ui.get("notice") && !scene.fault ? "" : tr(" (reference {right})", { right: fixed(reference) });
-    const [at, to] = [m, n].map((p) => minus(String(Number(p.toFixed(2)))));
     const text = tr("m = {m}, n = {n}, m − n = {distance}:  score q·k = {score}{beside}",
-      { m: at, n: to, distance: minus(String(Number((m - n).toFixed(2)))), score: fixed(score), beside });
+      { m, n, distance: minus(String(m - n)), score: fixed(score), beside });
     const wave = waveOf(scene.content.q[plane], scene.content.k[plane], scene.used[plane]);
     const pointed = ui.seen("plane") !== ui.get("plane");
     return ui.say(text, pointed
       ? tr("plane {plane}: |q||k| cos(φ − (m − n)θ) = {size} · cos({phi} − {turn}) = {value}",
         { plane, size: fixed(wave.size, 2), phi: fixed(wave.phi, 2), turn: fixed((m - n) * scene.used[plane], 2),
           value: fixed(wave.at(m - n), 2) })
-      : `S[${at}, ${to}] = ${sum(terms)} = ${fixed(score, 2)}`);
+      : `S[${m}, ${n}] = ${sum(terms)} = ${fixed(score, 2)}`);
   }
 
   return {

@@ -37,7 +37,7 @@ STORY = (
         ("it rises", "it stands still", "it falls"),
         1,
         "Both arrows of a dial turn by the same angle, so the angle between them stays.",
-        "Read the score in the gray line before and after.",
+        "Read the large number behind “q·k =” before and after.",
         _scene("line", "dials", m=20, n=15),
         moves=(*_FREE, "front"),
         show=({"front": 1}, {"front": 2}, {"front": 3}, {"m": 21, "n": 16}, {"m": 22, "n": 17}),

@@ -146,7 +146,8 @@ function trainingPanel(ui, parent, W) {
   });
   const own = spec.frequencies && !ui.get("notice");
   const note = own ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)");
-  bar.append(html("span", { class: "ta-note" }, note));
+  const counter = html("span", { class: "ta-note", style: "font-variant-numeric: tabular-nums" });
+  bar.append(counter, html("span", { class: "ta-note" }, note));
   const host = html("div");
   const what = html("p", { class: "ro-what" });
   parent.append(controls, bar, what, host);
@@ -168,6 +169,7 @@ function trainingPanel(ui, parent, W) {
       shown = { planes: hands.planes, draw: handsPicture(ui, host, W, hands.planes, pace) };
     }
     shown.draw(hands);
+    write(counter, tr("hands at token {n} of {all}", { n: whole(Math.round(ui.seen("read") ?? hands.length)), all: whole(hands.length) }));
     write(what, tr(SLOWED[hands.scheme]));
     const longest = TURN / Math.min(...hands.slow.map(Math.abs));
     verdicts([
