@@ -124,6 +124,13 @@ def test_words_of_each_view():
     assert "They differ in nothing" in ModelAtlas(view=1, first=3, second=3).words or "They share" in compared
 
 
+def test_what_is_not_published_has_names_in_words():
+    for i in (INDEX["gpt-4"], INDEX["reka-flash"]):
+        card = ModelAtlas().spec["models"][i]
+        shown = card["lacking"] + " ".join(shape[-1] for shape in card["shapes"])
+        assert "number of heads" in shown and not re.search(r"[a-z]_[a-z]", shown)
+
+
 def test_the_code_makes_the_configuration():
     for i, card in enumerate(ModelAtlas().spec["models"]):
         assert bool(card["code"]) != bool(card["lacking"])

@@ -7,7 +7,8 @@ import pytest
 import torch
 from anatomy.experiments import gradient_flow
 from anatomy.widgets import GradientFlowExplorer, WrongOutput
-from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
+from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS, times, word
+from anatomy.widgets.gradient.story import STORY
 from anatomy.widgets.tools.base import NOTHING_GIVEN
 
 from ..frames import WHOLE, frame
@@ -107,7 +108,7 @@ def test_page_and_python_show_the_same_numbers(stage):
     one = widget.facts(widget.wiring)
     assert float(numbers[0].replace(",", "")) == pytest.approx(one["first_to_last"], rel=5e-3)
     assert float(numbers[1]) == pytest.approx(one["last"], rel=5e-3)
-    assert float(numbers[2].replace("−", "-")) == pytest.approx(one["slope"], abs=6e-3)
+    assert numbers[2] == times(one["deeper"]) and f"({numbers[2]} from 6 to 96 layers)" in widget.alt
 
 
 @browser_test
@@ -259,6 +260,21 @@ def test_the_gradient_runs_back_from_the_last_layer_and_stops_at_the_first(movin
 
 
 @browser_test
+def test_an_answer_lets_the_gradient_run_where_the_step_is_about_it(moving):  # noqa: F811
+    page = moving(GradientFlowExplorer(WIRED, **STORY[2].state, step=2))
+    answer = lambda name: page.locator(".ta-asks").get_by_role("button", name=name, exact=True).click()
+    answer("both")
+    frame(page, 600)
+    assert all((seen[72:] > 0).all() and not seen[:70].any() for seen in bars(page))  # a quarter of 96 layers
+    frame(page, 2000)
+    frame(page, WHOLE)
+    assert trait(page, "back") == 96 and all((seen > 0).all() for seen in bars(page))
+    answer("Pre-LN’s")  # the bars are there already
+    frame(page, WHOLE)
+    assert frame(page, WHOLE) == 0 and page.locator(".ta-reply").text_content() == f"✓ {STORY[2].because}"
+
+
+@browser_test
 def test_with_reduced_motion_the_end_is_there_at_once(stage):
     page = stage(GradientFlowExplorer(WIRED, back=0))
     page.get_by_role("button", name="Let the gradient run back").press("Enter")
@@ -321,8 +337,32 @@ def test_small_pictures_are_the_gradient_per_layer_on_one_scale(stage, depth):
 
 @browser_test
 def test_it_says_what_follows_from_a_large_last_gradient_beside_the_last_layer(stage):
-    row = stage(CASE.make(**LATER)).locator(".ta-row", has_text="Last layer against depth")
-    assert "so it needs warm-up (arXiv:2002.04745). Pre-LN’s falls" in row.text_content()
+    page = stage(CASE.make(**LATER))
+    row = page.locator(".ta-row", has_text="Last layer against depth")
+    warm = "Post-LN’s stays large, so it needs warm-up (arXiv:2002.04745)."
+    assert f"Last layer with depth: Post-LN’s stays flat, Pre-LN’s falls. {warm}" in row.text_content()
+    for one, two in (("DeepNorm", "sandwich"), ("norm inside", "Post-LN"), ("Pre-LN", "Pre-LN")):
+        widget = CASE.make(wiring=one, other=two)
+        set_state(page, {"wiring": widget.wiring, "other": widget.other})
+        told = row.text_content()
+        for name, place in ((one, widget.wiring), (two, widget.other)):
+            assert f"{name}’s {word(widget.facts(place)['slope'])}" in told
+        assert told.count(f"{one}’s ") == 1 and (warm in told) == ("Post-LN" in (one, two))
+
+
+@browser_test
+def test_a_wiring_beside_itself_has_one_row_of_numbers(stage):
+    page = stage(CASE.make(**LATER))
+    rows = page.locator(".ta-signs")
+    assert [row.is_visible() for row in rows.all()] == [True, True]
+    show_all(page)
+    point(page, "Wirings", 1, 7)  # it is the one compared with
+    assert [row.is_visible() for row in rows.all()] == [True, False]
+    assert page.get_by_text("compared with itself").is_visible()
+    assert page.locator(".ta-line").text_content().count("Pre-LN") == 1
+    page.mouse.move(1, 1)
+    settle(page)
+    assert [row.is_visible() for row in rows.all()] == [True, True]
 
 
 @browser_test

@@ -64,7 +64,9 @@ def test_every_mask_says_what_python_says(stage):
         loss = widget.loss()
         copied = "" if loss is None else f"{sum(widget.copied())} of {len(widget.copied())}"
         assert numbers(page) == [pairs, "" if cross else str(found["ahead"]), str(found["empty"]), "0", copied], state
-        assert loss is None or words(page)[4] == f"so its loss is {loss:.2f}", state
+        why = widget.spec["scenes"][widget.scene()]["instead"]
+        none = f"none: {why}" if why else "not counted: not a square mask"
+        assert words(page)[4] == (none if loss is None else f"so its loss is {loss:.2f}"), state
         assert f"may look at {seen} of {len(scene.columns)}:" in shown(page), state
         reached = widget.reached()
         deep = "" if reached is None else f"it depends on {reached[widget.layers - 1].sum()} of {len(scene.columns)}"
@@ -97,6 +99,27 @@ def test_pointing_at_a_cell_shows_its_formula_and_lights_its_ways_and_moves_no_t
 def test_a_size_is_offered_only_where_there_is_more_than_one(stage):
     for mask, sizes in (("causal", 0), ("prefix LM", 1), ("UniLM: bidirectional", 0)):
         assert stage(CASE.make(mask=mask)).get_by_role("slider", name="size").count() == sizes, mask
+
+
+def test_queries_that_are_no_keys_have_one_layer_with_a_line_for_each_pair(stage):
+    """Then layers are not offered: they would change nothing."""
+    page = stage(CASE.make(mask="cross-attention, input padded", size=2, query=1))  # three real tokens, five queries
+    panel = page.locator(".ta-svg[aria-label^='Keys below, queries above']")
+    drawn = "(all) => all.map((path) => path.getAttribute('d'))"
+    pieces = lambda: [d.count("M") for d in panel.locator("path").evaluate_all(drawn)]
+    assert panel.is_visible() and pieces() == [15, 3] and page.get_by_role("slider", name="layers").count() == 0
+    tokens = [*"ein Hund sah zwei . one dog saw".split(), *["[pad]"] * 5]
+    assert panel.locator("text").all_text_contents()[:-2] == tokens
+    point(page, GRID, 2, 1, (8, 5))
+    assert pieces() == [15, 1]
+    click(page, GRID, 2, 1, (8, 5))
+    assert pieces() == [14, 0]
+    page.evaluate("() => { model.set('mask', 1); model.set('painted', ''); }")  # cache: three new tokens of eight
+    settle(page)
+    assert pieces()[0] == 6 + 7 + 8
+    page.evaluate("() => model.set('mask', 0)")
+    settle(page)
+    assert not panel.is_visible() and page.get_by_role("slider", name="layers").count() == 1
 
 
 def test_a_row_without_true_is_said(stage):

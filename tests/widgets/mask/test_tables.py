@@ -132,8 +132,34 @@ def test_a_copier_loses_what_does_not_reach_its_position():
         assert widget.copied() == [reaches(may, i, i + 1, layers) for i in range(7)]
         assert widget.loss() == pytest.approx(math.log(8) * widget.copied().count(False) / 7)
     assert MaskExplorer(MASKS, mask="causal", painted="0,3", layers=2).copied() == [True, False, True, *[False] * 4]
-    assert MaskExplorer(MASKS, mask="UniLM: bidirectional").loss() == 0
+    assert MaskExplorer(MASKS, mask="UniLM: sequence-to-sequence", size=6).copied() == [False]
     padded = MaskExplorer(MASKS, mask="causal, padded on the left", size=4)  # five real tokens: four positions predict
     assert len(padded.copied()) == 4 and "has a loss of 2.08" in padded.alt
-    for kind in ("GLM: part A, part B", "cross-attention, input padded", "causal, newest tokens only (cache)"):
+    for kind in ("cross-attention, input padded", "causal, newest tokens only (cache)"):
         assert MaskExplorer(MASKS, mask=kind, size=0).loss() is None
+
+
+@pytest.mark.parametrize(
+    "mask, size, predicted, why",
+    [
+        ("causal", 0, "dog saw two cats and ran .", ""),
+        ("UniLM: left-to-right", 0, "dog saw two cats and ran .", ""),
+        ("prefix LM", 0, "dog saw two cats and ran .", ""),
+        ("prefix LM", 3, "two cats and ran .", ""),
+        ("prefix LM", 8, "", "all is prefix"),
+        ("UniLM: sequence-to-sequence", 1, "saw two cats and ran .", ""),
+        ("causal, padded on the left", 0, "", "one token only"),
+        ("UniLM: bidirectional", 0, "", "it predicts masked tokens"),
+        ("UniLM: right-to-left", 0, "", "it predicts the previous token"),
+        ("GLM: part A, part B", 0, "", "GLM fills blanks"),
+    ],
+)
+@pytest.mark.parametrize("painted", ["", "0,3 7,0"])
+def test_a_loss_counts_the_tokens_that_a_model_learns_to_predict(mask, size, predicted, why, painted):
+    """Those of a prefix are given, whatever is painted; some models predict something else."""
+    widget = MaskExplorer(MASKS, mask=mask, size=size, painted=painted)
+    scene = widget.spec["scenes"][widget.scene()]
+    assert " ".join(scene["columns"][i + 1] for i in scene["predicts"]) == predicted
+    assert scene["instead"] == why and (widget.loss() is None) == (not predicted)
+    assert ("has a loss of" in widget.alt) == bool(predicted)
+    assert not why or f"No position predicts the next token: {why}." in widget.alt

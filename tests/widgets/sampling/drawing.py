@@ -14,8 +14,8 @@ def press(page, name, times=1):
 
 def counts(page):
     """How often each token was drawn, by the numbers beside the bars; None before the first draw."""
-    texts = page.locator("text.ta-small").all_text_contents()
-    if not any(texts):
+    texts = [text for text in page.locator("text.ta-small").all_text_contents() if text.startswith("drawn ")]
+    if not texts:
         return None
     return [int(text.removeprefix("drawn ").replace(",", "")) for text in texts]
 

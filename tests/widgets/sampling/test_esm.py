@@ -68,7 +68,7 @@ def test_a_draw_is_said_and_stands_behind_the_text(stage):
     assert "at temperature 0: ·gl = 1; drawn 2 times of 2" in shown(page)
     hot = stage(CASE.make(temperature=4.0))
     press(hot, "Draw")
-    assert sentence(hot) == "I am very (one of the others)" and "drawn: one of the others" in shown(hot)
+    assert sentence(hot) == "I am very (another token)" and "drawn: another token" in shown(hot)
 
 
 @pytest.mark.parametrize("role, dial, key", [(r, d, k) for r, d, _, k in CASE.controls])
@@ -100,6 +100,50 @@ def test_every_page_draws_the_same(stage):
         press(page, "Draw 100")
         seen.append((counts(page), sentence(page)))
     assert seen[0] == seen[1]
+
+
+CUT = """() => {
+  const line = document.querySelector('.ta-svg .ta-diagonal');
+  return line.getAttribute('visibility') === 'hidden' ? null : Number(line.getAttribute('y1')) / 25;
+}"""
+
+
+@pytest.mark.parametrize("prompt, share", [(0, 0.7), (0, 0.3), (1, 0.9), (2, 0.9)])
+def test_a_line_stands_where_the_sum_reaches_top_p(stage, prompt, share):
+    """Below a token, or as far into all others as it takes; beside each token stands the sum so far."""
+    page = stage(CASE.make(prompt=prompt, top_p=share))
+    so_far = CASE.make(prompt=prompt).probabilities().cumsum()
+    row = int((so_far < share).argmin())
+    into = (share - so_far[9]) / (so_far[10] - so_far[9]) if row == 10 else 1
+    assert page.evaluate(CUT) == pytest.approx(row + into, abs=0.05)
+    told = page.locator("text.ta-small", has_text="sum ").all_text_contents()
+    assert told == [f"sum {value:.3f}" for value in so_far]
+    if row < 10:
+        assert CASE.make(prompt=prompt, top_p=share).possible() == row + 1
+    assert stage(CASE.make(prompt=prompt)).evaluate(CUT) is None
+
+
+def test_columns_of_numbers_stand_still(stage):
+    page = stage(CASE.make(prompt=1))
+    where = "() => [...document.querySelector('.ta-svg').querySelectorAll('text')].map((e) => e.getAttribute('x'))"
+    before = page.evaluate(where)
+    press(page, "Draw 100", 10)
+    assert page.evaluate(where) == before
+
+
+def test_top_p_stands_beside_what_top_k_left(stage):
+    page = stage(CASE.make(top_p=0.9))
+    assert page.locator("text", has_text="top-k 5 left 5").count() == 3
+    page = stage(CASE.make())
+    assert page.locator("text", has_text="top-k 5 left").count() == 0
+
+
+@pytest.mark.parametrize("state, over", [({}, "sum over all 1,280"), ({"top_k": 5}, "sum over the 5 left")])
+def test_a_formula_says_what_it_sums_over(stage, state, over):
+    page = stage(CASE.make(**state))
+    find(page, "slider", "Tokens").press("Home")
+    settle(page)
+    assert over in shown(page)
 
 
 def small(page):

@@ -7,7 +7,7 @@ import traitlets as t
 from torch import nn
 
 from ...atlas import closed_form, difference, lacking
-from ...atlas.counting import MISTAKES, REASONS, compare, parameters
+from ...atlas.counting import EXACTLY, MISTAKES, REASONS, ROUNDED, compare, parameters
 from ...atlas.rows import NoConfiguration, configuration
 from ...atlas.spoken import apart, spoken, spoken_in_parts
 from ...atlas.words import MORE, NOT_SHARED, SAME, SENTENCES, UNKNOWN, UNSAID, UNSPOKEN
@@ -18,11 +18,12 @@ from ..tools.drawing import Figure
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import _
 from . import still
+from .block import KEYS
 from .choices import CHOICES as CHOICES
 from .choices import INDEX as INDEX
 from .choices import ROWS as ROWS
 from .choices import YEARS
-from .page import FILTERS, card, matches, stem
+from .page import FILTERS, NOT_PUBLISHED, card, fits, matches, stem
 from .story import STORY
 
 VIEWS = ("timeline", "compare", "build")
@@ -43,10 +44,12 @@ PHRASES: dict[str, Any] = {
     "after": " It starts from {list}.",
     "before": " From it start {list}.",
     "differ": "{a} and {b} differ in: {list}.",
+    "details": "details of {what}",  # of two that belong to one family
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
-    "legend": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published; bar: filled share. Round: decoder, square: "
-    "encoder, diamond: both; larger: more parameters (logarithmic). A: the model, B: beside it, by Shift. Lines: what "
-    "it starts from, as its source says.",
+    "norms": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published; bar: filled share.",
+    "asked": "Filled: {list}, hollow: others, dashed: not published; bar: filled share.",
+    "legend": " Round: decoder, square: encoder, diamond: both; larger: more parameters (logarithmic). A: the model, "
+    "B: beside it (Shift). Arrows: to what starts from it, by its source.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
     "filter": "Filter",
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
@@ -58,6 +61,8 @@ PHRASES: dict[str, Any] = {
     "copied": "Copied.",
     "selected": "Selected: press Ctrl+C or ⌘C.",
     "sources": "Sources: {list}.",
+    "notPublished": NOT_PUBLISHED,
+    "keys": list(KEYS.values()),
 }
 BUILT, BY_FORMULA, NOT_COUNTED, FAILED = range(4)
 
@@ -122,6 +127,7 @@ class ModelAtlas(TableWidget):
             "half": HALF,
             "models": _cards(),
             "reasons": [spoken(reason) for reason in self._reasons],
+            "fitting": [self._reasons.index(reason) for reason in (EXACTLY, ROUNDED)],
             "sentences": [[aspect, spoken(what), spoken(sentence)] for aspect, (what, sentence) in SENTENCES.items()],
             "words": {
                 **{name: _spoken(phrase) for name, phrase in PHRASES.items()},
@@ -138,8 +144,17 @@ class ModelAtlas(TableWidget):
 
     def shown(self) -> list[int]:
         """Indices of the rows that pass the filter."""
-        chosen = {name: "" if not getattr(self, name) else CHOICES[name][getattr(self, name)] for name in FILTERS}
-        return [i for i, row in enumerate(ROWS) if matches(row, chosen, self.since, self.until, self.text)]
+        return [i for i, row in enumerate(ROWS) if matches(row, self._asked, self.since, self.until, self.text)]
+
+    def filled(self) -> list[bool | None]:
+        """For each row whether its mark is filled: it has what the filter asks for, RMSNorm if the filter asks for
+        nothing. None if that is not published."""
+        return [fits(row, self._asked or {"norm": "RMSNorm"}) for row in ROWS]
+
+    @property
+    def _asked(self):
+        """Name of a filter → the family that it asks for."""
+        return {name: CHOICES[name][getattr(self, name)] for name in FILTERS if getattr(self, name)}
 
     def counted(self) -> str:
         """The first model's parameters in a sentence or two."""
@@ -179,7 +194,7 @@ class ModelAtlas(TableWidget):
         with speaking(ENGLISH):  # Matplotlib's own font lacks other letters
             cards = _cards()
         if self.view == 0:
-            return still.timeline(cards, self.shown(), self.first)
+            return still.timeline(cards, self.shown(), self.first, self.filled(), " + ".join(self._asked.values()))
         if self.view == 1:
             return still.blocks([cards[self.first], cards[self.second]])
         card = cards[self.first]

@@ -30,17 +30,33 @@ function atlasWidget(ui) {
 
   // ---- who passes the filter -------------------------------------------------------------------------------
   const found = models.map((m) => `${m.title} ${m.organization} ${m.words.join(" ")}`.toLowerCase());
-  const passes = (m, i) => m.year >= ui.seen("since") && m.year <= ui.seen("until") &&
-    found[i].includes(ui.get("text").trim().toLowerCase()) &&
-    spec.filters.every(([trait, , families]) => {
-      const want = ui.get(trait);
-      return want === 0 || m.family[trait] === families[want];
-    });
+  const asked = () => spec.filters.filter(([trait]) => ui.get(trait) > 0)
+    .map(([trait, name, families]) => ({ trait, name, want: families[ui.get(trait)] }));
+  const within = (m, i) => m.year >= ui.seen("since") && m.year <= ui.seen("until") &&
+    found[i].includes(ui.get("text").trim().toLowerCase());
+  /** Whether a model has the families that are asked for, as Python's ``fits``; undefined if nobody published that. */
+  const fits = (m, families) => {
+    const others = families.map(({ trait, want }) => [m.family[trait], want]).filter(([has, want]) => has !== want);
+    if (!others.length) return true;
+    return others.every(([has]) => has === words.unknown) ? undefined : false;
+  };
+  const passes = (m, i) => within(m, i) && fits(m, asked()) === true;
+  /** Per model: does it pass, is it within the years and the search, is its mark filled; and what filled marks have. */
+  function looks() {
+    const families = asked();
+    const list = families.map(({ name, want }) => `${want} (${name})`).join(" + ");
+    return {
+      shown: models.map(passes),
+      within: models.map(within),
+      filled: models.map((m) => fits(m, families.length ? families : [{ trait: "norm", want: "RMSNorm" }])),
+      legend: (list ? put(words.asked, { list }) : words.norms) + words.legend,
+    };
+  }
 
   const idle = { since: spec.years[0], until: spec.years.at(-1) };
   const inEffect = (trait) => (trait === "text" ? Boolean(ui.get(trait).trim()) : ui.get(trait) !== (idle[trait] ?? 0));
 
-  const line = timeline(ui, models, () => models.map(passes));
+  const line = timeline(ui, models, looks);
   const beside = html("div", { class: "ta-row" });
   const [left, right] = [blockOf(ui, beside), blockOf(ui, beside)];
   const list = html("ul", {
@@ -56,7 +72,9 @@ function atlasWidget(ui) {
     spec.sentences.forEach(([aspect, what, sentence], k) => {
       const [x, y] = [a.words[k], b.words[k]];
       if (x === y || words.unspoken.some((none) => none === x || none === y)) return;
-      differs.push([aspect, what.toLowerCase()]);
+      // Boxes that both say "MHA" differ in something smaller.
+      const alike = aspect in a.family && a.family[aspect] === b.family[aspect];
+      differs.push([aspect, alike ? put(words.details, { what: what.toLowerCase() }) : what.toLowerCase()]);
       const text = [x, y].includes(words.unknown) ? words.unsaid : sentence;
       said.push(put(text, { what, a: a.title, b: b.title, x, y }));
     });
@@ -71,7 +89,7 @@ function atlasWidget(ui) {
     return [said.length ? said : [words.nothing], differs];
   }
 
-  /** The parameters of a row in a sentence or two, and whether they are right (undefined: nothing to compare). */
+  /** The parameters of a row in a sentence or two, and whether they are right (undefined: no sign of either). */
   function counted(i) {
     const how = ui.table("how")[i];
     if (how === 2) return [words.silent];
@@ -85,7 +103,10 @@ function atlasWidget(ui) {
       how: words.how[how === 1 || ui.get("alone") ? 1 : ui.get("notice") ? 2 : 0], why: spec.reasons[ui.table("why")[i]],
       percent: `${without >= m.published ? "+" : ""}${fixed((100 * (without - m.published)) / m.published, 2)} %`,
     };
-    return [put(m.published ? words.figure : words.noFigure, parts), ui.table("good")[i] === 1];
+    // A sign of success is for a count that hits the published figure, of a model that one can build.
+    const fits = spec.fitting.includes(ui.table("why")[i]) && !m.lacking;
+    const good = ui.table("good")[i] === 1;
+    return [put(m.published ? words.figure : words.noFigure, parts), good && !fits ? undefined : good];
   }
 
   /** What the models have of an aspect, side by side. */

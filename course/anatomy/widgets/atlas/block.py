@@ -18,6 +18,20 @@ NORM, MAIN = (62, 76), (148, 210)  # x and width of a norm and of a sublayer's b
 TABLE, HEAD = (2, 254), (100, 264)  # x and width of the embedding's box and of the head's box next to a norm
 SHORT = 15  # maximal number of letters next to the last sum
 NEEDED = ("norm", "placement", "position", "activation", "n_heads", "n_kv_heads", "head_dim", "d_ff", "n_layers")
+KEYS = {  # what is not published of some row → its name
+    "norm": "norm",
+    "placement": "place of the norms",
+    "position": "positions",
+    "activation": "activation",
+    "gated": "feed-forward matrices",
+    "n_layers": "number of layers",
+    "d_model": "width",
+    "n_heads": "number of heads",
+    "n_kv_heads": "key-value heads",
+    "head_dim": "width of a head",
+    "d_ff": "feed-forward width",
+    "vocab": "vocabulary",
+}
 NORM_LINES = {
     "layer": ["LayerNorm"],
     "layer_no_bias": ["LayerNorm", "no bias"],
@@ -155,8 +169,9 @@ def block(row: Any) -> tuple[int, list[Shape]]:
     unknown = [key for key in NEEDED if key not in v and not (key == "activation" and "gated" in v)]
     drawing = _Drawing(v)
     if unknown:
-        drawing.u = 30
-        drawing.text(4, 14, f"Not published: {', '.join(unknown[:4])}.", kind="ta-text")
+        drawing.u = 44
+        drawing.text(4, 30, "Not published:", kind="ta-text")
+        drawing.text(4, 14, f"{', '.join(KEYS[key] for key in unknown[:3])}.", kind="ta-text")
         return drawing.flipped()
     _embedding(drawing)
     bottom = drawing.u + 3

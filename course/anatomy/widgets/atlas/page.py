@@ -6,17 +6,19 @@ from typing import Any
 from ...atlas import Row, lacking, words
 from ...atlas.counting import tables
 from ...atlas.mixing import RECURRENT, mixers
-from ...atlas.rows import changes
+from ...atlas.rows import NEEDED, changes
 from ...atlas.spoken import apart, spoken, spoken_in_parts
 from ...atlas.words import SENTENCES, UNKNOWN, families, size
 from ...models.config import DEFAULTS
-from .block import block
+from ...system.translation import listed
+from .block import KEYS, block
 
 _SIZE = re.compile(
     r"([ -]\(?(base|big|large|small|mini|X+L|[\dx.]+[MB](-A\d+B)?)\)?|[ -]Air)+$", re.I
 )  # at a title's end
 NOTE = "Some notes say “{said}”. {why} ({source})"
 NOT_BUILT = "It cannot be built here: {list}."
+NOT_PUBLISHED = "{list} not published"
 SUMMARY, NOTHING = "{title}, {organization}, {year}: {list}.", "its design is not published"
 FILTERS = ("norm", "placement", "position", "activation", "attention", "mixing")
 
@@ -39,12 +41,19 @@ def card(row: Row) -> dict[str, Any]:
         "counts": spoken(row.counts or ""),
         "tables": tables(row.values) if row.counts and "d_ff" in row.values else 0,
         "code": code(row),
-        "lacking": spoken(NOT_BUILT).format(list=apart(map(spoken, lacking(row)))) if lacking(row) else "",
+        "lacking": spoken(NOT_BUILT).format(list=apart(reasons(row))) if lacking(row) else "",
         "notes": notes(row),
         "sources": row.references,
         "height": height,
         "shapes": [[*shape[:-1], spoken(shape[-1])] if shape[0] == "text" else shape for shape in shapes],
     }
+
+
+def reasons(row: Row) -> list[str]:
+    """Why the row cannot be built; ``lacking`` names what is not published by keys of a configuration."""
+    unknown = [spoken(KEYS[key]) for key in NEEDED if key not in row.values]
+    parts = [*map(spoken, lacking(row)[bool(unknown) :])]
+    return [spoken(NOT_PUBLISHED).format(list=listed(unknown)), *parts] if unknown else parts
 
 
 def stem(row: Row) -> str:
@@ -90,10 +99,15 @@ def code(row: Row) -> str:
     return "\n".join(["from anatomy.models import config", "", "c = config(", *lines, line, ")"])
 
 
-def matches(row: Row, chosen: dict[str, str], since: int, until: int, text: str) -> bool:
-    """True if a row passes the filter. chosen: name of a filter → family, "" for any."""
+def fits(row: Row, asked: dict[str, str]) -> bool | None:
+    """Whether a row has the families that are asked for, by the name of the filter; None if nobody published that."""
     family = families(row)
+    others = {family[name] for name, want in asked.items() if family[name] != want}
+    return None if others == {UNKNOWN} else not others
+
+
+def matches(row: Row, asked: dict[str, str], since: int, until: int, text: str) -> bool:
+    """True if a row passes the filter. asked: name of a filter → family."""
     said = (spoken_in_parts(aspect, told) for aspect, told in words(row).items())
     known = f"{row.title} {row.organization} {' '.join(said)}".lower()
-    fits = all(not want or family[name] == want for name, want in chosen.items())
-    return fits and since <= row.year <= until and text.strip().lower() in known
+    return fits(row, asked) is True and since <= row.year <= until and text.strip().lower() in known

@@ -16,10 +16,13 @@ MARKS = {"decoder": "o", "encoder": "s", "encoder-decoder": "D", "": "o"}
 FILLS = {"norm": "#f3f4f6", "attention": "#dcebf5", "ffn": "#fbe6d4", "table": "#ffffff", "frame": "none"}
 
 
-def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
+def timeline(
+    cards: Sequence[Card], shown: Sequence[int], here: int, filled: Sequence[bool | None], asked: str
+) -> Figure:
     """Models by year with the names of their families, and lines to what a model starts from and what follows it.
 
-    Filled is RMSNorm, hollow LayerNorm, gray not published; models outside the filter are pale.
+    Filled is what the filter asks for, RMSNorm if it asks for nothing (""); gray is not published (None). Models
+    outside the filter are pale.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Bezier
@@ -32,12 +35,12 @@ def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
         curve = Bezier([(x, y), (x, (y + v) / 2), (u, (y + v) / 2), (u, v)], [1, 4, 4, 4])
         axes.add_patch(PathPatch(curve, fill=False, ec=VERMILLION, lw=1, alpha=0.75))
     for i, card in enumerate(cards):
-        color = {"RMSNorm": BLUE, "LayerNorm": BLUE}.get(card["family"]["norm"], GRAY)
+        color = GRAY if filled[i] is None else BLUE
         axes.plot(
             *marks[i],
             MARKS[card["kind"]],
             color=VERMILLION if i == here else color,
-            fillstyle="full" if card["family"]["norm"] == "RMSNorm" else "none",
+            fillstyle="full" if filled[i] else "none",
             alpha=1 if i in shown else 0.2,
             markersize=0.7 * (3.5 + 1.75 * (math.log10(card["size"]) - 7)) if card["size"] else 5,
         )
@@ -45,9 +48,8 @@ def timeline(cards: Sequence[Card], shown: Sequence[int], here: int) -> Figure:
         axes.text(x, y, name, fontsize=6.5, va="center")
     axes.set(xlim=(-1, ACROSS), ylim=(len(rows) - 0.4, -0.6), xticks=[])
     axes.set_yticks([k for k, year in enumerate(rows) if year], [str(year) for year in rows if year])
-    plain(
-        axes, f"{len(shown)} of {len(cards)} models; filled: RMSNorm, hollow: LayerNorm; here: {cards[here]['title']}"
-    )
+    told = f"filled: {asked}, hollow: others" if asked else "filled: RMSNorm, hollow: LayerNorm"
+    plain(axes, f"{len(shown)} of {len(cards)} models; {told}; here: {cards[here]['title']}")
     return fig
 
 

@@ -1,16 +1,22 @@
 // ModelAtlas's timeline: marks in rows of years, names of families, and lines of descent of the one that is looked at.
 
 const BAR = 34; // px: a bar under a year
+const AWAY = 0.22; // opacity of marks that the filter leaves out, or that the chain of descent does not go through
+
+// Paper behind the letters alone: lines run above and below them.
+const NAME = "color: var(--ta-soft); padding-left: 3px; line-height: 24px; white-space: nowrap; cursor: pointer; " +
+  "background: linear-gradient(var(--ta-paper), var(--ta-paper)) center / 100% 14px no-repeat";
 
 /** Radius of a mark: a step of 1.5 px for ten times the parameters. */
 const radius = (size) => (size ? clamp(3 + 1.5 * (Math.log10(size) - 7), 3, 10.5) : 6);
 
 /**
- * Rows of marks, each with the name of its family, a row for each year: a hover shows a model, a click keeps it. One stop for the tab key, arrow keys move
- * the first model, with Shift the second.
- * Filled: RMSNorm, hollow: LayerNorm, dashed: not published; round: decoder, square: encoder, diamond: both.
+ * Rows of marks, each with the name of its family, a row for each year: a hover shows a model, a click keeps it. One
+ * stop for the tab key, arrow keys move the first model, with Shift the second.
+ * Filled: what the filter asks for, RMSNorm where it asks for nothing; dashed: not published; round: decoder, square:
+ * encoder, diamond: both.
  */
-function timeline(ui, models, passing) {
+function timeline(ui, models, looks) {
   const box = keepKeys(html("div", {
     role: "listbox", tabindex: 0, "aria-label": ui.spec.words.timeline, class: "ta-area",
   }));
@@ -21,7 +27,6 @@ function timeline(ui, models, passing) {
       "encoder-decoder": `M12 ${12 - 1.15 * r}l${1.15 * r} ${1.15 * r}l${-1.15 * r} ${1.15 * r}l${-1.15 * r} ${-1.15 * r}Z` }[m.kind];
     const shape = outline ? svg("path", { d: outline }) : svg("circle", { cx: 12, cy: 12, r });
     shape.setAttribute("stroke-width", 1.8);
-    if (m.family.norm === ui.spec.words.unknown) shape.setAttribute("stroke-dasharray", "3 2.5");
     // In the corner, with a margin in the page's color: it is read on the largest mark, and does not cover the smallest.
     const letter = svg("text", { x: 3.5, y: 8.5, "text-anchor": "middle", class: "ta-strong",
       style: "font-size: 11px; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 2px" });
@@ -30,7 +35,8 @@ function timeline(ui, models, passing) {
       role: "option", id: freshId(), "aria-label": `${m.title}, ${m.year}`, title: m.summary,
       style: "flex: none; width: 24px; height: 24px; cursor: pointer; border-radius: 4px",
     }, picture);
-    return { node, shape, letter };
+    const half = { encoder: 0.9, "encoder-decoder": 1.15 }[m.kind] ?? 1;
+    return { node, shape, letter, half: half * r };
   });
   const groups = []; // [node, its models]
   const shares = []; // [picture, its filled part, models of the year]
@@ -45,7 +51,7 @@ function timeline(ui, models, passing) {
       if (m.stem !== stem) {
         stem = m.stem;
         group = html("div", { role: "presentation", style: "display: flex; align-items: center" },
-          html("span", { "aria-hidden": "true", class: "ta-small", style: "color: var(--ta-soft); background: var(--ta-paper); padding-left: 3px; line-height: 24px; white-space: nowrap; cursor: pointer" }, stem));
+          html("span", { "aria-hidden": "true", class: "ta-small", style: NAME }, stem));
         groups.push([group, []]);
         place.append(group);
       }
@@ -54,13 +60,19 @@ function timeline(ui, models, passing) {
     });
     box.append(row);
   }
-  const lines = models.map(() => svg("path", { style: "fill: none; stroke: var(--ta-two); stroke-width: 1.6; opacity: 0.75" }));
+  const tip = freshId();
+  const lines = models.map(() => svg("path", { style: "fill: none; stroke: var(--ta-two); stroke-width: 1.6" }));
   Object.assign(box.style, { position: "relative", isolation: "isolate" }); // offsets of marks count from here
   box.append(svg("svg", {
     class: "ta-svg", "aria-hidden": "true", width: "100%", height: "100%",
     style: "position: absolute; inset: 0; z-index: -1; overflow: visible; pointer-events: none",
-  }, ...lines));
-  const node = html("div", {}, box, html("p", { class: "ta-note", style: "margin-top: 2px" }, ui.spec.words.legend));
+  }, svg("defs", {}, svg("marker", {
+    id: tip, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse",
+    orient: "auto",
+  }, svg("path", { d: "M0 0.5L8 4L0 7.5Z", style: "fill: var(--ta-two)" }))), ...lines));
+  const spread = router(box, marks, groups.map(([group]) => group.lastChild));
+  const legend = html("p", { class: "ta-note", style: "margin-top: 2px" });
+  const node = html("div", {}, box, legend);
 
   const which = (event) => (event.shiftKey ? "second" : "first");
   // A name stands for the model beside it.
@@ -78,7 +90,7 @@ function timeline(ui, models, passing) {
   box.addEventListener("keydown", (event) => {
     const trait = event.shiftKey ? "second" : "first";
     const here = ui.get(trait);
-    const open = passing().map((yes, i) => (yes ? i : -1)).filter((i) => i >= 0);
+    const open = looks().shown.map((yes, i) => (yes ? i : -1)).filter((i) => i >= 0);
     const next = stepFrom(event.key, here, open, models);
     if (next === undefined) return;
     event.preventDefault();
@@ -87,28 +99,36 @@ function timeline(ui, models, passing) {
   return {
     node,
     draw(first, second) {
-      const shown = passing();
+      const { shown, within, filled, legend: told } = looks();
+      write(legend, told);
+      // Of the one that is looked at: lines that lay there from the start would be read as a part of the scene.
+      const line = new Set(ui.pointing || document.activeElement === box ? lineage(models, first) : []);
+      const chain = new Set([...line].flatMap((i) => [i, models[i].after]));
+      const away = (i) => chain.size > 0 && !chain.has(i);
       marks.forEach(({ node: mark, shape, letter }, i) => {
         const chosen = i === first || i === second;
         const color = i === first ? "var(--ta-two)" : i === second ? "var(--ta-good)" : "var(--ta-one)";
-        const filled = models[i].family.norm === "RMSNorm";
-        fill(shape, { style: `stroke: ${color}; fill: ${filled ? color : "none"}`, opacity: shown[i] || chosen ? 1 : 0.22 });
+        fill(shape, {
+          style: `stroke: ${color}; fill: ${filled[i] ? color : "none"}`,
+          opacity: chosen || (shown[i] && !away(i)) ? 1 : AWAY,
+          "stroke-dasharray": filled[i] === undefined ? "3 2.5" : "none",
+        });
         write(letter, i === first ? "A" : i === second ? "B" : "");
         fill(mark, { "aria-selected": String(i === first) });
         mark.style.outline = chosen ? `2px solid ${color}` : "";
         mark.style.outlineOffset = "-1px";
       });
-      // Of the one that is looked at: lines that lay there from the start would be read as a part of the scene.
-      const line = new Set(ui.pointing || document.activeElement === box ? lineage(models, first) : []);
-      lines.forEach((path, i) => fill(path, { d: line.has(i) ? between(marks[models[i].after].node, marks[i].node) : "" }));
+      lines.forEach((path, i) => fill(path, line.has(i)
+        ? { d: spread(models[i].after, i), "marker-end": `url(#${tip})` } : { d: "", "marker-end": "none" }));
       shares.forEach(([picture, part, members]) => {
-        const seen = members.filter((i) => shown[i] && models[i].family.norm !== ui.spec.words.unknown);
-        const filled = seen.filter((i) => models[i].family.norm === "RMSNorm").length;
-        picture.style.visibility = seen.length ? "" : "hidden";
-        fill(part, { width: (BAR * filled) / Math.max(seen.length, 1), "data-share": `${filled}/${seen.length}` });
+        const known = members.filter((i) => within[i] && filled[i] !== undefined);
+        const full = known.filter((i) => filled[i]).length;
+        picture.style.visibility = known.length ? "" : "hidden";
+        fill(part, { width: (BAR * full) / Math.max(known.length, 1), "data-share": `${full}/${known.length}` });
       });
       groups.forEach(([group, members]) => {
         group.lastChild.style.visibility = members.some((i) => shown[i]) ? "" : "hidden";
+        group.lastChild.style.opacity = members.every(away) ? 0.4 : "";
       });
       fill(box, { "aria-activedescendant": marks[first].node.id });
       return shown.filter(Boolean).length;
@@ -116,7 +136,7 @@ function timeline(ui, models, passing) {
   };
 }
 
-/** The bar under a year: which share of its models that pass the filter is filled. */
+/** The bar under a year: which share of its models, of those that the years and the search leave, is filled. */
 function shareBar(shares, models, year) {
   const frame = { x: 0.5, y: 0.5, height: 4 };
   const part = svg("rect", { ...frame, style: "fill: var(--ta-one)" });
@@ -133,12 +153,64 @@ function lineage(models, here) {
   return [...back, ...models.map((_, i) => i).filter((i) => models[models[i].after]?.stem === models[here].stem)];
 }
 
-/** A line from the lower edge of one mark to the upper edge of another, in the units of their common parent. */
-function between(from, to) {
-  const edge = (node, y) => [node.offsetLeft + node.offsetWidth / 2, node.offsetTop + y];
-  const [[x, y], [u, v]] = [edge(from, from.offsetHeight - 4), edge(to, 4)];
-  const middle = (y + v) / 2;
-  return `M${x} ${y}C${x} ${middle} ${u} ${middle} ${u} ${v}`;
+/**
+ * Lines from mark to mark, in the units of ``box``. A line runs between the rows, where no name stands, and crosses
+ * rows where the fewest names and marks are in its way. Returns path(from, to), of indices.
+ */
+function router(box, marks, names) {
+  let [known, of, obstacles] = [new Map(), "", []];
+  const measured = () => {
+    const size = `${box.offsetWidth} ${box.offsetHeight}`;
+    if (size === of) return;
+    [known, of] = [new Map(), size];
+    obstacles = [...marks.map(({ node }) => [node, 1]), ...names.map((node) => [node, 3])].map(([node, weight]) => ({
+      left: node.offsetLeft, right: node.offsetLeft + node.offsetWidth,
+      middle: node.offsetTop + node.offsetHeight / 2, weight,
+    }));
+  };
+  const spot = ({ node: { offsetLeft, offsetTop }, half }) => (
+    { x: offsetLeft + 12, top: offsetTop, bottom: offsetTop + 24, half });
+
+  /** The place between x and u that a line goes down at, from the height ``low`` to ``high``. */
+  function crossing(x, u, low, high) {
+    const inWay = obstacles.filter(({ middle }) => middle > low && middle < high);
+    if (!inWay.length) return x;
+    const cost = (at) => (Math.abs(at - x) + Math.abs(at - u)) / 60 +
+      sum(inWay.filter(({ left, right }) => at > left - 3 && at < right + 3).map(({ weight }) => weight));
+    const steps = Array.from({ length: Math.floor(box.offsetWidth / 4) }, (_, i) => 4 * i).filter((at) => at > 40);
+    return [x, u, ...steps].reduce((best, at) => (cost(at) < cost(best) ? at : best));
+  }
+
+  return (from, to) => {
+    measured();
+    const key = `${from} ${to}`;
+    if (!known.has(key)) {
+      const [a, b] = [spot(marks[from]), spot(marks[to])];
+      const end = [b.x, b.top + 11 - b.half];
+      const [low, high] = [a.bottom, b.top];
+      // In one row, the line runs above it: from top to top.
+      const points = low > high ? [[a.x, a.top + 11 - a.half], [a.x, high - 4], [b.x, high - 4], end] : (() => {
+        const at = crossing(a.x, b.x, low, high);
+        return [[a.x, a.bottom - 11 + a.half], [a.x, low], [at, low], [at, high - 1], [b.x, high - 1], end];
+      })();
+      known.set(key, rounded(points));
+    }
+    return known.get(key);
+  };
+}
+
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
+/** A path through points, round where it turns. */
+function rounded(points) {
+  const apart = points.filter((p, i) => !i || Math.hypot(p[0] - points[i - 1][0], p[1] - points[i - 1][1]) > 0.1);
+  const toward = ([x, y], [u, v]) => {
+    const far = Math.hypot(u - x, v - y);
+    const share = Math.min(8, far / 2) / far;
+    return `${x + share * (u - x)} ${y + share * (v - y)}`;
+  };
+  const turns = apart.slice(1, -1).map((p, i) => `L${toward(p, apart[i])}Q${p.join(" ")} ${toward(p, apart[i + 2])}`);
+  return `M${apart[0].join(" ")}${turns.join("")}L${apart.at(-1).join(" ")}`;
 }
 
 /** The row that a key leads to from ``here``, among the ``open`` ones; undefined for other keys. */

@@ -142,17 +142,20 @@ class GradientFlowExplorer(SeveralFunctions):
         return np.array(self._recorded["curves"][NAMES[place]][self.width][self.depth][self.seed])
 
     def facts(self, place: int) -> dict[str, float]:
-        """For that wiring: ``first_to_last``, ``last``, ``slope`` of the last layer's norm against depth (recorded,
-        at this width and seed), ``far``: distance to the reference in log10 on all live curves."""
+        """For that wiring: ``first_to_last``, ``last``, ``slope`` of the last layer's norm against depth, ``deeper``,
+        that norm at the most layers over that at the fewest (both recorded, at this width and seed), ``far``: distance
+        to the reference in log10 on all live curves."""
         c = self.curve(place)
         slopes = np.frombuffer(self.tables["slopes"], "<f4").reshape(len(NAMES), len(WIDTHS), SEEDS)
         far = float(np.frombuffer(self.tables["far"], "<f4")[place])
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = float(c[0] / c[-1])
+        recorded = self._recorded["curves"][NAMES[place]][self.width]
         return {
             "first_to_last": ratio,
             "last": float(c[-1]),
             "far": far,
+            "deeper": recorded[DEPTHS[-1]][self.seed][-1] / recorded[DEPTHS[0]][self.seed][-1],
             "slope": float(slopes[place, WIDTHS.index(self.width), self.seed]),
         }
 
@@ -168,8 +171,8 @@ class GradientFlowExplorer(SeveralFunctions):
         broken = "" if one["far"] <= TOLERANCE else _("Your {name} differs from the reference (broken).")
         told = _(
             "Gradient flow explorer: {whose} {one} against {two}, {depth} layers of width {width}, seed {seed}. {one}: "
-            "first layer over last {ratio}, last layer {last}, which {trend} with depth (exponent {slope:.2f}). {two}: "
-            "first over last {ratio2}, last layer {last2}, which {trend2} (exponent {slope2:.2f})."
+            "first layer over last {ratio}, last layer {last}, which {trend} with depth ({deeper} from {few} to {many} "
+            "layers). {two}: first over last {ratio2}, last layer {last2}, which {trend2} ({deeper2})."
         ).format(
             whose=self.whose,
             one=name,
@@ -180,11 +183,13 @@ class GradientFlowExplorer(SeveralFunctions):
             ratio=number(one["first_to_last"]),
             last=number(one["last"]),
             trend=_(word(one["slope"])),
-            slope=one["slope"],
+            deeper=times(one["deeper"]),
+            few=DEPTHS[0],
+            many=DEPTHS[-1],
             ratio2=number(two["first_to_last"]),
             last2=number(two["last"]),
             trend2=_(word(two["slope"])),
-            slope2=two["slope"],
+            deeper2=times(two["deeper"]),
         )
         lit = "" if not self._on_its_way() else _("The gradient has run back through {n} of {depth} layers.")
         return sentences(told, lit.format(n=self.back, depth=self.depth), broken.format(name=name), self.notice)
@@ -227,6 +232,11 @@ def _whole_decades(axes):
 def word(slope: float) -> str:
     """Returns "falls", "rises" or "stays flat"."""
     return N_("falls") if slope < -STEEP else N_("rises") if slope > STEEP else N_("stays flat")
+
+
+def times(ratio: float) -> str:
+    """How many times as large a value is as it was: × or ÷ a number of at least 1."""
+    return f"÷ {number(1 / ratio)}" if ratio < 1 else f"× {number(ratio)}"
 
 
 def _place(name):

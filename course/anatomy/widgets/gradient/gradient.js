@@ -40,14 +40,13 @@ function gradientWidget(ui) {
     count: () => D, at: () => spec.depths.indexOf(ui.seen("depth")),
     state: (i) => ({ depth: spec.depths[i], last: true }), says: (i) => tr("{n} layers", { n: spec.depths[i] }),
   });
-  const why = html("p", { class: "ta-note", style: "margin: 0", "data-readout": "why" },
-    tr("Post-LN’s last layer keeps a large gradient at any depth, so it needs warm-up (arXiv:2002.04745). Pre-LN’s falls."));
+  const why = html("p", { class: "ta-note", style: "margin: 0", "data-readout": "why" });
   top.append(why);
   const first = Object.entries(spec.story?.[0]?.state ?? {}).filter(([trait]) => trait !== "back");
   /** The first step of a page by itself is a button and what it does, as long as nobody has set anything else. */
   const bare = () => ui.get("alone") && ui.get("step") === 0 && first.every(([trait, value]) => ui.get(trait) === value);
   const sides = ["one", "two"].map(() => {
-    const side = html("div", { style: wide ? "display: grid; grid-template-columns: 146px 1fr" : "" });
+    const side = html("div", { style: wide ? "display: grid; grid-template-columns: minmax(124px, max-content) 1fr" : "" });
     const caption = html("b", { style: "font-size: 12px" });
     side.append(caption);
     side.dataset.part = "checks"; // whose caption goes and comes with them
@@ -55,7 +54,8 @@ function gradientWidget(ui) {
     const told = [caption, signs(side, [
       [tr("first / last layer"), tr("1 where all layers learn alike")],
       [tr("last layer"), tr("gradient norm of its weights")],
-      [tr("exponent"), tr("of the last layer against depth, {from} to {to} layers", { from: spec.depths[0], to: L })],
+      [tr("{n} × deeper", { n: L / spec.depths[0] }),
+        tr("what becomes of the last layer’s gradient from {from} to {to} layers", { from: spec.depths[0], to: L })],
       [tr("as the reference"), tr("on width {width}, {first} and {second} layers",
         { width: spec.live_width, first: spec.live[0], second: spec.live[1] })],
     ])];
@@ -94,6 +94,18 @@ function gradientWidget(ui) {
   }
 
   const trend = (p) => tr(p < -spec.steep ? N_("falls") : p > spec.steep ? N_("rises") : N_("stays flat"));
+  /** How many times as large a value is as it was: × or ÷ a number of at least 1. */
+  const times = (ratio) => (ratio < 1 ? `÷ ${short(1 / ratio)}` : `× ${short(ratio)}`);
+
+  /** What the last layers of the chosen wirings do with depth, and what follows for Post-LN if it is one of them. */
+  function lastLayers(chosen, slopes) {
+    const [one, two] = chosen.map((p) => spec.names[p]);
+    const [goes, goes2] = slopes.map(trend);
+    const told = one === two ? tr("Last layer with depth: {one}’s {goes}.", { one, goes })
+      : tr("Last layer with depth: {one}’s {goes}, {two}’s {goes2}.", { one, goes, two, goes2 });
+    if (!chosen.some((p) => spec.functions[p] === "post_ln")) return told;
+    return tr("{told} Post-LN’s stays large, so it needs warm-up (arXiv:2002.04745).", { told });
+  }
 
   let drawn = ""; // the setting whose curves stand there
   let now = null;
@@ -135,8 +147,9 @@ function gradientWidget(ui) {
         how = tr("g[{size}] of {size} layers = {a} ({one}), {b} ({two}); about depth to the power {p} and {q}.",
           { size, one, two, p, q, a: at(now.lasts[0], d), b: at(now.lasts[1], d) });
       }
-      ui.say(tr("{size} layers of width {width}, seed {seed}. {one}: first / last {ratio}, last {last}. {two}: first / last " +
-        "{ratio2}, last {last2}.",
+      ui.say(tr(one === two ? N_("{size} layers of width {width}, seed {seed}. {one}: first / last {ratio}, last {last}.")
+        : N_("{size} layers of width {width}, seed {seed}. {one}: first / last {ratio}, last {last}. {two}: first / last " +
+          "{ratio2}, last {last2}."),
       { size, width: ui.get("width"), seed: s, one, two, ratio: ratio[0], last: last[0], ratio2: ratio[1], last2: last[1] }), how);
       ui.root.dataset.key = `${key},${back < size ? back : ""},${short(now.curves[0][0])}`;
     },
@@ -163,22 +176,25 @@ function gradientWidget(ui) {
     depth.draw(lasts.map((c, i) => ({ points: spec.depths.map((n, j) => [n, c[j]]), kind: KINDS[i] })),
       [spec.depths[0], L], spec.depths, true);
     depth.note(tr("run along it to change the depth"));
+    write(why, lastLayers(chosen, slopes));
     chosen.forEach((p, i) => {
-      write(sides[i][0], named[i]);
+      const same = i && p === chosen[0]; // its row would say the same once more
+      write(sides[i][0], same ? tr("compared with itself") : named[i]);
+      sides[i][0].nextSibling.style.visibility = same ? "hidden" : "";
       flow.wires[i](spec.functions[p], spec.names[p]);
       const compared = ui.table("own")[p] !== 1 ? [tr("is it"), ""]
         : [far[i] <= spec.tolerance ? tr("equal") : Number.isFinite(far[i]) ? `×${short(10 ** far[i])}` : "NaN",
           far[i] <= spec.tolerance ? tr("same") : tr("differs"), far[i] <= spec.tolerance];
       sides[i][1]([[short(curves[i][0] / curves[i].at(-1)), ""], [short(curves[i].at(-1)), ""],
-        [fixed(slopes[i], 2), trend(slopes[i])], compared]);
+        [times(lasts[i].at(-1) / lasts[i][0]), trend(slopes[i])], compared]);
     });
     return { curves, lasts, slopes };
   }
 }
 
 /**
- * The button that lets the gradient run back through the stack, layer by layer; with reduced motion, at once. Returns
- * linear(top), which says the scale of the bars.
+ * The button that lets the gradient run back through the stack, layer by layer; with reduced motion, at once. An answer
+ * lets it run, too, where the step is about it. Returns linear(top), which says the scale of the bars.
  */
 function runBack(ui, bar) {
   const all = ui.spec.depths.at(-1);
@@ -199,13 +215,23 @@ function runBack(ui, bar) {
     frame = requestAnimationFrame(tick);
   };
   const scale = html("p", { class: "ta-note", style: "margin: 0" });
-  button(bar, `◂ ${tr("Let the gradient run back")}`, () => {
+  const run = () => {
     halt();
     if (tween.calm.matches) return ui.set("back", all);
     ui.hush(true);
     start = performance.now();
     frame = requestAnimationFrame(tick);
-  });
+  };
+  button(bar, `◂ ${tr("Let the gradient run back")}`, run);
+  // The reply speaks of the bars, so they come. With reduced motion, nothing moves that nobody has asked for.
+  const replied = (event) => {
+    const told = event.target.closest(".ta-asks [aria-pressed]") && !tween.calm.matches;
+    const moves = ui.spec.story?.[ui.get("step")]?.moves ?? [];
+    if (told && moves.includes("back") && ui.get("back") < ui.get("depth")) run();
+  };
+  ui.root.addEventListener("click", replied);
+  ui.atEnd(() => ui.root.removeEventListener("click", replied));
+  ui.stops.push(() => { if (frame) halt(); });
   bar.append(scale);
   // Another step of the story, or a hand at the slider, takes over.
   for (const trait of ["step", "back"]) ui.listen(trait, () => { if (frame) halt(); });

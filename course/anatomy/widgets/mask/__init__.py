@@ -16,7 +16,7 @@ from ..tools.several import SeveralFunctions
 from ..tools.types import Function, Functions, Inputs, Tables
 from ..tools.whole import several_of, tensor_of
 from ..tools.words import _
-from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, next_words, real
+from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, instead, next_words, real
 from .story import STORY
 
 LAYERS = 4
@@ -111,6 +111,7 @@ class MaskExplorer(SeveralFunctions):
                 "positions": s.positions,
                 "rule": s.rule,
                 "predicts": next_words(s),
+                "instead": instead(s),
             }
             for s in SCENES
         ]
@@ -167,7 +168,7 @@ class MaskExplorer(SeveralFunctions):
         return None if ways is None else ways[:, min(self.query, ways.shape[1] - 1)] > 0
 
     def copied(self) -> list[bool]:
-        """For each position that predicts the next token: True if that token reaches it through the chosen layers."""
+        """For each position that learns to predict the next token: True if that reaches it in the chosen layers."""
         ways = self.ways()
         if ways is None:
             return []
@@ -215,6 +216,8 @@ class MaskExplorer(SeveralFunctions):
         painted = _("Painted by hand: {cells}.").format(cells=turned) if turned else ""
         looks, deep, copies = _("Query “{word}” (row {row}) may look at: {seen}."), "", ""
         reached, copied, loss = self.reached(), self.copied(), self.loss()
+        if why := instead(scene):
+            copies = _("No position predicts the next token: {why}.").format(why=why)
         if reached is not None:
             deep = _("After {layers} layers it depends on {n} tokens.")
             deep = deep.format(layers=self.layers, n=int(reached[self.layers - 1].sum()))

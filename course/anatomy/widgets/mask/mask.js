@@ -17,7 +17,7 @@ function maskWidget(ui) {
   const scene = () => spec.scenes[index()];
   pick(ui, { trait: "mask", name: tr("mask"), names: spec.kinds.map((k) => k.name) });
   slider(ui, { trait: "query", name: tr("query"), max: () => scene().rows.length - 1, show: (i) => `${i}: ${scene().rows[i]}` });
-  slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
+  const deep = slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1) });
   const size = slider(ui, {
     trait: "size", name: tr("size"), max: () => kind().sizes.length - 1, long: true,
     show: (i) => tr(SIZES[kind().counts], { n: kind().counts === "example" ? i + 1 : kind().sizes[i] }),
@@ -32,6 +32,7 @@ function maskWidget(ui) {
   player(ui, bar, {
     stepName: tr("Next query"), playName: tr("Play queries"), every: QUERY_MS,
     step: () => ui.set("query", (Math.min(ui.get("query"), scene().rows.length - 1) + 1) % scene().rows.length),
+    ends: () => ui.get("query") === scene().rows.length - 1,
   });
   const [left, gap] = [50, 20];
   const side = Math.min(288, room - left - 2);
@@ -111,7 +112,8 @@ function maskWidget(ui) {
   function copier(layers) {
     const copied = now.s.predicts.filter((i) => copies(i, layers)).length;
     const many = now.s.predicts.length;
-    if (!many) return ["", now.square ? tr("none: GLM fills blanks") : tr("none: not a square mask")];
+    if (!now.square) return ["", tr("not counted: not a square mask")];
+    if (!many) return ["", tr("none: {why}", { why: now.s.instead })];
     return [tr("{n} of {all}", { n: copied, all: many }), tr("so its loss is {loss}", { loss: fixed((spec.guess * (many - copied)) / many, 2) })];
   }
 
@@ -150,7 +152,9 @@ function maskWidget(ui) {
       grid.mark(query, key);
       path.draw(query, key, level ?? 0, layers);
       show([...now.signs, copier(layers)]);
-      size.parentNode.style.visibility = kind().sizes.length > 1 ? "" : "hidden"; // its room stays: nothing moves
+      // What would move nothing is not offered. Its room stays: nothing moves.
+      size.parentNode.style.visibility = kind().sizes.length > 1 ? "" : "hidden";
+      deep.parentNode.style.visibility = now.square ? "" : "hidden";
 
       const seen = s.columns.filter((_, j) => may[query * N + j]);
       let text = tr("“{word}” (row {row}) may look at {n} of {all}: {seen}",
@@ -313,11 +317,11 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
 /** Layers from the input at the bottom to the query at the top; lines are allowed steps on a way to the query. */
 function pathPanel(ui, parent, W, H, N, setting) {
   const [top, left, foot] = [26, 48, 22];
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("What reaches the query"),
-    html("small", {}, tr("point at a token to see its paths"))));
+  const [caption, note] = [html("span"), html("small")];
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which ways the inputs below reach the query at the top"));
-  const none = label(canvas, 0, 24, tr("Queries and keys are different tokens here."));
+  const pairs = pairsPicture(box, W, H, { left, N, setting });
   const whole = svg("g");
   const lines = ["stroke-opacity: 0.4", "stroke-opacity: 0.5; stroke-dasharray: 2 3", "stroke-width: 2.5; stroke-opacity: 1"]
     .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
@@ -338,7 +342,6 @@ function pathPanel(ui, parent, W, H, N, setting) {
     state: (key, r) => (r === 0 ? { query: key, key, level: depth } : { key, level: depth - r }),
     says: (key, r) => tr(r === depth ? N_("{word}, input") : N_("{word}, layer {n}"), { word: setting().s.columns[key], n: depth - r }),
   });
-  const area = canvas.lastChild;
 
   function layout(count) {
     circles = Array.from({ length: depth + 1 }, () => Array.from({ length: count }, () => svg("circle")));
@@ -352,8 +355,10 @@ function pathPanel(ui, parent, W, H, N, setting) {
     box,
     draw(query, key, level, layers) {
       const { square, may, ways, s, columns } = setting();
-      none.style.display = square ? "none" : "";
-      for (const part of [whole, area]) part.style.display = square ? "" : "none";
+      canvas.style.display = square ? "" : "none";
+      write(caption, square ? tr("What reaches the query") : tr("What the queries read"));
+      write(note, square ? tr("point at a token to see its paths") : tr("a line for each allowed pair, one layer"));
+      pairs(query, key);
       if (!square) return;
       depth = layers;
       if (shape !== `${columns},${depth}`) layout(columns);

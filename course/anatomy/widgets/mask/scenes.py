@@ -19,12 +19,14 @@ IDS = {"mask_id": 101, "start_id": 102, "end_id": 103}
 
 
 class Kind(NamedTuple):
-    """One entry of the list of masks: what its slider counts, and whether queries may look ahead by design."""
+    """One entry of the list of masks: what its slider counts, whether queries may look ahead by design, and what a
+    model with this mask learns to predict."""
 
     name: str
     counts: str  # unit of the slider: "3 real tokens"
     sizes: tuple[int, ...]
     ahead: str  # "no": seeing a later key is a leak; "yes": it is by design
+    learns: str = "next"  # the next token; "later": the next one outside of the prefix; else what stands in _INSTEAD
 
 
 KINDS = (
@@ -32,14 +34,19 @@ KINDS = (
     Kind(N_("causal, newest tokens only (cache)"), N_("new tokens"), tuple(range(1, T + 1)), "no"),
     Kind(N_("causal, padded on the right"), N_("real tokens"), tuple(range(1, T + 1)), "no"),
     Kind(N_("causal, padded on the left"), N_("real tokens"), tuple(range(1, T + 1)), "no"),
-    Kind(N_("prefix LM"), N_("in the prefix"), tuple(range(T + 1)), "yes"),
-    Kind(N_("UniLM: bidirectional"), "", (0,), "yes"),
+    Kind(N_("prefix LM"), N_("in the prefix"), tuple(range(T + 1)), "yes", "later"),
+    Kind(N_("UniLM: bidirectional"), "", (0,), "yes", "masked"),
     Kind(N_("UniLM: left-to-right"), "", (0,), "no"),
-    Kind(N_("UniLM: right-to-left"), "", (0,), "yes"),
-    Kind(N_("UniLM: sequence-to-sequence"), N_("source tokens"), tuple(range(1, T)), "yes"),
+    Kind(N_("UniLM: right-to-left"), "", (0,), "yes", "previous"),
+    Kind(N_("UniLM: sequence-to-sequence"), N_("source tokens"), tuple(range(1, T)), "yes", "later"),
     Kind(N_("cross-attention, input padded"), N_("real tokens"), tuple(range(1, T + 1)), "cross"),
-    Kind(N_("GLM: part A, part B"), N_("example"), tuple(range(len(BLANKS))), "yes"),
+    Kind(N_("GLM: part A, part B"), N_("example"), tuple(range(len(BLANKS))), "yes", "blanks"),
 )
+_INSTEAD = {
+    "masked": N_("it predicts masked tokens"),
+    "previous": N_("it predicts the previous token"),
+    "blanks": N_("GLM fills blanks"),
+}
 
 
 class Scene(NamedTuple):
@@ -146,8 +153,19 @@ SCENES = tuple(_scenes())
 
 
 def next_words(scene: Scene) -> list[int]:
-    """Positions whose next token a language model would learn to predict: both are tokens of the text. Empty if queries
-    and keys are different tokens, and for GLM, which predicts blanks."""
-    if scene.rows != scene.columns or not set(scene.rows) <= {*TEXT, PAD}:
+    """Positions whose next token a model with this mask learns to predict: both are tokens of the text, and the next
+    one is not in the prefix. Empty if queries and keys are different tokens, and if it predicts something else."""
+    learns = KINDS[scene.kind].learns
+    if scene.rows != scene.columns or learns in _INSTEAD:
         return []
-    return [i for i in range(len(scene.rows) - 1) if PAD not in scene.rows[i : i + 2]]
+    first = max(scene.bound - 1, 0) if learns == "later" else 0
+    return [i for i in range(first, len(scene.rows) - 1) if PAD not in scene.rows[i : i + 2]]
+
+
+def instead(scene: Scene) -> str:
+    """Why no position of a square mask predicts the next token, in the current language; "" if one does."""
+    if scene.rows != scene.columns or next_words(scene):
+        return ""
+    learns = KINDS[scene.kind].learns
+    given = N_("all is prefix") if learns == "later" else N_("one token only")
+    return _(_INSTEAD.get(learns, given))

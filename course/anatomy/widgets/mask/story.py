@@ -64,7 +64,8 @@ STORY = (
         waits=("line",),
     ),
     Step(
-        "Break it: cell [7, 0] is painted white, so “.” cannot look at “one”. Click cells to paint more away.",
+        "Break it: cell [7, 0] is painted white, so “.” cannot look at “one”. Answer first, then click cells "
+        "to paint more away.",
         "Does “.” still depend on “one” after 2 layers?",
         ("yes", "no"),
         0,

@@ -2,6 +2,7 @@
 // each bar a second one says how often that token was drawn.
 
 const MANY = 100; // draws at one press
+const FEW = 5; // the top-k that a story compares top-p with
 
 function samplingWidget(ui) {
   const { spec } = ui;
@@ -17,24 +18,28 @@ function samplingWidget(ui) {
   const [row, beside] = [ui.row(), ui.room >= 700];
   const bars = barPanel(ui, row, beside ? ui.room - BESIDE - 24 : ui.room, nameOf);
   const texts = promptPanel(ui, row, count, beside);
-  const checks = signs(ui.row(), [
+  const signRow = ui.row();
+  const checks = signs(signRow, [
     [tr("tokens that can come"), tr("of {n} in the vocabulary", { n: whole(spec.vocabulary) })],
     [tr("sum of all probabilities"), tr("1 after every cut")],
     [tr("from the reference"), tr("largest difference of a probability")],
   ]);
+  signRow.querySelectorAll("li")[1].dataset.part = "sum"; // a check that a story can leave for later
   let age = 0; // of the tables: draws from other ones do not count
 
   /** Where the tables hold the distribution on show, and its numbers; those after the other texts, with these dials. */
   function scene() {
     const [k, share, prompt] = [ui.get("top_k"), ui.get("top_p"), ui.seen("prompt")];
     const sizes = [spec.temperatures, spec.top_k, spec.top_p];
-    const places = [ui.seen("temperature"), k, share].map((value, i) => sizes[i].indexOf(value));
-    const placed = (text) => places.reduce((sum, one, i) => sum * sizes[i].length + one, text);
+    const placed = (text, ...cuts) => [ui.seen("temperature"), ...(cuts.length ? cuts : [k, share])]
+      .reduce((place, value, i) => place * sizes[i].length + sizes[i].indexOf(value), text);
     const cut = (name, at) => ui.table(name).subarray(at * (count + 2), (at + 1) * (count + 2));
     const at = placed(prompt);
     const texts = spec.prompts.map((_, i) => cut("p", placed(i)));
     const tally = prompt === ui.get("prompt") ? draws.of(`${at},${age}`) : noDraws(count + 1); // a glance leaves the draws alone
-    return { at, texts, prompt, mine: texts[prompt], right: cut("ref_p", at), tally };
+    const few = share < 1 && !k ? spec.prompts.map((_, i) => cut("p", placed(i, FEW, 1))[count + 1]) : null;
+    const uncut = share < 1 && ui.seen("temperature") > 0 ? cut("p", placed(prompt, k, 1)) : null; // what top-p adds up
+    return { at, texts, prompt, mine: texts[prompt], right: cut("ref_p", at), tally, few, uncut, share };
   }
 
   function drawButtons() {
@@ -55,7 +60,7 @@ function samplingWidget(ui) {
     if (ui.seen("drawn") > tally.total) draws.draw(mine.subarray(0, count + 1), ui.seen("drawn") - tally.total);
     const token = ui.seen("token");
     bars(now, token);
-    texts(now.texts, now.prompt);
+    texts(now.texts, now.prompt, now.few && now.few.map((n) => tr("top-k {k} left {n}", { k: FEW, n: whole(n) })));
     const [possible, gap, total] = [mine[count + 1], ui.table("gap")[at], ui.table("total")[at]];
     const good = gap <= spec.tolerance;
     checks([
@@ -63,7 +68,7 @@ function samplingWidget(ui) {
       [fixed(total), Math.abs(total - 1) <= spec.tolerance ? tr("ok") : tr("broken"), Math.abs(total - 1) <= spec.tolerance],
       [short(gap), good ? tr("same") : tr("differs"), good],
     ]);
-    const said = tr("{token} {p}, others {rest}; {n} can come", {
+    const said = tr("{token} {p}, all others together {rest}; {n} can come", {
       token: nameOf(0), p: fixed(mine[0]), rest: fixed(mine[count]), n: whole(possible),
     });
     ui.say(tally.total ? `${said}; ${drawnInWords(tally)}` : said, token === undefined ? "" : formula(token, now));
@@ -71,7 +76,7 @@ function samplingWidget(ui) {
   }
 
   function drawnInWords({ total, last }) {
-    const told = { n: whole(total), token: last < count ? nameOf(last) : tr("one of the others") };
+    const told = { n: whole(total), token: last < count ? nameOf(last) : tr("another token") };
     return total === 1 ? tr("drawn: {token}", told) : tr("{n} draws, the last one: {token}", told);
   }
 
@@ -88,9 +93,13 @@ function samplingWidget(ui) {
     const name = nameOf(token);
     if (mine[token] === 0 && temperature > 0) return tr("{token} is cut: p = 0", { token: name });
     if (temperature === 0) return tr("at temperature 0: {token} = {p}", { token: name, p: short(mine[token]) });
-    return tr("p({token}) = exp({logit} ÷ {t}) ÷ Σ = {p}", {
+    const parts = {
       token: name, logit: fixed(spec.logits[prompt][token], 2), t: short(temperature), p: fixed(mine[token]),
-    });
+      n: whole(mine[count + 1]),
+    };
+    return mine[count + 1] === spec.vocabulary
+      ? tr("p({token}) = exp({logit} ÷ {t}) ÷ sum over all {n} = {p}", parts)
+      : tr("p({token}) = exp({logit} ÷ {t}) ÷ sum over the {n} left = {p}", parts);
   }
 
   return { stale() { age += 1; }, draw };
@@ -100,7 +109,9 @@ function samplingWidget(ui) {
 function barPanel(ui, row, wide, nameOf) {
   const { spec } = ui;
   const count = spec.tokens[0].length;
-  const [left, high] = [88, 25];
+  const [left, high] = [wide < 420 ? 74 : 88, 25];
+  // Columns of numbers stand still: a draw or a dial moves only bars.
+  const [values, often, sums] = [wide - 152, wide - 142, wide - 1];
   const [written, token] = [html("span"), html("strong")];
   const box = html("div", { class: "ta-panel", style: `width: ${wide}px` },
     html("p", { class: "ta-caption" }, tr("Probability of each token"),
@@ -109,7 +120,7 @@ function barPanel(ui, row, wide, nameOf) {
     html("p", { style: "margin: 0 0 2px; font-size: 15px" }, written, token));
   row.append(box);
   const canvas = picture(box, wide, high * (count + 1), tr("Bars: the probability of each token, and how often it was drawn"));
-  const x = (p) => left + (wide - left - 125) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
+  const x = (p) => left + (values - 46 - left) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
   const bar = (y, height, kind) => {
     const node = svg("rect", { x: x(0), y, height, class: kind });
     canvas.append(node);
@@ -123,10 +134,12 @@ function barPanel(ui, row, wide, nameOf) {
       bar: bar(y + 3, 13, "ta-fill-one"),
       drawn: bar(y + 16.5, 5.5, "ta-open-two"),
       mark: line(canvas, 0, y + 1, 0, y + 17, "ta-reference ta-comparing"),
-      value: label(canvas, 0, y + 14, ""),
-      often: label(canvas, 0, y + 14, "", "start", "ta-small"),
+      value: label(canvas, values, y + 14, "", "end"),
+      often: label(canvas, often, y + 14, "", "start", "ta-small"),
+      sum: label(canvas, sums, y + 14, "", "end", "ta-small"),
     };
   });
+  const reached = line(canvas, 0, 0, wide, 0, "ta-diagonal"); // where top-p cuts
   line(canvas, 0, high * count, wide, high * count, "ta-grid"); // below it, one bar stands for many tokens
   // `token` is no trait: a bar that is pointed at is shown for that long, one that is clicked until Escape.
   const place = cursor(ui, canvas, {
@@ -139,22 +152,32 @@ function barPanel(ui, row, wide, nameOf) {
     cross: false,
   });
 
-  return ({ mine, right, tally }, here) => {
+  /** The height at which the sum of the probabilities reaches a share: below a token, or within all others. */
+  function level(so, share) {
+    if (!so) return {};
+    const first = so.findIndex((sum) => sum >= share - 1e-6);
+    const row = first < 0 ? count : first;
+    const part = row < count ? 1 : clamp((share - so[count - 1]) / (so[count] - so[count - 1]), 0, 1);
+    const y = high * (row + (Number.isFinite(part) ? part : 1)) - (row < count ? 0.5 : 0);
+    // Within a row, the line leaves out the words and numbers.
+    return { y1: y, y2: y, ...(row < count ? { x1: 0, x2: wide } : { x1: left, x2: values - 46 }) };
+  }
+
+  return ({ mine, right, tally, uncut, share }, here) => {
     place();
     write(written, spec.prompts[ui.seen("prompt")]);
     const { last, total, counts } = tally;
-    write(token, last < 0 ? " …" : last < count ? nameOf(last).replace("·", " ") : tr(" (one of the others)"));
-    rows.forEach(({ bar, drawn, mark, name, value, often }, i) => {
+    write(token, last < 0 ? " …" : last < count ? nameOf(last).replace("·", " ") : tr(" (another token)"));
+    const so = uncut ? rows.map((_, i) => uncut.subarray(0, i + 1).reduce((a, b) => a + b, 0)) : null;
+    fill(reached, { ...level(so, share), visibility: so ? "visible" : "hidden" });
+    rows.forEach(({ bar, drawn, mark, name, value, often, sum }, i) => {
       fill(bar, { width: x(mine[i]) - x(0) });
       fill(mark, { x1: x(right[i]), x2: x(right[i]) });
       fill(name, { class: i === here ? "ta-strong" : "ta-text" });
       write(name, nameOf(i));
       write(value, mine[i] !== 0 ? fixed(mine[i]) : ui.seen("temperature") > 0 ? tr("cut") : "0");
-      const share = total ? counts[i] / total : 0;
-      fill(drawn, { width: x(share) - x(0) });
-      const end = Math.max(...[mine[i], right[i], share].map(x)) + 8;
-      fill(value, { x: end });
-      fill(often, { x: end + 44 });
+      fill(drawn, { width: x(total ? counts[i] / total : 0) - x(0) });
+      write(sum, so ? tr("sum {n}", { n: fixed(so[i]) }) : "");
       write(often, total ? tr("drawn {n}", { n: whole(counts[i]) }) : "");
     });
   };
