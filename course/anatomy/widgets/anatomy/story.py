@@ -18,7 +18,7 @@ STORY = (
         "After which token is the model surest of what comes next?",
         ("the last comma", "“D”, the first", "“ish”"),
         2,
-        "After “aston-ish” there is hardly anything but “ment”: 97%. After a comma nearly anything can come.",
+        "After “aston-ish” there is hardly anything but “ment”: 97%. After the last comma it is far less sure.",
         "Point at each of the three, and read the number behind “next”.",
         _scene(31, 3, 0),
         moves=("token",),

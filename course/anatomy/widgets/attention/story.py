@@ -45,7 +45,7 @@ STORY = (
         ("layer 0, head 0", "layer 2, head 0", "layer 3, head 1"),
         1,
         "Its dark cells stand one step left of the diagonal: that key comes just before the query.",
-        "On the diagonal a word looks at itself. You want the cells one step to the left.",
+        "Look for a map whose dark cells stand one step left of the diagonal, on which a word looks at itself.",
         {**WELL, "sentence": 2, "layer": 0},
         moves=("layer", "head"),
         show=({"head": 1}, {"layer": 2, "head": 1}, {"head": 0}),
@@ -56,7 +56,8 @@ STORY = (
         "How are the weights of “well” without a scale?",
         ("more even", "more extreme", "the same"),
         1,
-        "“very” rises from 0.50 to 0.78: exp makes more of each difference when scores are large.",
+        "“very” rises from 0.50 to 0.78: differences between scores are 6.3 times as large, and exp turns them into "
+        "ratios.",
         "Compare the longest bar with and without the scale.",
         {**WELL, "scale": "none"},
         moves=("scale",),

@@ -16,7 +16,7 @@ function normWidget(ui) {
   slider(ui, { trait: "shift", name: tr("shift"), values: spec.shifts, show: short });
   slider(ui, { trait: "eps", name: "ε", values: spec.epsilons, show: exponent });
   const bar = ui.row("ta-bar");
-  bar.style.margin = "0 0 4px";
+  bar.style.margin = "0 0 3px";
   choice(ui, { trait: "show", name: tr("norms as"), values: spec.shows, show: (what) => tr(what) });
   bar.append(ui.controls.lastChild);
   choice(ui, { trait: "stage", name: tr("stage"), values: STAGES.map((_, i) => i), show: (i) => tr(STAGES[i]) });
@@ -31,7 +31,7 @@ function normWidget(ui) {
   const W = wide ? Math.floor((room - INPUT - 2 * GAP) / 2) : half >= LEAST ? half : room;
   const input = inputChart(ui, row, wide ? INPUT : room);
   const charts = Object.entries(NORMS).map(([norm, name], i) => barChart(ui, row, {
-    W, left: 22, caption: `${name}: ${i ? "x ÷ RMS" : "(x − μ) ÷ σ"}`, name: tr("Bars: the eight entries after {norm}", { norm: name }),
+    W, left: 22, caption: `${name}: ${i ? "x ÷ √(RMS² + ε)" : "(x − μ) ÷ √(σ² + ε)"}`, name: tr("Bars: the eight entries after {norm}", { norm: name }),
     entries: tr("Entries of {norm}", { norm: name }), kind: `ta-fill-${i ? "two" : "one"}`, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
   }));
   const verdicts = charts.map(({ canvas }) => {
@@ -229,7 +229,7 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
 const TOLD = [
   N_("x is {flat} along the plane of mean 0 and {root} · μ = {high} above it: {root} · RMS = {x} long."),
   N_("LayerNorm lets x fall on the plane of mean 0, where {root} · σ = {flat} are left. RMSNorm keeps all of {x}."),
-  N_("Divided by σ and by RMS: LayerNorm's y is {layer} long, RMSNorm's {rms}. The circle is the sphere of radius {root}, from the side."),
+  N_("Divided by √(σ² + ε) and √(RMS² + ε): LayerNorm's y is {layer} long, RMSNorm's {rms}. The circle is the sphere of radius {root}, from the side."),
 ];
 
 /**
