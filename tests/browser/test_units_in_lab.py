@@ -82,6 +82,9 @@ def move(page, widget):
     page.mouse.move(0, 0)  # a picture shows what the pointer rests on, not what its controls say
     controls = slots.element_handles()
     for control in controls:
+        if not control.is_visible():  # the choice before has no use for it; the scene of the story has
+            widget.get_by_role("button", name="Set the scene").click()
+            settle(page)
         if not control.is_enabled():  # another choice enables it: β is only for swish
             continue
         control.focus()

@@ -4,8 +4,8 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Attention makes a row of numbers of each word; each looks at all, without a mask. Dog and man swap places: after "
-        "attention in map 2, before it in map 3.",
+        "Attention makes a row of numbers of each word; each looks at all, without a mask. Dog and man swap places: "
+        "after attention in map 2, before it in map 3.",
         "Where do maps 2 and 3 differ?",
         ("at “dog” and “man”", "in all rows", "nowhere"),
         2,
@@ -29,8 +29,8 @@ STORY = (
         waits=("line", "signs", "numbers"),
     ),
     Step(
-        "Press “Next order” until you have seen all six. Or drag a word of map 3: the order in which it stands nearest to "
-        "your hand is taken.",
+        "Press “Next order” until you have seen all six. Or drag a word of map 3: the order in which it stands nearest "
+        "to your hand is taken.",
         "Which order makes a difference?",
         ("backward", "shuffled", "none"),
         2,

@@ -13,6 +13,7 @@ function samplingWidget(ui) {
   const count = spec.tokens[0].length;
   const draws = drawer(count + 1);
   drawButtons();
+  if (ui.room < 480) ui.readout.style.minHeight = "98px"; // a formula must not move the bars under the hand
   ui.root.append(ui.readout);
   const nameOf = (i) => (i < count ? spec.tokens[ui.seen("prompt")][i] : tr("all others"));
   const [row, beside] = [ui.row(), ui.room >= 700];
@@ -120,7 +121,7 @@ function barPanel(ui, row, wide, nameOf) {
     html("p", { style: "margin: 0 0 2px; font-size: 15px" }, written, token));
   row.append(box);
   const canvas = picture(box, wide, high * (count + 1), tr("Bars: the probability of each token, and how often it was drawn"));
-  const x = (p) => left + (values - 46 - left) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
+  const x = (p) => left + Math.max(values - 46 - left, 0) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
   const bar = (y, height, kind) => {
     const node = svg("rect", { x: x(0), y, height, class: kind });
     canvas.append(node);
