@@ -21,9 +21,13 @@ def test_it_starts_where_the_widget_starts():
     assert {name: getattr(widget, name) for name in STORY[0].state} == STORY[0].state
 
 
-def starts(i, **changed):
-    """That step from every start: each width and each seed."""
-    return [shown(i, width=w, seed=s, **changed) for w in WIDTHS for s in range(SEEDS)]
+def starts(i):
+    """The widget in that step, from one start after the other: each width with each seed."""
+    widget = shown(i)
+    for width in WIDTHS:
+        for seed in range(SEEDS):
+            widget.width, widget.seed = width, seed
+            yield widget
 
 
 def ends(values, digits):
