@@ -1,6 +1,7 @@
 """The zygote's life: private, restarted after it dies, and gone with its owner, however that ends."""
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -180,11 +181,12 @@ def test_local_session_removes_its_folder():
     assert not home.exists()
 
 
-def test_what_a_fork_must_copy_lies_in_large_pages(zygote):
-    """Without them, each fork takes half as long again."""
+def test_what_a_fork_must_copy_may_lie_in_large_pages(zygote):
+    """Without them, each fork takes half as long again. Whether the system has some free is not the test's matter."""
     setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     if not setting.exists() or "[never]" in setting.read_text():
         pytest.skip("this machine has no large pages")
-    lines = Path(f"/proc/{zygote.pid}/smaps_rollup").read_text().splitlines()
-    kilobytes = {name: int(value) for name, value, *_ in (line.split() for line in lines[1:])}
-    assert kilobytes["AnonHugePages:"] > 0.25 * kilobytes["Anonymous:"], kilobytes
+    maps = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", Path(f"/proc/{zygote.pid}/smaps").read_text(), flags=re.M)[1:]
+    size = lambda areas: sum(int(re.search(r"^Anonymous: +(\d+) kB", area, re.M)[1]) for area in areas)
+    large = [area for area in maps if re.search(r"^VmFlags:.* hg\b", area, re.M)]
+    assert size(large) > 0.25 * size(maps), f"{size(large)} of {size(maps)} kB"
