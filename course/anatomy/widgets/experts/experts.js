@@ -171,10 +171,6 @@ function expertsWidget(ui) {
   };
 }
 
-/** What a formula amounts to, and what the function has come to where that is something else. */
-const outcome = (made, shown) => (Math.abs(made - shown) < 0.005 ? fixed(shown, 2)
-  : tr("{made}, but the function says {shown}", { made: fixed(made, 2), shown: fixed(shown, 2) }));
-
 /** The stacks of words, the mean load, the room, and a knob below each. */
 function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
   const { spec } = ui;

@@ -131,10 +131,6 @@ function memoryWidget(ui) {
   };
 }
 
-/** What a formula amounts to, and what the function has come to where that is something else. */
-const outcome = (made, shown) => (Math.abs(made - shown) < 0.005 ? fixed(shown, 2)
-  : tr("{made}, but the function says {shown}", { made: fixed(made, 2), shown: fixed(shown, 2) }));
-
 /** A row for each key, a column for each value: a press writes that pair. Cells say when they were written. */
 function pairGrid(ui, parent, W, now, press) {
   const { spec } = ui;

@@ -168,10 +168,6 @@ function tilesWidget(ui) {
   };
 }
 
-/** What a formula amounts to, and what the function has come to where that is something else. */
-const outcome = (made, shown) => (Math.abs(made - shown) < 0.005 ? fixed(shown, 2)
-  : tr("{made}, but the function says {shown}", { made: fixed(made, 2), shown: fixed(shown, 2) }));
-
 /** All T × T scores in tiles: the framed one is held, paler ones are forgotten, crossed-out ones never computed. */
 function tileGrid(ui, parent, { left, cell, W, T, now, needs }) {
   const [top, high] = [18, T * CELL_HIGH];

@@ -179,3 +179,7 @@ function scoreMap(parent, { N, cell, left, right, topEdge, bottom, inset, places
     },
   };
 }
+
+/** What a formula amounts to, and what the function has come to where that is something else. */
+const outcome = (made, shown) => (Math.abs(made - shown) < 0.005 ? fixed(shown, 2)
+  : tr("{made}, but the function says {shown}", { made: fixed(made, 2), shown: fixed(shown, 2) }));
