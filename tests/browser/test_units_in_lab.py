@@ -81,9 +81,14 @@ def move(page, widget):
         fold.click()
     page.mouse.move(0, 0)  # a picture shows what the pointer rests on, not what its controls say
     controls = slots.element_handles()
+    back = {"ArrowLeft": "ArrowRight", "ArrowRight": "ArrowLeft", "ArrowUp": "ArrowDown", "ArrowDown": "ArrowUp"}
+    moved = []
     for control in controls:
-        if not control.is_visible():  # the choice before has no use for it; the scene of the story has
-            widget.get_by_role("button", name="Set the scene").click()
+        # A choice before has no use for it: choices are taken back, the last one first, until it is there.
+        while not control.is_visible():
+            earlier, key = moved.pop()
+            earlier.focus()
+            page.keyboard.press(back[key])
             settle(page)
         if not control.is_enabled():  # another choice enables it: β is only for swish
             continue
@@ -93,15 +98,10 @@ def move(page, widget):
         settle(page)
         before = widget.get_attribute("data-key")
         at_end = control.evaluate("(n) => n.tagName === 'INPUT' ? n.value === n.max : n.selectedIndex === n.length - 1")
-        page.keyboard.press(
-            "ArrowLeft"
-            if at_end and control.get_attribute("type")
-            else "ArrowUp"
-            if at_end
-            else "ArrowRight"
-            if control.get_attribute("type")
-            else "ArrowDown"
-        )
+        first, last = ("ArrowRight", "ArrowLeft") if control.get_attribute("type") else ("ArrowDown", "ArrowUp")
+        key = last if at_end else first
+        page.keyboard.press(key)
+        moved.append((control, key))
         try:
             page.wait_for_function(
                 "([n, before]) => n.dataset.key !== before", arg=[widget.element_handle(), before], timeout=60_000
