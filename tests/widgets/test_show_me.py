@@ -133,12 +133,15 @@ def test_the_button_comes_with_the_reply_and_keeps_the_focus(stage, right):
     assert button(page).count() == 0
     top = page.locator(".ta-controls").bounding_box()["y"]
     answer(page, step, right)
+    marked = page.locator(".ta-asks [data-right]")
+    assert marked.count() == right
     button(page).press("Enter")
     settle(page)
     assert button(page).evaluate("(e) => e === document.activeElement")
     reply = f"{'✓' if right else '→'} {step.because}"  # what there is to see, when it has been shown
     page.get_by_text(reply, exact=True).wait_for()
     assert page.locator(".ta-reply").text_content() == reply
+    assert marked.all_text_contents() == [step.choices[step.answer]]
     assert page.locator(".ta-controls").bounding_box()["y"] == top, "nothing is pushed away"
     page.get_by_role("button", name="Set the scene").press("Enter")
     settle(page)

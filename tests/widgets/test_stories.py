@@ -114,9 +114,10 @@ def test_what_a_step_goes_without_comes_with_another(stage, name):
     for i, step in enumerate(case.widget.story):
         set_state(page, {**step.state, "alone": True, "step": i})
         for part in names:
-            if i == 0:  # a notebook's text may speak of any control
+            if i == 0:  # a notebook's text may speak of any control, wherever no other choice hides it
+                there = next(other for other in case.widget.story if part not in other.without)
                 unfolded = {"more": True} if "more" in step.state else {}
-                set_state(page, {"alone": False, "step": i, **unfolded})
+                set_state(page, {**there.state, "alone": False, "step": i, **unfolded})
                 assert find(part).first.is_visible(), part
                 set_state(page, {**step.state, "alone": True, "step": i})
             away = part in step.without
@@ -173,6 +174,7 @@ def test_no_answer_is_right_about_another_picture(stage, name):
         assert {k: trait(page, k) for k in step.state} == told
         reply = page.locator(".ta-reply")
         assert reply.is_visible() and reply.text_content() == f"✓ {step.because}"
+        assert page.locator(".ta-asks [data-right]").all_text_contents() == [step.choices[step.answer]]
         left = {k: v for k, v in away.items() if k not in step.moves}
         page.evaluate(move, left)
         settle(page)
@@ -266,6 +268,8 @@ def test_what_waits_comes_with_any_answer_and_pushes_nothing(stage, name):
         assert root.get_attribute("data-waits") == "" and page.evaluate(READ_OUT) != before
         assert page.evaluate(PLACES) == places
         assert not page.get_by_role("button", name="Reveal", exact=True).is_visible()
+        marked = page.locator(".ta-asks [data-right]").all_text_contents()
+        assert marked == ([step.choices[step.answer]] if i % 2 else [])
 
 
 @pytest.mark.browser

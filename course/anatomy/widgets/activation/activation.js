@@ -3,9 +3,6 @@
 const TALL = 184; // px of the curve's frame
 const [GATE, UNITS, GAP] = [196, 210, 20]; // px: panels beside the curve, and between panels
 const ROUNDING = 1e-9; // what is smaller is 0
-// What the steps of the story do without: the gate comes in the third and the units in the fourth. (A step's `without`
-// cannot say so: in the first step the two layers hide both, also in a notebook.)
-const OTHERS = { 1: ["gate", "units"], 2: ["units"], 3: ["gate"], 4: ["gate"], 5: ["gate", "units"] };
 const REACH_OF_TANGENT = 1.1; // in x, to each side
 
 function activationWidget(ui) {
@@ -28,6 +25,8 @@ function activationWidget(ui) {
   const gate = gatePanel(ui, row, wide ? GATE : pair ? room - UNITS - GAP : room);
   const units = unitPanel(ui, row, wide || pair ? UNITS : Math.min(room, 330));
   const layers = layerPanel(ui, row, room);
+  Object.assign(gate.box.dataset, { part: "gate", of: "value" });
+  Object.assign(units.box.dataset, { part: "units", of: "shift" });
   row.style.justifyContent = "center"; // where a step leaves panels out
   const below = ui.row();
   const numbers = signs(below, [
@@ -39,18 +38,12 @@ function activationWidget(ui) {
   ]);
 
   const items = [...below.querySelectorAll("li")];
-  /** Is that part in sight? Where a page shows the reference alone, a step has those it needs, and what was moved. */
-  const inSight = (part) => {
-    const [step, trait] = [ui.get("step"), part === "gate" ? "value" : "shift"];
-    return !ui.get("alone") || !OTHERS[step]?.includes(part) || ui.get(trait) !== spec.story[step].state[trait];
-  };
-
   return {
     draw() {
       const now = name();
       const added = ui.get("look") === spec.looks[0];
       beta.parentNode.hidden = now !== "swish"; // a control that moves nothing is not there
-      const [gated, counted] = ["gate", "units"].map((part) => !added && inSight(part));
+      const [gated, counted] = [gate.box, units.box].map(({ dataset: { part, of } }) => !added && !ui.without(part, of));
       size.parentNode.hidden = gate.box.hidden = !gated;
       moved.parentNode.hidden = units.box.hidden = !counted;
       curve.box.hidden = added;

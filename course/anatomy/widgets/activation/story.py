@@ -16,7 +16,7 @@ STORY = (
         {**_USUAL, "activation": 6, "beta": 20.0, "place": 90, "look": "two layers"},
         moves=("beta", "place"),
         show=({"beta": 3.0}, {"beta": 1.0}, {"beta": 0.25}, {"beta": 0.0}),
-        without=("look",),
+        without=("look", "gate", "units"),
     ),
     Step(
         "Drag along the curve. A straight line touches it there; the dotted curve f′ is the slope of that line.",
@@ -28,7 +28,7 @@ STORY = (
         _USUAL,
         moves=("place",),
         show=({"place": 80}, {"place": 94}, {"place": 108}, {"place": 140}, {"place": 108}),
-        without=("look",),
+        without=("look", "gate", "units"),
     ),
     Step(
         "A sigmoid as a gate: what comes out is f(x) · v. Drag the grip v up and down, and run along the gate's curve.",
@@ -40,7 +40,7 @@ STORY = (
         {**_USUAL, "activation": 7},
         moves=("place", "value"),
         show=({"place": 160}, {"value": 2.0}, {"value": -1.0}, {"value": 1.5}),
-        without=("look",),
+        without=("look", "units"),
     ),
     Step(
         "A unit is one number of the hidden layer. f is relu: point at units with an ×. The ticks under the curve are "
@@ -52,6 +52,7 @@ STORY = (
         "Where do the ticks stand, left or right of 0?",
         {**_USUAL, "activation": 0, "place": 60},
         show=({"unit": 4}, {"unit": 10}, {"unit": 13}),
+        without=("gate",),
     ),
     Step(
         "The same units with gelu, further left: the shift is −4. Drag the grip below the curve; compare with relu.",
@@ -63,6 +64,7 @@ STORY = (
         {**_USUAL, "place": 20, "shift": -4},
         show=({"activation": 0}, {"activation": 4}),
         waits=("line", "signs"),
+        without=("gate",),
     ),
     Step(
         "swish has a setting, β. Move it to its right end and watch “largest gap to ReLU” below.",
@@ -74,6 +76,6 @@ STORY = (
         {**_USUAL, "activation": 6},
         moves=("beta", "place"),
         show=({"beta": 3.0}, {"beta": 6.0}, {"beta": 20.0}),
-        without=("look",),
+        without=("look", "gate", "units"),
     ),
 )

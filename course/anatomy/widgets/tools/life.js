@@ -157,6 +157,7 @@ function open(model, root, build, room, later) {
     /** Does a hand drag, or keep a key down? */
     get busy() { return hand.busy(); },
     stops: [], // of everything that plays
+    without: () => false, // does the step go without that part? See the story.
     hush(quiet) { fill(readout, { "aria-live": quiet ? "off" : "polite" }); },
     listen(name, action) {
       model.on(`change:${name}`, action);

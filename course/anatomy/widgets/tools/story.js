@@ -41,13 +41,22 @@ function story(ui, stage) {
   const alike = (a, b) => Object.is(a, b) || (Array.isArray(a) && String(a) === String(b));
   const told = (names) => names.every((name) => alike(ui.get(name), steps[step()].state[name]));
   const rests = () => Object.keys(steps[step()].state).filter((name) => !steps[step()].moves.includes(name));
+  /**
+   * Does the step go without that part? Such a part comes with a later step, unless its trait, or the trait that it is
+   * a part of, stands elsewhere than in the scene; in the first step also the checks. Only where the picture stands
+   * alone: a notebook's text may speak of any control, and checks of the learner's own function are news at once.
+   */
+  ui.without = (part, of = part) => Boolean(ui.get("alone")) && told([of])
+    && [...steps[step()].without, ...(step() ? [] : ["checks"])].includes(part);
   ui.bind("step", () => {
     const now = step();
     scene.setAttribute("aria-disabled", String(told(Object.keys(steps[now].state))));
     // Its room stays: nothing moves under the hand. What "Show me" does on its way belongs to the reply.
     if (reply) reply.style.visibility = stage.on || told(rests()) ? "" : "hidden";
     wait();
-    spare(ui.get("alone") ? [...steps[now].without, ...(now ? [] : ["checks"])] : []);
+    for (const node of ui.root.querySelectorAll("[data-part]")) {
+      node.toggleAttribute("data-away", ui.without(node.dataset.part, node.dataset.of));
+    }
     if (shown === now) return;
     shown = now;
     where.textContent = tr("{n} of {all}", { n: now + 1, all: steps.length });
@@ -65,18 +74,6 @@ function story(ui, stage) {
     if (numbers) numbers.style.visibility = waits.length ? "" : "hidden";
   }
 
-  /**
-   * Hides what a later step brings, unless its trait, or the trait that it is a part of, stands elsewhere than in the
-   * scene; in the first step also the checks. Only where the picture stands alone: a notebook's text may speak of any
-   * control, and checks of the learner's own function are news at once.
-   */
-  function spare(names) {
-    for (const node of ui.root.querySelectorAll("[data-part]")) {
-      const { part, of } = node.dataset;
-      node.toggleAttribute("data-away", names.includes(part) && told([of ?? part]));
-    }
-  }
-
   function know() {
     known.add(step());
     wait();
@@ -90,8 +87,10 @@ function story(ui, stage) {
     // Room for the longer reply, and for the button: neither pushes the picture away when it comes.
     const room = because.length > look.length ? because : look;
     const line = html("span", { class: "ta-told", "data-room": `✓ ${room}` }, reply);
+    const mark = () => options[answer].toggleAttribute("data-right", true);
     // Where to look has been looked at: what is to be seen there stands in its place.
     const seen = () => {
+      mark();
       if (reply.dataset.good === "true") return;
       reply.textContent = `→ ${because}`;
       delete reply.dataset.good;
@@ -117,6 +116,7 @@ function story(ui, stage) {
         const right = i === answer;
         reply.textContent = right ? `✓ ${because}` : `✗ ${look}`;
         reply.dataset.good = String(right);
+        if (right) mark();
         options.forEach((other, j) => other.setAttribute("aria-pressed", String(i === j)));
         for (const node of shows) node.style.visibility = "";
         know();
