@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from anatomy.widgets import PermutationExplorer
-from anatomy.widgets.permutation import D_V, ORDERS, T
+from anatomy.widgets.permutation import D_V, NAMED, ORDERS, WORDS, T, moved_word
 
 from ..frames import frame, rest
 from ..page import find, settle, trait, words
@@ -22,15 +22,29 @@ def test_permutation_words_for_both_choices(stage):
     assert words(page) == ["broken", "broken", "differs"]
 
 
-def test_an_empty_map_says_that_nothing_differs(stage):
+def test_the_difference_of_each_row_is_told_where_the_lanes_meet(stage):
     page = stage(CASE.make())
+    assert not page.locator("[data-readout=difference]").last.is_visible()
     page.get_by_role("button", name="Reveal", exact=True).press("Enter")  # it is what the first step asks for
-    assert page.get_by_text("0 everywhere").is_visible() and "its output stays the same" in shown(page)
+    assert page.locator("[data-readout=difference]").last.is_visible()
+    assert differences(page) == ["0"] * T
+    assert "its output stays the same" in shown(page)
     find(page, "group", "positions").press("ArrowRight")
     settle(page)
-    assert page.get_by_text("0 everywhere").count() == 0 and "its output changes by" in shown(page)
+    out = np.frombuffer(CASE.usual.tables["out"], "<f4").reshape(2, len(ORDERS), T, D_V)[1]
+    want = np.abs(out[list(ORDERS).index("dog ↔ man")] - out[0, list(ORDERS["dog ↔ man"])]).max(-1)
+    assert list(map(float, differences(page))) == pytest.approx(want, rel=0.005)
+    assert "its output changes by" in shown(page)
     wrong = stage(PermutationExplorer(lambda q, k, v, mask=None: v.cumsum(-2)))
-    assert wrong.get_by_text("0 everywhere").count() == 0
+    assert [told == "0" for told in differences(wrong)] == [True, *[False] * 4, True], "sums from the left"
+    nowhere = stage(PermutationExplorer(lambda q, k, v, mask=None: v * float("nan")))
+    assert set(differences(nowhere)) == {"NaN"}
+
+
+def differences(page):
+    """What is told of each row where the lanes meet, from the top down."""
+    texts = page.locator("text[data-readout=difference]").all()
+    return [text.text_content() for text in sorted(texts, key=lambda text: text.bounding_box()["y"])]
 
 
 def shown(page):
@@ -45,18 +59,19 @@ def spot(page, name, column, row, columns):
 
 
 def lit(page):
-    """The framed row in each of the four maps, and the framed cell in it as (row, column); None if there is none."""
+    """The framed row in each of the maps, and the framed cell in it as (row, column); None if there is none. The last
+    are the differences, a map of one column."""
     return page.evaluate("""() => {
       const marks = [...document.querySelectorAll('rect.ta-mark')];
-      const maps = [...document.querySelectorAll(".ta-area[aria-label^='Cells']")];
+      const maps = [...document.querySelectorAll(".ta-area[aria-label^='Cells'], .ta-area[aria-label^='Largest']")];
       const n = (e, name) => Number(e.getAttribute(name));
-      const row = (e, map) => Math.round((n(e, 'y') - n(map, 'y')) / 30);
+      const row = (e, map) => Math.round((n(e, 'y') - n(map, 'y')) / (n(map, 'height') / 6));
       return maps.map((map, g) => [row(marks[2 * g], map), marks[2 * g + 1].style.visibility === 'hidden' ? null
         : [row(marks[2 * g + 1], map), Math.round((n(marks[2 * g + 1], 'x') - n(map, 'x')) * 8 / n(map, 'width'))]]);
     }""")
 
 
-def test_permutation_a_cell_pointed_at_shows_its_numbers_in_all_four_maps(stage):
+def test_permutation_a_cell_pointed_at_shows_its_numbers_in_all_maps(stage):
     """In the order dog ↔ man, the old row 4, man, is in place 1."""
     widget = CASE.make(positions=True)
     out = np.frombuffer(widget.tables["out"], "<f4").reshape(2, len(ORDERS), T, D_V)[1]
@@ -65,7 +80,7 @@ def test_permutation_a_cell_pointed_at_shows_its_numbers_in_all_four_maps(stage)
     quiet = shown(page)
     page.mouse.move(*spot(page, "Cells of f(x)", 5, 4, D_V))
     settle(page)
-    assert lit(page) == [[4, [4, 5]], *[[1, [1, 5]]] * 3]
+    assert lit(page) == [[4, [4, 5]], *[[1, [1, 5]]] * 2, [1, None]]
     heard = shown(page).replace("\u2212", "-")
     assert f"P f(x)[1, 5] = f(x)[4, 5] = {out[0, 4, 5]:.3f}; f(Px)[1, 5] = {out[j, 1, 5]:.3f}" in heard
     assert "“man” goes from place 4 to 1" in heard and trait(page, "word") == 1
@@ -85,50 +100,107 @@ def test_permutation_a_cell_pointed_at_shows_its_numbers_in_all_four_maps(stage)
 
 def test_permutation_keys_walk_the_cells_as_the_pointer_does(stage):
     page = stage(CASE.make())
-    page.mouse.click(*spot(page, "Cells of difference", 1, 2, D_V))
+    page.mouse.click(*spot(page, "Cells of f(Px)", 1, 2, D_V))
     page.mouse.move(1, 1)
     settle(page)
     kept = shown(page), lit(page)
     page = stage(CASE.make(word=4))
-    area = page.locator(".ta-area[aria-label^='Cells of difference']")
+    area = page.locator(".ta-area[aria-label^='Cells of f(Px)']")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # from row 1, where “man” is now
         area.press(key)
     settle(page)
     assert (shown(page), lit(page)) == kept and trait(page, "word") == 2
 
 
-def test_permutation_a_word_is_dragged_to_another_place(stage):
-    """The order becomes one in which the word is at the pointer, or as near to it as the six orders allow."""
-    page = stage(CASE.make(order="as written", word=0))
-    page.mouse.move(*spot(page, "Word in the new order", 0, 1, 1))
+def grip(page, word):
+    return page.get_by_role("slider", name=f"Place of word {word}, “{WORDS[word]}”", exact=True)
+
+
+def at_place(page, place, across=0.5):
+    """Page position of that place in the list of cards."""
+    boxes = [grip(page, word).bounding_box() for word in range(T)]
+    top, bottom = min(b["y"] for b in boxes), max(b["y"] + b["height"] for b in boxes)
+    row = (bottom - top - boxes[0]["height"]) / (T - 1)
+    return boxes[0]["x"] + across * boxes[0]["width"], top + boxes[0]["height"] / 2 + place * row
+
+
+def cards(page):
+    """The words of lane B from the top down."""
+    return sorted(range(T), key=lambda word: grip(page, word).bounding_box()["y"])
+
+
+def take(page, place):
+    page.mouse.move(*at_place(page, place))
     page.mouse.down()
     settle(page)
+
+
+def drag(page, place, **how):
+    page.mouse.move(*at_place(page, place, **how))
+    settle(page)
+
+
+def test_permutation_a_dragged_word_is_inserted_where_the_hand_is(stage):
+    page = stage(CASE.make(order="as written", word=0))
+    take(page, 1)
     assert (trait(page, "order"), trait(page, "word")) == ("as written", 1)
-    page.mouse.move(*spot(page, "Word in the new order", 0, 4, 1))
-    settle(page)
-    assert ORDERS[trait(page, "order")].index(1) == 4
-    page.mouse.move(*spot(page, "Word in the new order", 0, 3, 1))
-    settle(page)
-    assert ORDERS[trait(page, "order")].index(1) == 3 and trait(page, "word") == 1
+    for place in (2, 3, 5, 4, 0, 1, 3):
+        drag(page, place, across=3)  # the hand may leave the list to the side
+        assert cards(page) == list(moved_word(1, place)) == list(ORDERS[trait(page, "order")])
+        assert grip(page, 1).get_attribute("aria-valuenow") == str(place)
+    assert trait(page, "order") == "dog: 1 → 3" and trait(page, "word") == 1
+    assert "“dog” goes from place 1 to 3" in shown(page)
+    assert page.locator("output", has_text="dog: 1 → 3").is_visible()
     page.mouse.up()
-    page.mouse.move(*spot(page, "Word in the new order", 0, 0, 1))
+    drag(page, 0)
+    assert trait(page, "order") == "dog: 1 → 3", "after the release, the mouse only points"
+
+
+def test_permutation_each_drag_starts_from_the_sentence_as_written_and_escape_takes_it_back(stage):
+    page = stage(CASE.make(order="backward"))
+    take(page, 1)  # man
+    assert (trait(page, "order"), trait(page, "word")) == ("backward", 4)
+    drag(page, 2)
+    assert ORDERS[trait(page, "order")] == moved_word(4, 2) == (0, 1, 4, 2, 3, 5)
+    page.keyboard.press("Escape")
     settle(page)
-    assert ORDERS[trait(page, "order")].index(1) == 3  # after the release, the mouse only points
-    page.mouse.move(1, 1)
+    assert trait(page, "order") == "backward" and page.locator(".ta").get_attribute("data-dragging") is None
+    page.mouse.up()
+
+
+def test_permutation_keys_move_a_word_as_the_hand_does(stage):
+    page = stage(CASE.make(order="as written", word=0))
+    for key, place in (("ArrowDown", 3), ("ArrowDown", 4), ("End", 5), ("ArrowDown", 5), ("ArrowUp", 4), ("Home", 0)):
+        grip(page, 2).press(key)
+        settle(page)
+        assert cards(page) == list(moved_word(2, place)) and trait(page, "word") == 2
+        assert grip(page, 2).get_attribute("aria-valuetext") == f"place {place}: bites"
+    assert trait(page, "order") == "bites: 2 → 0"
+    page.get_by_role("button", name="Next order").press("Enter")
+    assert trait(page, "order") == "as written"
+
+
+@pytest.mark.parametrize("width", [900, 390])
+def test_permutation_the_order_of_a_moved_word_has_a_place_of_its_own_on_the_slider(stage, width):
+    page = stage(CASE.make(order="man: 4 → 1"), viewport={"width": width, "height": 1300})
+    slider = find(page, "slider", "order")
+    assert slider.get_attribute("max") == str(len(NAMED)) == slider.input_value()
+    slider.press("Home")
     settle(page)
-    order = trait(page, "order")
-    page.locator(".ta-area[aria-label='Word in the new order']").press("ArrowDown")
-    assert trait(page, "order") == order and trait(page, "word") == ORDERS[order][4]
+    assert trait(page, "order") == "as written" and slider.get_attribute("max") == str(len(NAMED) - 1)
+    take(page, 5)
+    drag(page, 0)
+    assert trait(page, "order") == "shifted by one", "the full stop in front has a name already"
 
 
 def test_permutation_next_order_goes_round_all_six(stage):
     page = stage(CASE.make(), reduced_motion="reduce")
     assert page.get_by_role("button", name="Play orders").count() == 0
     seen = []
-    for _ in ORDERS:
+    for _ in NAMED:
         page.get_by_role("button", name="Next order").press("Enter")
         seen.append(trait(page, "order"))
-    assert sorted(seen) == sorted(ORDERS) and seen[-1] == "dog ↔ man"
+    assert sorted(seen) == sorted(NAMED) and seen[-1] == "dog ↔ man"
 
 
 HOLD = """(share) => document.querySelector('.ta').getAnimations({subtree: true})
@@ -180,9 +252,7 @@ def test_permutation_rows_jump_under_a_hand_and_with_reduced_motion(stage):
     find(page, "slider", "order").press("ArrowRight")
     assert page.evaluate(HOLD, 0) == []
     page = stage(CASE.make(order="as written", word=0), reduced_motion="no-preference")
-    page.mouse.move(*spot(page, "Word in the new order", 0, 1, 1))
-    page.mouse.down()
-    page.mouse.move(*spot(page, "Word in the new order", 0, 3, 1))
-    page.mouse.move(*spot(page, "Word in the new order", 0, 4, 1))
-    settle(page)
+    take(page, 1)
+    drag(page, 3)
+    drag(page, 4)
     assert trait(page, "order") != "as written" and page.evaluate(HOLD, 0) == []

@@ -4,20 +4,20 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Attention makes a row of numbers of each word; each looks at all, without a mask. Dog and man swap places: "
-        "after attention in map 2, before it in map 3.",
-        "Where do maps 2 and 3 differ?",
+        "Attention turns each word into a row of numbers; each looks at all words, no mask. Dog and man swap places: "
+        "after attention in lane A, before it in lane B.",
+        "Where do the results of the two lanes differ?",
         ("at “dog” and “man”", "in all rows", "nowhere"),
         2,
         "For this attention “the man bites the dog” is “the dog bites the man” with its rows moved: who bites is lost.",
-        "Look at the last map, Map 3 minus Map 2.",
+        "Compare the two maps on the right, row by row.",
         {"order": "dog ↔ man", "positions": False, "word": 1},
         moves=("word",),
         show=({"order": "as written"}, {"order": "dog ↔ man"}, {"word": 4}),
         waits=("line", "signs", "numbers"),
     ),
     Step(
-        "The sentence as written, with “the” at places 0 and 3. Point at both rows of map 1.",
+        "The sentence as written, with “the” at places 0 and 3. Point at both rows of f(x), the first map of lane A.",
         "Are the two rows equal?",
         ("yes", "no"),
         0,
@@ -29,26 +29,27 @@ STORY = (
         waits=("line", "signs", "numbers"),
     ),
     Step(
-        "Press “Next order” until you have seen all six. Or drag a word of map 3: the order in which it stands nearest "
-        "to your hand is taken.",
+        "Drag a word of lane B to any place; each drag starts from the sentence as written. “Next order” moves more "
+        "words at once. Try to find an order that makes a difference.",
         "Which order makes a difference?",
-        ("backward", "shuffled", "none"),
+        ("one that moves a single word", "one that moves all words", "none"),
         2,
-        "The output of a word is the same in each order; only its row is another one.",
-        "Does the last map ever show a color?",
-        {"order": "backward", "positions": False, "word": 4},
+        "The output of a word is the same in every order; only its row changes.",
+        "Is there ever a number other than 0 below “difference”?",
+        {"order": "as written", "positions": False, "word": 2},
         moves=("order", "word"),
         show=tuple(
-            {"order": order} for order in ("as written", "dog ↔ man", "shifted by one", "shuffled", "shuffled again")
+            {"order": order}
+            for order in ("bites ↔ the", "bites: 2 → 4", "bites: 2 → 5", "backward", "shuffled", "shuffled again")
         ),
     ),
     Step(
-        "The same order, but now each place adds a position vector of its own to its word.",
+        "All words have moved, and now each place adds a position vector of its own to the word that stands there.",
         "How many rows differ now?",
         ("none", "two", "all six"),
         2,
-        "Each word stands at another place, so each query, key and value is another one.",
-        "Read the last map row by row.",
+        "Each word stands at another place, so its query, key and value are different.",
+        "Read the numbers below “difference”.",
         {"order": "backward", "positions": True, "word": 4},
         show=({"positions": False}, {"positions": True}),
         waits=("line", "signs"),
@@ -60,7 +61,7 @@ STORY = (
         1,
         "It attends to dog and man, and their keys and values hold other positions now. So order counts: who bites can "
         "be told.",
-        "Look at the third row of the last map, with and without position vectors.",
+        "Look at the third number below “difference”, with and without position vectors.",
         {"order": "dog ↔ man", "positions": True, "word": 2},
         show=({"positions": False}, {"positions": True}),
         waits=("line", "signs"),
