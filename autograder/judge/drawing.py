@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 
 import torch
 from anatomy.program import runner
@@ -9,7 +10,7 @@ from anatomy.program.codec import Tensors
 from anatomy.program.records import CaseRecord, ExerciseRecord
 from anatomy.program.runner import Outcome, Program
 
-from .spec import Exercise, Implementation, Source
+from .spec import Case, Exercise, Implementation, Source
 
 LARGE_SUMS = 2e-3  # relative to the largest entry
 PUBLIC_SEED = 20_17  # the year of "Attention Is All You Need"; any fixed number would do
@@ -42,6 +43,7 @@ def draw_record(
     device: str = "cpu",
     with_mutants: bool = True,
     graded: bool = False,
+    recorded: Mapping[str, CaseRecord] | None = None,
 ) -> ExerciseRecord:
     """ExerciseRecord of freshly built cases.
 
@@ -53,6 +55,7 @@ def draw_record(
             CPU, and their code ignores devices.
         graded: use the graded sizes (``Source.size``). The known mistakes do not run on these cases, since some would
             run out of time or memory.
+        recorded: name → case. One that would be drawn alike is taken, and nothing runs for it.
 
     Raises RuntimeError if the reference raises on that device but not on the CPU, or the other way round.
     """
@@ -62,6 +65,10 @@ def draw_record(
         program = case.build(source)
         steps = program.finish(exercise.targets[0])
         inputs = {n: runner.plain(t) for n, t in program.tensors.items()}
+        known = (recorded or {}).get(case.name)
+        if known and _drawn_alike(case, steps, inputs, known):
+            cases.append(known)
+            continue
         expected = _run(exercise, exercise.reference, steps, inputs, device)
         if device != "cpu":
             _check_device(
@@ -101,6 +108,21 @@ def draw_record(
         cases,
         exercise.extension,
     )
+
+
+def _drawn_alike(case: Case, steps: Program, inputs: Tensors, known: CaseRecord) -> bool:
+    """True for the same draw; the last digits may differ between processors."""
+    if (case.name, case.shows, case.weight, steps) != (known.name, known.shows, known.weight, known.program):
+        return False
+    return inputs.keys() == known.tensors.keys() and all(_nearly(t, known.tensors[n]) for n, t in inputs.items())
+
+
+def _nearly(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    a, b = a.to(torch.complex128), b.to(torch.complex128)
+    largest = torch.nan_to_num(b.abs(), posinf=0.0).amax().item() if b.numel() else 0.0
+    return torch.allclose(a, b, rtol=0.0, atol=1e-5 * largest, equal_nan=True)
 
 
 def _run(

@@ -22,7 +22,7 @@ from autograder.grading.judging.results import GradedNotebook
 from autograder.grading.judging.submitted import Submitted, of_bytes
 from autograder.grading.pages import feedback
 from autograder.grading.source.signs import evades_ban, signs_of
-from autograder.judge import examples, trusted
+from autograder.judge import drawing, trusted
 from autograder.judge.drawing import draw_record, student_key
 from autograder.notebooks.first_cell import FIRST_CELL
 from autograder.sandbox.disposable import Budget
@@ -84,9 +84,9 @@ def test_known_mistakes_are_read_and_not_run_on_every_processor(capability):
 
 def test_inputs_of_another_draw_are_not_taken_for_the_recorded_ones():
     x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
-    assert examples._nearly(x, torch.nextafter(x, x + 1)) and examples._nearly(x * math.nan, x * math.nan)
+    assert drawing._nearly(x, torch.nextafter(x, x + 1)) and drawing._nearly(x * math.nan, x * math.nan)
     for other in (x + 1e-3, x.double(), x[:2], x.flip(0)):
-        assert not examples._nearly(x, other)
+        assert not drawing._nearly(x, other)
 
 
 def test_naming_a_mistake_on_fresh_inputs_has_an_end():
