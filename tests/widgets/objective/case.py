@@ -11,8 +11,8 @@ CASE = Case(
     (OBJECTIVES,),
     [
         ("combobox", "objective", "objective", "ArrowDown"),
-        ("slider", "token", "place", "ArrowRight"),
-        ("slider", "random draw", "draw", "End", {"objective": "blank_infilling", "step": 1}),
+        ("slider", "predicted word", "place", "ArrowRight"),
+        ("slider", "hide others", "draw", "End", {"objective": "blank_infilling", "step": 1}),
     ],
     crowded=tuple({"objective": i} for i in range(len(OBJECTIVES))),
 )

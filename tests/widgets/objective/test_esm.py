@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from anatomy.widgets import ObjectiveLab, objective
 
 from autograder.recording.widgets.objective import OBJECTIVES
@@ -61,7 +62,7 @@ def three(page):
 
 
 def rule(p, hidden, masked):
-    """What the three see to predict word p, and whether they must."""
+    """What GPT, BERT and T5 see to predict word p, and whether they must."""
     every = range(len(WORDS))
     return [
         [c for c in every if c < p] if p else None,
@@ -81,6 +82,92 @@ def test_arrows_come_from_what_each_of_the_three_sees(stage, number):
         for (blue, orange, gray, arrows), seen in zip(three(page), rule(p, hidden, masked), strict=True):
             assert (blue, arrows) == ((seen or [],) * 2) and orange == ([p] if seen is not None else [])
             assert sorted([*blue, *orange, *gray]) == ([] if seen is None else list(range(len(WORDS))))
+
+
+def by_table(lab):
+    """Words that GLM's example shows to each of its hidden words, by where it predicts them: word → seen words."""
+    spans = np.frombuffer(lab.tables["hidden"], "<f4").reshape(objective.DRAWS, -1)[lab.draw] > 0
+    kept = [c for c, on in enumerate(spans) if not on]
+    blanks = np.split(spans.nonzero()[0], np.nonzero(np.diff(spans.nonzero()[0]) > 1)[0] + 1)
+    rows, seen, written = lab.example(), {}, []
+    for column in range(len(rows[0])):
+        if rows[5, column] == 1:  # an [S]: the blank whose [M] has this position
+            masks = [c for c in range(len(rows[0])) if rows[5, c] == 0 and objective.word(rows[0, c]) == "[M]"]
+            left = list(blanks[masks.index(rows[4, column])])
+        elif rows[5, column] > 1:
+            written.append(int(left.pop(0)))  # it has been predicted by the token before, and is read here
+            assert objective.word(rows[0, column]) == WORDS[written[-1]]
+        if rows[5, column] > 0 and left:
+            assert objective.word(rows[1, column]) == WORDS[left[0]]
+            seen[int(left[0])] = column, sorted([*kept, *written])
+    return seen
+
+
+@pytest.mark.parametrize("number", range(objective.DRAWS))
+def test_arrows_of_glm_come_from_the_text_and_the_blanks_filled_before(stage, number):
+    """T5 stands above it, which hides the same; the example below follows, and sees as many words."""
+    lab = CASE.make(objective="blank_infilling", draw=number)
+    page = stage(lab)
+    drawn = by_table(lab)
+    assert len(drawn) == np.frombuffer(lab.tables["hidden"], "<f4").reshape(objective.DRAWS, -1)[number].sum()
+    for p, (column, seen) in drawn.items():
+        set_state(page, {"place": column})
+        assert page.locator(".ta-svg[aria-label^='One sentence'] > g .ta-strong").first.text_content() == "T5"
+        t5, glm = three(page)
+        assert glm[:2] == [seen, [p]] and glm[3] == seen and t5[0] == rule(p, list(drawn), [])[2]
+        lab.place = column
+        read = [objective.word(v) for v in lab.example()[0][lab.visible()[0]]]
+        assert sorted(w for w in read if w in WORDS) == sorted(WORDS[c] for c in seen)
+
+
+def slider(page):
+    return page.get_by_role("slider", name="predicted word", exact=True)
+
+
+@pytest.mark.parametrize("name, stops", [
+    ("next_token_pairs", WORDS[1:]), ("mask_tokens", ["two", "then", "it"]),
+    ("span_corruption", ["⟨0⟩", "two", "⟨1⟩", ".", "then", "it", "⟨2⟩"]),
+    ("blank_infilling", [".", "then", "it", "[E]", "two", "[E]"]),
+])  # fmt: skip
+def test_the_slider_stops_at_predicted_words_alone(stage, name, stops):
+    page = stage(CASE.make(objective=name, draw=0, place=0, step=1))
+    if name != "next_token_pairs":
+        assert slider(page).get_attribute("aria-valuetext") == "nothing"
+    slider(page).press("End")
+    slider(page).press("Home")
+    found = []
+    for _ in stops:
+        settle(page)
+        found.append(slider(page).get_attribute("aria-valuetext"))
+        assert f"must predict “{found[-1]}”" in said(page)
+        slider(page).press("ArrowRight")
+    settle(page)
+    assert found[: len(stops)] == stops and slider(page).get_attribute("aria-valuetext") == stops[-1]
+
+
+def test_a_token_that_predicts_nothing_is_a_stop_only_while_it_is_framed(stage):
+    page = stage(CASE.make(objective="mask_tokens", draw=0, place=4, step=1))
+    assert slider(page).get_attribute("aria-valuetext") == "nothing" and trait(page, "place") == 4
+    button = page.get_by_role("button", name="To the next predicted word")
+    for place in (6, 7, 3):
+        button.press("Enter")
+        settle(page)
+        assert trait(page, "place") == place
+    assert slider(page).get_attribute("max") == "2"
+
+
+def test_a_pair_has_nothing_to_walk_through_and_names_its_slider(stage):
+    page = stage(CASE.make(objective="nsp_pair"))
+    assert not slider(page).is_visible() and not page.get_by_role("button", name="To the next").is_visible()
+    assert page.get_by_role("slider", name="other pairs").get_attribute("aria-valuetext") == "1 of 6"
+    set_state(page, {"objective": 3})
+    assert slider(page).is_visible() and page.get_by_role("slider", name="hide others").is_visible()
+
+
+def test_a_function_that_asks_for_nothing_leaves_the_picture(stage):
+    silent = lambda ids, *rest: (ids, torch.full_like(ids, objective.IGNORE))
+    page = stage(ObjectiveLab({**OBJECTIVES, "mask_tokens": silent}, objective="mask_tokens"))
+    assert words(page)[-1] == "differs" and "predicts nothing" in said(page) and not slider(page).is_visible()
 
 
 def test_a_word_that_is_pointed_at_leads_the_example_below(stage):
@@ -111,8 +198,11 @@ def test_the_word_is_to_be_guessed_before_it_is_shown(stage):
     word, mark = page.locator(".ta-svg text[data-readout]"), page.locator(".ta-svg text.ta-until")
     assert word.all_text_contents() == ["two"] * 3 and not any(w.is_visible() for w in word.all())
     assert mark.all_text_contents() == ["?"] * 3 and all(m.is_visible() for m in mark.all())
+    output = page.locator(".ta-controls output").first
+    assert not output.is_visible() and slider(page).get_attribute("aria-valuetext") == "to be guessed"
     page.get_by_role("button", name="Reveal", exact=True).press("Enter")
     settle(page)
+    assert output.is_visible() and slider(page).get_attribute("aria-valuetext") == output.text_content() == "two"
     assert all(w.is_visible() for w in word.all()) and not any(m.is_visible() for m in mark.all())
     assert page.locator(".ta-reply").text_content() == f"→ {step.because}"
 

@@ -48,6 +48,19 @@ def test_the_decoder_of_t5_sees_up_to_its_token():
     assert lab.at() == (2, 1) and answer == "tokens 0 and 1" and lab.visible()[1].nonzero()[0].tolist() == [0, 1]
 
 
+def test_glm_fills_blanks_in_any_order_and_sees_those_before():
+    """In this draw the later blank is filled first: GLM sees its words when it predicts “two”, T5 sees none of them."""
+    lab, told, _ = step(3)
+    assert "in any order" in told.says
+    read = lab.example()[0]
+    glm = [objective.word(v) for v in read[lab.visible()[0]]]
+    t5 = CASE.make(objective="span_corruption", draw=told.state["draw"], place=10)
+    row, column = t5.at()
+    assert objective.word(t5.example()[row + 1][column]) == "two" == objective.word(lab.example()[1][13])
+    seen = [objective.word(v) for line, on in zip(t5.example()[[0, 2]], t5.visible(), strict=True) for v in line[on]]
+    assert {"then", "it"} <= set(glm) and not {"then", "it"} & set(seen)
+
+
 def test_the_blank_of_glm_has_the_position_of_its_mask():
     lab, _, answer = step(3)
     rows = lab.example()
@@ -57,7 +70,12 @@ def test_the_blank_of_glm_has_the_position_of_its_mask():
 
 def test_a_pair_has_one_term():
     lab, told, answer = step(4)
-    assert lab.facts()["predicted"] == int(answer) == 1 and f"for {lab.facts()['read']} tokens" in told.because
+    said = [objective.word(read) for read, label in zip(*lab.example()[:2], strict=True) if lab.wording(label)]
+    assert said == [answer] and lab.facts()["predicted"] == 1
+    assert (
+        f"for {lab.facts()['read']} tokens" in told.because and f"“{lab.wording(lab.example()[1, 0])}”" in told.because
+    )
+    assert told.state["place"] > 0, "the token asked about is not framed from the start"
 
 
 def test_glm_reads_fewer_tokens_than_t5():

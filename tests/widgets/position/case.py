@@ -1,7 +1,7 @@
 """PositionExplorer with right functions, and its controls."""
 
 from anatomy.widgets import PositionExplorer
-from anatomy.widgets.position import NAMES
+from anatomy.widgets.position import LISTED, NAMES
 
 from ..case import Case
 from .learners import POSITIONS
@@ -11,8 +11,8 @@ CASE = Case(
     (POSITIONS,),
     [
         ("combobox", "scheme", "scheme", "ArrowUp"),
-        ("slider", "slope", "variant", "ArrowRight"),
+        ("slider", "slope", "variant", "ArrowRight", {"scheme": NAMES.index("ALiBi")}),
         ("slider", "query position", "query", "ArrowLeft"),
     ],
-    crowded=tuple({"scheme": i} for i in range(len(NAMES))),
+    crowded=tuple({"scheme": i} for i in range(len(LISTED))),
 )

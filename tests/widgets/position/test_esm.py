@@ -55,12 +55,17 @@ def test_a_wrong_function_differs_and_the_others_do_not(stage):
 
 
 def test_the_reference_is_not_called_the_learners(stage):
-    assert words(stage(CASE.stubs()))[-1] == "not yours yet"
+    assert words(stage(CASE.stubs(scheme="ALiBi")))[-1] == "not yours yet"
 
 
 def readout(page):
     """Text of the readout, even while its aria-live is off."""
     return page.locator(".ta-readout").text_content()
+
+
+def strip(page):
+    """The row of words."""
+    return page.locator(".ta-svg[aria-label^='The words']")
 
 
 def on_map(page, query, key):
@@ -205,25 +210,25 @@ def test_the_vectors_of_query_and_key_are_framed(stage):
     assert frames() == [6 + 20 * 6, 6 + 12 * 6]
 
 
-def test_the_first_step_has_one_map_and_its_curve(stage):
-    """Vectors and other schemes come with the third step."""
+def test_each_picture_comes_with_the_step_that_needs_it(stage):
+    """Vectors with the step that speaks of them, the other schemes with the last one, which compares them."""
     page = stage(CASE.make())
-    set_state(page, {"alone": True, "step": 0})
-    assert "r is key − query" in PositionExplorer.story[0].look
-    captions = ("Vectors", "All schemes", "Scores S[query, key]", "Score against distance")
-    shown = lambda: [page.locator(".ta-caption", has_text=name).is_visible() for name in captions]
-    assert shown() == [False, False, True, True]
-    for comes in (False, True):
-        page.get_by_role("button", name="Next step").press("Enter")
-        settle(page)
-        assert shown() == [comes, comes, True, True]
+    captions = ("Vectors", "The eight schemes, small", "Scores S[query, key]", "Score against distance")
+    last = len(PositionExplorer.story) - 1
+    for i, step in enumerate(PositionExplorer.story):
+        set_state(page, {**step.state, "alone": True, "step": i})
+        shown = [page.locator(".ta-caption", has_text=name).is_visible() for name in captions]
+        assert shown == [i >= 2, i == last, True, True], i
+        words, waves = strip(page).is_visible(), page.locator(".ta-caption", has_text="Waves in the score").is_visible()
+        assert (words, waves) == (i not in (2, last), i == 2), i
+    assert "has a vector" in PositionExplorer.story[2].says and "r is key − query" in PositionExplorer.story[1].look
 
 
 def test_the_waves_add_up_to_the_score(stage):
     """Eight fast ones with a number each, the slow ones as their sum; only where the score is made of them."""
     widget = CASE.make(scheme="sinusoidal")
     page = stage(widget)
-    set_state(page, {"alone": True, "step": 1})  # the schemes are away, so there is room
+    set_state(page, {"alone": True, "step": 2})  # the schemes are away, so there is room
     told = page.locator(".ta-caption", has_text="Waves in the score")
     pe = np.frombuffer(widget.tables["pe_sinusoid"], "<f4").reshape(T, WIDTH).astype(float)
     for query, key in ((20, 25), (20, 12), (3, 3)):

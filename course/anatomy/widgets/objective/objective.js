@@ -23,28 +23,41 @@ function objectiveWidget(ui) {
     const p = Math.min(place, first + second - 1);
     return p < first ? [0, p] : [2, p - first];
   };
+  /** Places of the tokens that must predict something, in order. */
+  const predicting = () => {
+    const rows = example();
+    const [first] = lengths(rows);
+    return [[1, 0], [3, first]].flatMap(([r, from]) => rows[r].flatMap((v, c) => (wording(v) ? [from + c] : [])));
+  };
+  /** Where the slider can stand: those, and the token that is framed, should it predict nothing. */
+  const stops = () => [...new Set([...predicting(), Math.min(ui.stands("place"), count(example()) - 1)])].sort((a, b) => a - b);
   pick(ui, { trait: "objective", name: tr("objective"), names: spec.objectives.map((o) => o.title) });
-  slider(ui, {
-    trait: "place", name: tr("token"), long: true,
-    max: () => count(example()) - 1,
-    show: (p) => {
+  const place = slider(ui, {
+    trait: "place", name: tr("predicted word"), long: true, values: stops,
+    show(p) {
       const rows = example();
-      const [r, c] = locate(rows, p);
-      return r ? tr("decoder {n}: {word}", { n: c, word: word(rows[r][c]) }) : `${c}: ${word(rows[r][c])}`;
+      const [row, column] = locate(rows, p);
+      return wording(rows[row + 1][column]) || tr("nothing");
     },
   });
-  slider(ui, { trait: "draw", name: tr("random draw"), max: spec.draws - 1 });
+  const stop = place.parentNode.querySelector("output");
+  stop.toggleAttribute("data-readout", true); // the word is to be guessed first where the picture lets it wait
+  const others = slider(ui, {
+    trait: "draw", name: tr("hide others"), max: spec.draws - 1, show: (i) => tr("{n} of {all}", { n: i + 1, all: spec.draws }),
+  });
   const bar = html("div", { class: "ta-bar" });
   ui.controls.append(bar);
-  const lastPlace = () => count(example()) - 1;
   player(ui, bar, {
-    stepName: tr("To the next token"), playName: tr("Play tokens"), every: PLACE_MS,
-    step: () => ui.set("place", ui.get("place") < lastPlace() ? ui.get("place") + 1 : 0),
-    ends: () => ui.get("place") === lastPlace(),
+    stepName: tr("To the next predicted word"), playName: tr("Play predicted words"), every: PLACE_MS,
+    step() {
+      const all = predicting();
+      ui.set("place", all.find((p) => p > ui.get("place")) ?? all[0] ?? 0);
+    },
+    ends: () => ui.get("place") >= (predicting().at(-1) ?? 0),
   });
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
-  const three = threeWays(ui, ui.row(), () => ({ draws: drawsNow(), which: THEIRS.indexOf(objective().function) }));
+  const ways = waysToSee(ui, ui.row(), () => ({ draws: drawsNow(), which: THEIRS.indexOf(objective().function) }));
   const beneath = ui.row();
   Object.assign(beneath.dataset, { part: "example", of: "objective" });
   const table = tokenTable(ui, beneath, { word, wording, lengths, setting: () => now });
@@ -54,14 +67,18 @@ function objectiveWidget(ui) {
     [tr("entries unlike the reference"), tr("tokens, labels and positions; crossed out in the picture")],
   ]);
 
-  /** What the current draw hides, as the reference does it: by BERT, with what it reads there, and by T5. */
+  /** What the current draw hides, as the reference does it: by BERT, with what it reads there, and by T5 and GLM. */
   function drawsNow() {
     const [n, from] = [spec.text.length, ui.get("draw")];
     const rowOf = (name, r) => [...ui.table(`ref_e_${name}`).subarray((from * R + r) * N, (from * R + r + 1) * N)];
+    const spans = [...ui.table("hidden").subarray(from * n, (from + 1) * n)].map((v) => v > 0);
+    const [tokens, at, inside] = [0, 4, 5].map((r) => rowOf("blank_infilling", r));
+    const masks = tokens.flatMap((v, c) => (inside[c] === 0 && word(v) === "[M]" ? [c] : []));
     return {
       masked: rowOf("mask_tokens", 1).slice(0, n).map((v) => v !== spec.ignore),
       reads: rowOf("mask_tokens", 0).slice(0, n).map(word),
-      spans: [...ui.table("hidden").subarray(from * n, (from + 1) * n)].map((v) => v > 0),
+      spans,
+      columns: columnsOf(spans, masks, at, inside),
       encoder: objective().function === "span_corruption" ? lengths(example())[0] : 0,
     };
   }
@@ -112,12 +129,17 @@ function objectiveWidget(ui) {
       if (drawn !== now) {
         table.layout();
         show([[String(count(now.rows)), ""], [String(now.asked), ""], [String(now.wrong), now.wrong ? tr("differs") : tr("same"), now.wrong === 0]]);
+        // Of a pair, one token alone predicts: there is nothing to walk through.
+        place.parentNode.hidden = bar.hidden = predicting().length < 2;
+        write(others.parentNode.querySelector("label"), now.pair ? tr("other pairs") : tr("hide others"));
         drawn = now;
       }
       const at = locate(now.rows, ui.seen("place"));
       const seen = visible(now.rows, at);
       table.draw(at, seen);
-      three.draw();
+      ways.draw();
+      const waits = (ui.root.dataset.waits ?? "").includes("numbers");
+      fill(place, { "aria-valuetext": waits ? tr("to be guessed") : stop.textContent });
       const [row, column] = at;
       const words = [0, 2].flatMap((r, k) => now.rows[r].filter((_, c) => seen[k][c])).map(word);
       const answer = wording(now.rows[row + 1][column]);

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import traitlets as t
 
-from ...system.translation import listed
+from ...system.translation import listed, sentences
 from ..tools.calls import WrongOutput, call
 from ..tools.drawing import BLUE, DASHES, GRAY, VERMILLION, Figure, diverging, new_figure, number, plain
 from ..tools.several import SeveralFunctions
@@ -35,6 +35,9 @@ SCHEMES = (
     ("ALiBi", "alibi_bias", "s", tuple(f"slope 1/{1 / m:.0f}" for m in SLOPES)),
 )
 NAMES = [name for name, *_ in SCHEMES]
+# The last entry of the list, where the story begins: no function of the course makes these scores, and all are 0.
+NO_SCHEME = (N_("no scheme"), "", "s", (N_("words alone"),))
+LISTED = (*SCHEMES, NO_SCHEME)
 # What the variants of each scheme are, in their order.
 KINDS = (
     N_("projections W"),
@@ -45,6 +48,7 @@ KINDS = (
     N_("head"),
     N_("terms"),
     N_("slope"),
+    N_("terms"),
 )
 # What each scheme does, in their order.
 ABOUT = (
@@ -56,6 +60,7 @@ ABOUT = (
     N_("T5’s decoder looks back alone, so its numbers are for distances back; all ahead count as distance 0."),
     N_("A model of 2020: vectors for distances; the query asks one and the key asks another."),
     N_("“Attention with linear biases” (2021): nothing is learned; each step of distance costs the same."),
+    N_("Nothing is added to the scores: they come from the words alone."),
 )
 ENCODED = ("sinusoid", "LearnedPositions")  # have a vector for each position
 # float32 sums of 16 cosines are off by 1e-5; different schemes differ by tenths.
@@ -73,9 +78,8 @@ class PositionExplorer(SeveralFunctions):
     Each is measured on 32 positions that all have the same token, so that only the position part of the scores remains:
     (32, 32) per variant. Tables, vectors and projections are fixed random numbers; nothing is trained.
 
-    Traits scheme (index into SCHEMES; a name works too), variant and query follow the controls; a variant beyond the
-    scheme's last one shows the last one. Without a scheme it begins with ALiBi, slope ¼. Raises the errors of
-    TableWidget.
+    Traits scheme (index into LISTED; a name works too), variant and query follow the controls; a variant beyond the
+    scheme's last one shows the last one. It begins without a scheme. Raises the errors of TableWidget.
     """
 
     recording = "position"
@@ -86,7 +90,7 @@ class PositionExplorer(SeveralFunctions):
     # A pair of one distance walks along its diagonal: the score stands still.
     opening = tuple({"query": query, "key": query - 6} for query in range(8, T, 3))
 
-    scheme = t.Int(0, min=0, max=len(SCHEMES) - 1).tag(sync=True)
+    scheme = t.Int(0, min=0, max=len(LISTED) - 1).tag(sync=True)
     variant = t.Int(0, min=0, max=7).tag(sync=True)
     query = t.Int(20, min=0, max=T - 1).tag(sync=True)
 
@@ -95,16 +99,13 @@ class PositionExplorer(SeveralFunctions):
         functions: Functions | None = None,
         *,
         scheme: int | str | None = None,
-        variant: int | None = None,
+        variant: int = 0,
         query: int = 20,
         **named: Function,
     ) -> None:
-        begins = STORY[0].state
-        if variant is None:
-            variant = int(begins["variant"]) if scheme is None else 0
         if scheme is None:
-            scheme = int(begins["scheme"])
-        index = NAMES.index(scheme) if isinstance(scheme, str) else scheme
+            scheme = len(SCHEMES)
+        index = [name for name, *_ in LISTED].index(scheme) if isinstance(scheme, str) else scheme
         merged = {**(functions or {}), **named}
         super().__init__(merged or None, scheme=index, variant=variant, query=query)
 
@@ -115,15 +116,17 @@ class PositionExplorer(SeveralFunctions):
         return {k: np.stack([v.numpy() for v in rows]) for k, rows in _MEASURES[name](fn, name, inputs).items()}
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
-        facts = np.zeros((len(SCHEMES), 8, len(FACTS)))
+        facts = np.zeros((len(LISTED), 8, len(FACTS)))
         tables = {**reference, **mine}
-        for i, (_name, fn, letter, variants) in enumerate(SCHEMES):
+        for i, (*_rest, variants) in enumerate(LISTED):
             for j in range(len(variants)):
-                S, right = (source[f"{letter}_{fn}"][j].astype(float) for source in (tables, reference))
+                S, right = (scores_in(source, i, j) for source in (tables, reference))
                 mean, low, high = profile(S)
                 facts[i, j] = (high - low).max(), np.abs(mean - mean[::-1]).max(), np.abs(S - right).max()
-        own = [float(f"{letter}_{fn}" in mine and mine is not reference) for _name, fn, letter, _variants in SCHEMES]
-        return {**{k: v for k, v in reference.items() if k not in mine}, "facts": facts, "own": np.array(own)}
+        own = [float(f"{letter}_{fn}" in mine and mine is not reference) for _name, fn, letter, _variants in LISTED]
+        unwritten = {k: v for k, v in reference.items() if k not in mine}
+        nothing = np.zeros((1, T, T))
+        return {**unwritten, "s_": nothing, "ref_s_": nothing, "facts": facts, "own": np.array(own)}
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         schemes = [
@@ -134,10 +137,11 @@ class PositionExplorer(SeveralFunctions):
                 "kind": _(kind),
                 "choices": [_chosen(v) for v in variants],
                 "about": _(about),
+                "made": fn != "",
                 "encodings": f"pe_{fn}" if fn in ENCODED else "",
                 "waves": fn == "sinusoid",
             }
-            for (name, fn, letter, variants), kind, about in zip(SCHEMES, KINDS, ABOUT, strict=True)
+            for (name, fn, letter, variants), kind, about in zip(LISTED, KINDS, ABOUT, strict=True)
         ]
         return {
             "title": _("Positions: what does a score learn from them alone?"),
@@ -149,67 +153,77 @@ class PositionExplorer(SeveralFunctions):
 
     def _at(self):
         """Indices of the current scheme and variant."""
-        return self.scheme, min(self.variant, len(SCHEMES[self.scheme][3]) - 1)
+        return self.scheme, min(self.variant, len(LISTED[self.scheme][3]) - 1)
 
     def scores(self) -> np.ndarray:
         """The scores shown, (32, 32) float64: row = query, column = key."""
-        i, j = self._at()
-        return self.shown(f"{SCHEMES[i][2]}_{SCHEMES[i][1]}")[j].astype(float)
+        return scores_in({**self._reference, **self._mine}, *self._at())
 
     def facts(self) -> dict[str, float]:
         """For the scores shown: ``spread``, largest difference among pairs of the same distance; ``direction``, largest
         difference between the mean scores of r and −r; ``reference``, largest distance to the reference."""
-        table = np.frombuffer(self.tables["facts"], "<f4").reshape(len(SCHEMES), 8, len(FACTS))
+        table = np.frombuffer(self.tables["facts"], "<f4").reshape(len(LISTED), 8, len(FACTS))
         return dict(zip(FACTS, table[self._at()].tolist(), strict=True))
 
     @property
     def whose(self) -> str:
-        return _("your") if self.written(SCHEMES[self.scheme][1]) else _("the reference's")
+        return _("your") if self.written(LISTED[self.scheme][1]) else _("the reference's")
 
     @property
     def words(self) -> str:
         i, j = self._at()
-        name, fn, _letter, variants = SCHEMES[i]
-        found, row = self.facts(), self.scores()[self.query]
-        mean = profile(self.scores())[0]
-        told = _(
-            "Position explorer, scheme {scheme} ({variant}) with {whose} {function}: a heatmap of the position part "
-            "of 32 × 32 scores, and the score against r = key − query. Mean score by r: {near}. Query {query} "
-            "scores key {best} highest. Largest spread among pairs of one distance: {spread} ({spread_state}); r and "
-            "−r differ by up to {direction} ({direction_state}). Farthest from the reference: {far} ({state})."
+        name, fn, _letter, variants = LISTED[i]
+        S, found = self.scores(), self.facts()
+        scheme = _("Position explorer, scheme {scheme} ({variant}) with {whose} {function}")
+        about = scheme if fn else _("Position explorer without a scheme")
+        shown = _("{about}: a heatmap of the position part of 32 × 32 scores, and the score against r = key − query.")
+        spread = _("Largest spread among pairs of one distance: {spread} ({state}).")
+        turned = _("r and −r differ by up to {direction} ({state}).")
+        far = _("Farthest from the reference: {far} ({state}).")
+        compared = far.format(
+            far=number(found["reference"]), state=_("ok") if found["reference"] <= TOLERANCE else _("broken")
         )
-        return told.format(
-            scheme=_(name),
-            variant=_shown(variants[j]),
-            whose=self.whose,
-            function=fn,
-            near=listed(f"{r}: {mean[r + T - 1]:.2f}" for r in range(-4, 5)),
-            query=self.query,
-            best=int(np.nanargmax(row)) if np.isfinite(row).any() else _("none"),
-            spread=number(found["spread"]),
-            spread_state=_("distance only") if found["spread"] <= TOLERANCE else _("position counts"),
-            direction=number(found["direction"]),
-            direction_state=_("no direction") if found["direction"] <= TOLERANCE else _("direction"),
-            far=number(found["reference"]),
-            state=_("ok") if found["reference"] <= TOLERANCE else _("broken"),
+        return sentences(
+            shown.format(
+                about=about.format(scheme=_(name), variant=_shown(variants[j]), whose=self.whose, function=fn)
+            ),
+            _("Mean score by r: {near}.").format(
+                near=listed(f"{r}: {profile(S)[0][r + T - 1]:.2f}" for r in range(-4, 5))
+            ),
+            self._highest(S[self.query]),
+            spread.format(spread=number(found["spread"]), state=_spread(S, found["spread"])),
+            turned.format(
+                direction=number(found["direction"]),
+                state=_("no direction") if found["direction"] <= TOLERANCE else _("direction"),
+            ),
+            *([compared] if fn else []),
         )
+
+    def _highest(self, row):
+        """Which keys the query scores highest."""
+        best = np.flatnonzero(row >= np.nanmax(row) - TOLERANCE) if np.isfinite(row).any() else [_("none")]
+        if len(best) > 1:
+            return _("Query {query} gives {n} keys its largest score.").format(query=self.query, n=len(best))
+        return _("Query {query} scores key {best} highest.").format(query=self.query, best=best[0])
 
     def figure(self) -> Figure:
         fig = new_figure(8.4, 3.6)
         heat, curve = fig.subplots(1, 2, width_ratios=[1, 1.3])
         i, j = self._at()
-        name, fn, letter, variants = SCHEMES[i]
-        S, right = self.scores(), self._reference[f"{letter}_{fn}"][j].astype(float)
-        top = np.abs(S[np.isfinite(S)]).max(initial=1e-9)
+        name, fn, _letter, variants = LISTED[i]
+        S, right = self.scores(), scores_in(self._reference, i, j)
+        top = np.abs(S[np.isfinite(S)]).max(initial=0) or 1
         fig.colorbar(heat.imshow(S, cmap=diverging(), vmin=-top, vmax=top), ax=heat).ax.tick_params(labelsize=8)
         heat.axhline(self.query, color="black", linewidth=1)
         plain(heat, f"{name}: {variants[j]}", "key position", "query position")
         r = np.arange(1 - T, T)
         mean, low, high = profile(S)
         curve.fill_between(r, low, high, color=BLUE, alpha=0.25, linewidth=0)
-        curve.plot(r, profile(right)[0], color=GRAY, linestyle=DASHES, label="reference")
+        curve.plot(r, profile(right)[0], color=GRAY, linestyle=DASHES, label="reference" if fn else "no scheme")
         if self.written(fn):
-            curve.plot(r, mean, color=BLUE, label="yours: mean (band: all pairs)")
+            banded = self.facts()["spread"] > TOLERANCE
+            said = "mean (band: all pairs of a distance)" if banded else "each distance has one score"
+            curve.plot(r, mean, color=BLUE, label=f"yours: {said}")
         curve.plot(np.arange(T) - self.query, S[self.query], ".", color=VERMILLION, label=f"query {self.query}")
         curve.legend(fontsize=8)
         plain(curve, "Score against distance", "r = key − query", "score")
@@ -230,6 +244,19 @@ def _chosen(variant):
     """The same beside the name of its slider, which says what it is."""
     number_of = re.sub(r"^(K =|head|slope) ", "", variant)
     return _(variant) if number_of == variant else number_of
+
+
+def scores_in(tables: Tables, scheme: int, variant: int) -> np.ndarray:
+    """The scores of one variant out of those tables, (T, T) float64; all 0 without a scheme."""
+    _name, fn, letter, _variants = LISTED[scheme]
+    return tables[f"{letter}_{fn}"][variant].astype(float) if fn else np.zeros((T, T))
+
+
+def _spread(S, spread):
+    """What the scores depend on, in words."""
+    if S.max() - S.min() <= TOLERANCE:
+        return _("all alike")
+    return _("distance only") if spread <= TOLERANCE else _("position counts")
 
 
 def profile(S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -22,6 +22,7 @@ const TERMS = [
     (i, j) => `k·qr[δ(${j}, ${i})] ÷ √24`,
   ],
   [(i, j, variant) => `−${variant.match(/1\/\d+/)[0]} · |${minus(String(j - i))}|`], // ALiBi
+  [(i, j) => tr("nothing at r = {r}", { r: minus(String(j - i)) })], // no scheme
 ];
 
 const cosines = (r) => tr("cos({r} · 1) + cos({r} · 0.562) + … (16 terms)", { r: minus(String(r)) });
@@ -41,7 +42,9 @@ function positionWidget(ui) {
   const shownOf = (s) => Math.min(ui.get("variant"), s.variants.length - 1);
   pick(ui, { trait: "scheme", name: tr("scheme"), names: spec.schemes.map((s) => s.name) });
   const variants = slider(ui, { trait: "variant", name: scheme().kind, max: last, show: (i) => scheme().choices[i], long: true });
-  const kind = variants.parentNode.querySelector("label"); // each scheme has variants of another kind
+  const choices = variants.parentNode;
+  choices.querySelector("output").style.minWidth = "5ch"; // longer values take what they need
+  const kind = choices.querySelector("label"); // each scheme has variants of another kind
   slider(ui, { trait: "query", name: tr("query position"), max: N - 1, kind: "ta-two" });
   ui.listen("scheme", () => { if (ui.get("variant") > last()) ui.set("variant", last()); });
   ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
@@ -51,10 +54,12 @@ function positionWidget(ui) {
   const small = schemeMaps(ui, smallRow, (s) => ui.table(s.table).subarray(shownOf(s) * N * N, (shownOf(s) + 1) * N * N));
   const about = html("p", { class: "ta-note", style: `margin: 0; min-height: ${room < 480 ? 52 : 17}px` });
   ui.root.append(about);
+  const strip = wordRow(ui, ui.row());
   const row = ui.row();
   const cell = room < 900 ? 6 : 7;
   const vectors = encodings(ui, row, cell);
-  for (const node of [smallRow, about, vectors.box]) Object.assign(node.dataset, { part: "schemes", of: "scheme" });
+  Object.assign(smallRow.dataset, { part: "schemes", of: "scheme" });
+  for (const node of [about, vectors.box]) Object.assign(node.dataset, { part: "vectors", of: "scheme" });
   const map = positionHeat(ui, row, N, cell);
   const rest = room - vectors.width - map.width - 32;
   row.style.columnGap = "16px";
@@ -83,22 +88,30 @@ function positionWidget(ui) {
         const found = [...ui.table("facts").subarray((at * 8 + variant) * 3, (at * 8 + variant) * 3 + 3)];
         now = { S: cut(source), right: cut(`ref_${source}`), own: ui.table("own")[at] === 1 };
         const small = found.map((v) => v <= spec.tolerance);
-        now.words = [small[0] ? tr("distance only") : tr("position counts"), small[1] ? tr("no direction") : tr("direction")];
-        map.paint(now.S, palette(ui.dark));
+        now.limit = largest(now.S);
+        const level = Math.max(...now.S) - Math.min(...now.S) <= spec.tolerance;
+        now.shape = level ? "level" : small[0] ? "curve" : now.S.every(Number.isFinite) ? "band" : "gaps";
+        now.words = [level ? tr("all alike") : small[0] ? tr("distance only") : tr("position counts"),
+          small[1] ? tr("no direction") : tr("direction")];
+        map.paint(now.S, now.limit, palette(ui.dark));
         curve.layout(now);
         vectors.paint(scheme(), palette(ui.dark));
         write(about, scheme().about);
         write(kind, scheme().kind);
+        choices.hidden = !last();
         const same = [short(found[2]), small[2] ? tr("same") : tr("differs"), small[2]];
-        table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", tr("not yours yet")]]);
+        table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", scheme().made ? tr("not yours yet") : ""]]);
       }
+      smallRow.hidden = !scheme().made; // without a scheme, the others would answer before there is a question
       small.draw(at, palette(ui.dark));
       vectors.mark(query, key);
       map.mark(query, key);
-      // All schemes and the waves would be higher than a screen.
-      const roomy = room >= 900 || smallRow.hasAttribute("data-away");
+      // All schemes and the waves, or the words, would be higher than a screen.
+      const roomy = room >= 900 || smallRow.hidden || smallRow.hasAttribute("data-away");
       waves.box.hidden = !(roomy && scheme().waves && variant === 0);
       if (!waves.box.hidden) waves.draw(ui.table(scheme().encodings), query, key ?? query);
+      strip.box.hidden = !roomy || !waves.box.hidden;
+      if (!strip.box.hidden) strip.draw(now.S.subarray(query * N, (query + 1) * N), now.limit, palette(ui.dark), query, key);
       curve.move(now.S, query, key);
       const told = { scheme: name, variant: variants[variant], query, key };
       if (key === undefined) {
@@ -148,10 +161,7 @@ function positionHeat(ui, parent, N, cell) {
   });
   return {
     width: left + size + right,
-    paint(S, colors) {
-      const limit = Math.max(...[...S].filter(Number.isFinite).map(Math.abs), 1e-9);
-      map.paint(S, limit, colors, short);
-    },
+    paint: (S, limit, colors) => map.paint(S, limit, colors, short),
     mark(query, key) {
       place();
       fill(frame, { y: topEdge + query * cell });
@@ -166,11 +176,19 @@ function positionHeat(ui, parent, N, cell) {
   };
 }
 
+// What the line of the curve is: a band has a height only where pairs of one distance differ.
+const LINES = {
+  level: N_("every distance has the same score"),
+  curve: N_("each distance has one score"),
+  band: N_("mean of a distance; band: all its pairs"),
+  gaps: N_("mean of a distance"),
+};
+
 /** Mean score for each distance with a band for all pairs, the reference's mean in dashes, and one query's scores. */
 function positionCurve(ui, parent, [W, H], N) {
   const [left, right, topEdge, bottom] = [40, 10, 6, 38];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const note = html("small", { style: "margin-left: 0; display: block" });
+  const note = html("small", { style: `margin-left: 0; display: block; min-height: ${W < 380 ? 34 : 0}px` });
   box.append(html("p", { class: "ta-caption" }, tr("Score against distance"), note));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Score against relative position: mean, band of all pairs, and the query on show"));
@@ -224,25 +242,24 @@ function positionCurve(ui, parent, [W, H], N) {
   }
 
   return {
-    layout({ S, right: expected, own }) {
+    layout({ S, right: expected, own, shape }) {
       const [mine, theirs] = [profile(S), profile(expected)];
       const seen = [...S, ...expected].filter(Number.isFinite);
-      const { low, high, ticks } = niceScale(Math.min(...seen, 0), Math.max(...seen, 0));
+      const { low, high, ticks } = niceScale(...(shape === "level" && !seen.some(Boolean) ? [-1, 1] : [Math.min(...seen, 0), Math.max(...seen, 0)]));
       y = (v) => topEdge + ih * (1 - (v - low) / (high - low));
       scale.replaceChildren();
       for (const tick of ticks) {
         line(scale, left, y(tick), left + iw, y(tick), tick === 0 ? "ta-axis" : "ta-grid");
         label(scale, left - 6, y(tick) + 4, short(tick), "end", "ta-small");
       }
-      const whole = mine.every(([, , l, h]) => Number.isFinite(l) && Number.isFinite(h));
       const edge = [...mine.map(([r, , l]) => [x(r), y(l)]), ...[...mine].reverse().map(([r, , , h]) => [x(r), y(h)])];
-      fill(band, { d: whole ? `${trace(edge)}Z` : "" });
+      fill(band, { d: shape === "band" ? `${trace(edge)}Z` : "" });
       fill(mean, { d: trace(mine.map(([r, m]) => [x(r), y(m)])) });
       fill(reference, { d: trace(theirs.map(([r, m]) => [x(r), y(m)])) });
       mean.style.visibility = own ? "visible" : "hidden";
       // Without a learner's function the mean is one line, and there is nothing to compare it with.
-      write(note, own ? tr("line: mean; band: all pairs; dashes: reference; dots: query")
-        : tr("dashes: mean; band: all pairs; dots: query"));
+      write(note, tr(own ? N_("line: {line}; dashes: reference; dots: query") : N_("dashes: {line}; dots: query"),
+        { line: tr(LINES[shape]) }));
     },
     move(S, query, key) {
       place();

@@ -4,7 +4,20 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Without places “dog bites man” is “man bites dog”. ALiBi lowers a score by slope × distance. Point at key 12.",
+        "Without places “dog bites man” is “man bites dog”. To see what places do, all 32 words here are “dog”, and no "
+        "scheme tells their places apart yet. Point at a few.",
+        "Which one does the “dog” at place 20 score highest?",
+        ("itself", "the one at 19", "all alike"),
+        2,
+        "Equal words get equal scores, drawn as 0 here. The model cannot know which “dog” is near and which is far.",
+        "Point at several words again: does the circle on the curve go up or down?",
+        {"scheme": 8, "variant": 0, "query": 20},
+        show=({"key": 19}, {"key": 12}, {"key": 28}),
+        waits=("line", "signs", "numbers"),
+        without=("scheme", "vectors", "schemes"),
+    ),
+    Step(
+        "A scheme adds something that depends on places. ALiBi lowers a score by slope × distance. Point at key 12.",
         "What does query 20 lose there?",
         ("¼", "2", "8"),
         1,
@@ -13,7 +26,7 @@ STORY = (
         {"scheme": 7, "variant": 1, "query": 20},
         show=({"key": 20}, {"key": 16}, {"key": 12}),
         waits=("line",),
-        without=("schemes",),
+        without=("vectors", "schemes"),
     ),
     Step(
         "Another way: each place has a vector of waves, and a score is the product of two. Point at r = 5, then −5.",
@@ -38,6 +51,7 @@ STORY = (
         moves=("query",),
         show=tuple({"query": n, "key": n - 5} for n in (10, 16, 24, 30)),
         waits=("line", "signs"),
+        without=("schemes",),
     ),
     Step(
         "Here W turns each wave by three positions. Move the query and watch the darkest cell of its row.",
@@ -50,6 +64,7 @@ STORY = (
         moves=("query",),
         show=tuple({"query": n, "key": n - 3} for n in (10, 30, 20)),
         waits=("line",),
+        without=("schemes",),
     ),
     Step(
         "Shaw's table has one row for each r, and ends at ±K. Here K = 2: point at the curve at r = 5 and at r = 20.",
@@ -61,9 +76,10 @@ STORY = (
         {"scheme": 2, "variant": 0, "query": 5},
         show=({"key": 10}, {"key": 25}),
         waits=("line",),
+        without=("schemes",),
     ),
     Step(
-        "Now break it: look for schemes that forget the direction, or give the widget a key minus query turned round.",
+        "The eight small pictures are the curves of all schemes. Look for those that forget the direction.",
         "Which one also has “no direction”?",
         ("Shaw", "ALiBi", "DeBERTa"),
         1,

@@ -13,7 +13,7 @@ function paintCells(canvas, values, columns, limit, colors) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-const largest = (values) => Math.max(...[...values].filter(Number.isFinite).map(Math.abs), 1e-9);
+const largest = (values) => Math.max(...[...values].filter(Number.isFinite).map(Math.abs), 0) || 1;
 
 /** One row for each position, as high as the map's rows beside it; the query's and the key's are framed. */
 function encodings(ui, parent, cell) {
@@ -22,8 +22,7 @@ function encodings(ui, parent, cell) {
   const [width, high] = [left + F * each + right, N * cell];
   const box = html("div", { class: "ta-panel", style: `width: ${width}px` });
   const caption = html("p", { class: "ta-caption" }, tr("Vectors"));
-  const none = html("p", { class: "ta-note", style: "position: absolute" },
-    tr("None: a position has no vector here. Each distance r has a score, so the map has stripes."));
+  const none = html("p", { class: "ta-note", style: "position: absolute" });
   const stack = html("div", { class: "ta-stack", style: `width: ${width}px; height: ${topEdge + high + FOOT}px` });
   const canvas = html("canvas", { width: F, height: N, "aria-hidden": "true",
     style: `left: ${left}px; top: ${topEdge}px; width: ${F * each}px; height: ${high}px` });
@@ -42,8 +41,10 @@ function encodings(ui, parent, cell) {
   return {
     box,
     width,
-    paint({ encodings: table, waves }, colors) {
+    paint({ encodings: table, waves, made }, colors) {
       none.hidden = table !== "";
+      write(none, made ? tr("None: a position has no vector here. Each distance r has a score, so the map has stripes.")
+        : tr("None: nothing here knows of positions, so the map has one color."));
       canvas.hidden = table === "";
       over.style.visibility = table ? "visible" : "hidden";
       if (!table) return;
@@ -87,14 +88,15 @@ const noDirection = (means, tolerance) => means.every((v, i) => Math.abs(v - mea
  * large, click to choose it. cut(scheme) → its scores.
  */
 function schemeMaps(ui, parent, cut) {
-  const { schemes, places: N, tolerance } = ui.spec;
+  const { places: N, tolerance } = ui.spec;
+  const schemes = ui.spec.schemes.filter(({ made }) => made);
   const single = ui.room >= ONE_ROW;
   const columns = single ? schemes.length : clamp(Math.floor(ui.room / ACROSS), 1, 4);
   const [across, high] = [ui.room / columns, OVER + THUMB + UNDER];
   const rows = Math.ceil(schemes.length / columns);
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, tr("All schemes"),
-    html("small", {}, tr("curve: score of keys before and after the query; two-headed arrow: r and −r score alike"))));
+  box.append(html("p", { class: "ta-caption" }, tr("The eight schemes, small"),
+    html("small", {}, tr("curve: mean score at each distance; arrow with two heads: r and −r score alike; click to choose"))));
   const stack = html("div", { class: "ta-stack", style: `width: ${ui.room}px; height: ${rows * high}px` });
   box.append(stack);
   parent.append(box);
@@ -111,12 +113,12 @@ function schemeMaps(ui, parent, cut) {
   const tiles = schemes.map(({ name }, i) => {
     const [x, y] = spot(i);
     const [left, top, middle] = [x + beside, y + OVER, x + beside + wide / 2];
-    const frame = svg("rect", { x: x + 1, y: y + 1, width: across - 5, height: high - 2, rx: 4, style: "fill: none" });
+    const frame = svg("rect", { x: x + 1, y: y + 1, width: across - 3, height: high - 2, rx: 4, style: "fill: none" });
     const curve = svg("path", { class: "ta-mine", style: "stroke-width: 1.8" });
     const arrow = svg("path", { class: "ta-way",
       style: "fill: var(--ta-reference); stroke: var(--ta-reference); stroke-width: 1.4" });
     over.append(frame);
-    const named = label(over, x + 4, y + 13, name, "start", "ta-small");
+    const named = label(over, x + 3, y + 13, name, "start", "ta-small");
     line(over, middle, top, middle, top + THUMB, "ta-grid");
     over.append(curve, arrow);
     return { frame, named, curve, arrow, left, top, middle };
@@ -126,7 +128,10 @@ function schemeMaps(ui, parent, cut) {
     name: tr("Schemes; arrow keys choose one"), cross: false,
     box: () => ({ x: 0, y: 0, width: ui.room, height: rows * high }),
     size: () => [columns, rows],
-    at: () => [ui.seen("scheme") % columns, Math.floor(ui.seen("scheme") / columns)],
+    at() {
+      const i = Math.min(ui.seen("scheme"), schemes.length - 1);
+      return [i % columns, Math.floor(i / columns)];
+    },
     state: (column, row) => ({ scheme: index(column, row) }),
     says: (column, row) => schemes[index(column, row)].name,
   });

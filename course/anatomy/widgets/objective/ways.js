@@ -1,60 +1,82 @@
-// Of ObjectiveLab: GPT, BERT and T5 under one sentence. One word is to be predicted; arrows come from what each one sees.
+// Of ObjectiveLab: models under one sentence. One word is to be predicted; arrows come from what each of them sees.
 
 const [CHIP, ARC, WIDEST] = [24, 26, 80]; // px: height of a word, room for its arrows, and its largest width
-const THREE = ["GPT", "BERT", "T5"];
-const THEIRS = ["next_token_pairs", "mask_tokens", "span_corruption"];
+const MODELS = ["GPT", "BERT", "T5", "GLM"];
+const THEIRS = ["next_token_pairs", "mask_tokens", "span_corruption", "blank_infilling"];
+// Places in MODELS of those that are compared: GLM hides what T5 does, and four rows would be higher than a screen.
+const beside = (which) => (MODELS[which] === "GLM" ? [2, 3] : [0, 1, 2]);
 
-/** Words that each of the three sees when it must predict word p; null where it need not predict that word. */
-function seenByThree(p, { masked, spans }) {
+/** Words that each model sees when it must predict word p; null where it need not predict that word. */
+function seenByEach(p, { masked, spans, columns }) {
   const words = masked.map((_, c) => c);
   return [
     p > 0 ? words.filter((c) => c < p) : null,
     masked[p] ? words.filter((c) => c !== p) : null,
     spans[p] ? words.filter((c) => !spans[c] || c < p) : null, // the decoder has written what it hid before p
+    spans[p] ? words.filter((c) => !spans[c] || columns[c] < columns[p]) : null, // so has GLM, in an order of its own
   ];
 }
 
 /** Place of the token that must predict word p under that objective, and back; undefined where there is none. */
-function placesOf(which, { spans, encoder }) {
+function placesOf(which, { spans, columns, encoder }) {
   const written = []; // words of T5's decoder; undefined for the sentinel before each span
   spans.forEach((on, c) => { if (on) written.push(...(spans[c - 1] ? [c] : [undefined, c])); });
-  const places = spans.map((_, c) => [c > 0 ? c - 1 : undefined, c, spans[c] ? encoder + written.indexOf(c) : undefined][which]);
+  const places = spans.map((_, c) => [c > 0 ? c - 1 : undefined, c, spans[c] ? encoder + written.indexOf(c) : undefined,
+    columns[c]][which]);
   return { placeOf: (word) => places[word], wordAt: (place) => (places.includes(place) ? places.indexOf(place) : undefined) };
 }
 
-/** The picture; setting() → { draws: { masked, spans, reads, encoder }, which: place in THREE, or −1 }. */
-function threeWays(ui, parent, setting) {
+/**
+ * The token of GLM's example that must predict each word; undefined where the word is not hidden. `at` is the row of
+ * positions, which names a blank by the place of its [M] among the `masks`; `inside` counts from its [S], which is 1.
+ */
+function columnsOf(spans, masks, at, inside) {
+  const starts = spans.flatMap((on, c) => (on && !spans[c - 1] ? [c] : []));
+  const columns = spans.map(() => undefined);
+  inside.forEach((n, column) => {
+    const word = starts[masks.indexOf(at[column])] + n - 1;
+    if (n > 0 && spans[word]) columns[word] = column;
+  });
+  return columns;
+}
+
+/** The picture; setting() → { draws: { masked, spans, columns, reads, encoder }, which: place in MODELS, or −1 }. */
+function waysToSee(ui, parent, setting) {
   const { text } = ui.spec;
   const narrow = ui.room < 480;
   const [left, row] = [narrow ? 0 : 52, CHIP + ARC + (narrow ? 14 : 0)];
   const cell = Math.min(WIDEST, (ui.room - left - 2) / text.length);
-  const [W, H] = [left + cell * text.length + 2, THREE.length * row];
+  const W = left + cell * text.length + 2;
+  const high = () => beside(setting().which).length * row;
   const box = html("div", { class: "ta-panel", style: "margin-bottom: 8px" }, html("p", { class: "ta-caption" },
     tr("One word to predict"), html("small", {}, tr("blue: it sees this; gray: covered; dashed: taken out of the text"))));
   parent.append(box);
-  const canvas = picture(box, W, H, tr("One sentence under GPT, BERT and T5: what each sees to predict one word"));
+  const canvas = picture(box, W, row, tr("One sentence under several models: what each sees to predict one word"));
+  const stack = svg("g");
+  canvas.append(stack);
   const middle = (c) => left + (c + 0.5) * cell;
-  const rows = THREE.map((name, i) => {
-    const y = i * row + ARC + (narrow ? 14 : 0);
-    label(canvas, narrow ? 0 : left - 10, narrow ? i * row + 12 : y + 16, name, narrow ? "start" : "end", "ta-strong");
-    const why = label(canvas, left + (narrow ? 44 : 2), narrow ? i * row + 12 : y - 7, "", "start", "ta-small");
+  const y = ARC + (narrow ? 14 : 0);
+  const rows = MODELS.map((name) => {
+    const node = svg("g");
+    label(node, narrow ? 0 : left - 10, narrow ? 12 : y + 16, name, narrow ? "start" : "end", "ta-strong");
+    const why = label(node, left + (narrow ? 44 : 2), narrow ? 12 : y - 7, "", "start", "ta-small");
     // One for each word, which it keeps: so arrows travel to the next word instead of jumping.
     const arcs = text.map(() => svg("path", { style: "fill: none; stroke: var(--ta-one); stroke-width: 1.4" }));
     const head = svg("path", { style: "fill: var(--ta-one)" });
-    const unknown = label(canvas, 0, y + 16, "?", "middle", "ta-strong ta-until"); // until the learner has guessed
+    const unknown = label(node, 0, y + 16, "?", "middle", "ta-strong ta-until"); // until the learner has guessed
     const chips = text.map((_, c) => {
       const rect = svg("rect", { x: left + c * cell + 1, y, width: cell - 2, height: CHIP, rx: 3, class: "ta-axis" });
-      canvas.append(rect);
-      return [rect, label(canvas, middle(c), y + 16, "", "middle", "ta-small")];
+      node.append(rect);
+      return [rect, label(node, middle(c), y + 16, "", "middle", "ta-small")];
     });
-    canvas.append(svg("g", { class: "ta-arcs" }, ...arcs), head, unknown);
-    return { y, why, arcs, head, chips, unknown };
+    node.append(svg("g", { class: "ta-arcs" }, ...arcs), head, unknown);
+    return { node, why, arcs, head, chips, unknown };
   });
   const places = () => placesOf(setting().which, setting().draws);
   const now = () => ui.seen("word") ?? places().wordAt(ui.seen("place")) ?? Math.max(setting().draws.spans.indexOf(true), 0);
   const place = cursor(ui, canvas, {
     name: tr("Word to predict"), cross: false,
-    box: () => ({ x: left, y: 0, width: cell * text.length, height: H }),
+    box: () => ({ x: left, y: 0, width: cell * text.length, height: high() }),
     size: () => [text.length, 1], at: () => [now(), 0],
     // Where the chosen objective predicts that word, its example below follows.
     state(c) {
@@ -64,10 +86,10 @@ function threeWays(ui, parent, setting) {
     says: (c) => text[c],
   });
 
-  function drawRow({ y, why, arcs, head, chips, unknown }, i, p, seen, { masked, spans, reads }) {
+  function drawRow({ why, arcs, head, chips, unknown }, i, p, seen, { masked, spans, reads }) {
     write(why, seen ? "" : i ? tr("does not hide “{word}”, so it need not predict it", { word: text[p] })
       : tr("nothing stands before “{word}”", { word: text[p] }));
-    const hides = [() => false, (c) => masked[c], (c) => spans[c]][i];
+    const hides = [() => false, (c) => masked[c], (c) => spans[c], (c) => spans[c]][i];
     chips.forEach(([rect, words], c) => {
       const [target, blue] = [seen !== null && c === p, seen?.includes(c) ?? false];
       const color = target ? "fill: var(--ta-two); fill-opacity: 0.3" : blue ? "fill: var(--ta-one); fill-opacity: 0.3"
@@ -82,20 +104,29 @@ function threeWays(ui, parent, setting) {
     const top = y - 1;
     const arc = (c) => {
       const [from, to] = [middle(c).toFixed(1), middle(p).toFixed(1)];
-      return `M${from} ${top}C${from} ${top - high(c)} ${to} ${top - high(c)} ${to} ${top - 3}`;
+      return `M${from} ${top}C${from} ${top - bow(c)} ${to} ${top - bow(c)} ${to} ${top - 3}`;
     };
-    const high = (c) => 12 + (18 * Math.abs(c - p)) / text.length;
+    const bow = (c) => 12 + (18 * Math.abs(c - p)) / text.length;
     arcs.forEach((path, c) => fill(path, { d: arc(c), opacity: Number(seen?.includes(c) ?? false) }));
     fill(head, { d: `M${middle(p)} ${top}l-4 -7h8z`, opacity: Number(seen?.length > 0) });
   }
 
+  let drawn = "";
   return {
     draw() {
       const { draws, which } = setting();
       box.hidden = which < 0;
       if (which < 0) return;
+      const those = beside(which);
+      if (drawn !== String(those)) {
+        drawn = String(those);
+        those.forEach((i, at) => rows[i].node.setAttribute("transform", `translate(0 ${at * row})`));
+        stack.replaceChildren(...those.map((i) => rows[i].node));
+        fill(canvas, { viewBox: `0 0 ${W} ${high()}`, height: high() });
+      }
       const p = now();
-      seenByThree(p, draws).forEach((seen, i) => drawRow(rows[i], i, p, seen, draws));
+      const each = seenByEach(p, draws);
+      for (const i of those) drawRow(rows[i], i, p, each[i], draws);
       place();
     },
   };
