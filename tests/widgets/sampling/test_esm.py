@@ -104,7 +104,7 @@ def test_every_page_draws_the_same(stage):
 
 CUT = """() => {
   const line = document.querySelector('.ta-svg .ta-diagonal');
-  return line.getAttribute('visibility') === 'hidden' ? null : Number(line.getAttribute('y1')) / 25;
+  return line.getAttribute('visibility') === 'hidden' ? null : Number(line.getAttribute('y1')) / 19;
 }"""
 
 

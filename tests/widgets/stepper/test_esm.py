@@ -4,7 +4,6 @@ import pytest
 from anatomy.widgets import CacheStepper
 from anatomy.widgets.stepper import TEXT
 
-from ..frames import HALF, frame, rest
 from ..page import said, settle, trait, words
 from ..stages import set_state
 from .case import CASE
@@ -191,23 +190,6 @@ def test_new_and_read_cells_differ_in_lightness(stage):
         }""")
         low, high = sorted(light)
         assert (high + 0.05) / (low + 0.05) > 2, (scheme, light)
-
-
-def test_a_token_drops_into_its_slot(moving):
-    """From just above it: it crosses nothing but the slot's name."""
-    page = moving(CASE.make(chunk=1, store=1))
-    svg = page.locator("svg[aria-label^='Slots']")
-    box = lambda: svg.locator("g").nth(5).locator("rect").bounding_box()
-    slot = svg.locator("rect").nth(2).bounding_box()  # 5 mod 3
-    page.get_by_role("button", name="Step", exact=True).press("Enter")
-    ways = [box()]
-    frame(page, HALF)
-    ways.append(box())
-    rest(page)
-    ways.append(box())
-    assert all(at["x"] == pytest.approx(slot["x"], abs=1) for at in ways)
-    first, half, end = (at["y"] for at in ways)
-    assert svg.bounding_box()["y"] - 4 < first < half < end == pytest.approx(slot["y"], abs=1)
 
 
 def saved(page):

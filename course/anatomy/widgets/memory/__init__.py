@@ -11,7 +11,7 @@ import torch
 import traitlets as t
 from torch import Tensor
 
-from ...system.translation import listed
+from ...system.translation import listed, sentences
 from ..tools.calls import call
 from ..tools.drawing import BLUE, VERMILLION, Figure, diverging, new_figure, number, plain
 from ..tools.several import SeveralFunctions
@@ -94,14 +94,22 @@ class MemoryExplorer(SeveralFunctions):
         """(D, V): the memory after the text; rule 0 adds, rule 1 is the delta rule."""
         return self._row(rule)[: D * V].reshape(D, V)
 
+    def held(self) -> np.ndarray:
+        """(V,): what the delta rule's memory answered for the last pair's key before its write, which removes it."""
+        (key, _place), before = pairs_of(self.text)[-1], text_of(*pairs_of(self.text)[:-1])
+        memory = self._row(1, text=before)[: D * V].reshape(D, V)
+        return self.decay * self._inputs["k"][key].double().numpy() @ memory
+
     def reads(self, rule: int, key: int | None = None) -> np.ndarray:
         """(V,): what that memory answers for a key, or for the one that is asked for."""
         return self._inputs["k"][self.asked if key is None else key].double().numpy() @ self.state(rule)
 
-    def _row(self, rule, table="m"):
+    def _row(self, rule, table="m", text=None):
         setting = DECAYS.index(self.decay) + (len(DECAYS) * RATES.index(self.rate) if rule else 0)
         found = np.frombuffer(self.tables[f"{table}_{FUNCTIONS[rule]}"], "<f4")
-        return found.reshape(-1, TEXTS, D * V + 1 if table == "m" else 1)[setting, self.text].astype(float)
+        return found.reshape(-1, TEXTS, D * V + 1 if table == "m" else 1)[
+            setting, self.text if text is None else text
+        ].astype(float)
 
     def gap(self, rule: int) -> float:
         """Largest distance of the memory, and of the function's results, to the reference's."""
@@ -112,8 +120,8 @@ class MemoryExplorer(SeveralFunctions):
         pair = _("{key} in the {place}")
         written = [pair.format(key=_(KEYS[k]), place=_(PLACES[p])) for k, p in pairs_of(self.text)]
         bar = _("{place} {value}")
-        answer = lambda rule: listed(
-            bar.format(place=_(p), value=number(v)) for p, v in zip(PLACES, self.reads(rule), strict=True)
+        numbers = lambda values: listed(
+            bar.format(place=_(p), value=number(v)) for p, v in zip(PLACES, values, strict=True)
         )
         told = _(
             "Two memories of {D} × {V} numbers, with {whose} functions, decay {decay:g} and rate {rate:g}. Written: "
@@ -121,7 +129,7 @@ class MemoryExplorer(SeveralFunctions):
             "reads {delta} ({second})."
         )
         state = lambda rule: _("as the reference") if self.gap(rule) <= TOLERANCE else _("unlike the reference")
-        return told.format(
+        told = told.format(
             D=D,
             V=V,
             whose=self.whose,
@@ -129,11 +137,19 @@ class MemoryExplorer(SeveralFunctions):
             rate=self.rate,
             written=", ".join(written) or _("nothing"),
             key=_(KEYS[self.asked]),
-            added=answer(0),
-            delta=answer(1),
+            added=numbers(self.reads(0)),
+            delta=numbers(self.reads(1)),
             first=state(0),
             second=state(1),
         )
+        if not written:
+            return told
+        last = _(
+            "The last write adds a matrix, the {key}'s key times {place}; the delta rule first removes the {key}'s key "
+            "times what it held, {held}, and multiplies both by its rate."
+        )
+        key, place = pairs_of(self.text)[-1]
+        return sentences(told, last.format(key=_(KEYS[key]), place=_(PLACES[place]), held=numbers(self.held())))
 
     def figure(self) -> Figure:
         fig = new_figure(7.5, 3.6)
@@ -145,7 +161,10 @@ class MemoryExplorer(SeveralFunctions):
                 above.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
             above.set_xticks(range(V), PLACES)
             above.set_yticks(range(D), [f"× {x:g}" for x in self._inputs["k"][self.asked].tolist()])
-            plain(above, f"{name}, asked for the {KEYS[self.asked]}")
+            title = f"{name}, asked for the {KEYS[self.asked]}"
+            if rule and self.text:
+                title += f"\nremoved first: {KEYS[pairs_of(self.text)[-1][0]]} × ({listed(map(number, self.held()))})"
+            plain(above, title)
             below.bar(range(V), self.reads(rule), color=VERMILLION if rule else BLUE)
             below.axhline(0, color="black", linewidth=1)
             below.set(ylim=(-1, 3), xticks=range(V))

@@ -1,6 +1,6 @@
 // MemoryExplorer: pairs are written into two matrices, one that adds and one that corrects, and a key reads both.
 
-const [CELL, ROW, READ] = [30, 34, 24]; // px: height of a cell of a memory, of a row of pairs, of a bar
+const [CELL, ROW, READ] = [25, 34, 20]; // px: height of a cell of a memory, of a row of pairs, of a bar
 const SCALE = [-1, 3]; // of what is read
 
 function memoryWidget(ui) {
@@ -29,6 +29,7 @@ function memoryWidget(ui) {
   let now = null;
   const grid = pairGrid(ui, row, first, () => now, press);
   const panels = spec.rules.map((_, rule) => memoryPanel(ui, row, each, rule, () => now));
+  const writing = lastWrite(ui, () => now, (rule) => panels[rule].matrix);
   const show = signs(ui.row(), [
     [tr("added, from what was written last"), tr("largest distance of what is read")],
     [tr("delta rule, from what was written last"), tr("largest distance of what is read")],
@@ -116,7 +117,8 @@ function memoryWidget(ui) {
       fill(fold, { "aria-expanded": String(more) });
       fill(back, { "aria-disabled": String(!now.pairs.length) });
       grid();
-      panels.forEach((draw) => draw());
+      panels.forEach((panel) => panel.draw());
+      writing();
       const off = (it) => (last === undefined ? ["–", tr("never written")]
         : [fixed(Math.max(...it.read.map((v, j) => Math.abs(v - Number(j === last)))), 2), ""]);
       const verdict = ({ gap }) => (gap <= spec.tolerance ? [fixed(gap, 2), tr("same"), true]
@@ -155,6 +157,8 @@ function pairGrid(ui, parent, W, now, press) {
     return { rect, text: label(canvas, left + (j + 0.5) * cell, top + i * ROW + 21, "", "middle", "ta-strong") };
   }));
   canvas.append(mark);
+  box.append(html("p", { class: "ta-note" },
+    tr("Below, the last write: each cell is the key's number at its left times the value's number above it.")));
   const place = cursor(ui, canvas, {
     name: tr("Pairs; arrow keys choose one, Enter writes it"), cross: false, press,
     box: () => ({ x: left, y: top, width: V * cell, height: spec.keys.length * ROW }),
@@ -195,25 +199,26 @@ function memoryPanel(ui, parent, W, rule, now) {
     { rule: spec.rules[rule] }));
   spec.places.forEach((name, j) => label(canvas, left + (j + 0.5) * cell, top - 6, name, "middle", "ta-small"));
   const whose = label(canvas, left - 8, top - 6, "", "end", "ta-small");
-  const factors = spec.keys.map((_, i) => label(canvas, left - 8, top + i * CELL + 20, "", "end", "ta-text"));
+  const factors = spec.keys.map((_, i) => label(canvas, left - 8, top + i * CELL + 17, "", "end", "ta-text"));
   const cells = Array.from({ length: D * V }, (_, c) => {
     const [i, j] = [Math.floor(c / V), c % V];
     const rect = svg("rect", { x: left + j * cell, y: top + i * CELL, width: cell, height: CELL, class: "ta-cell" });
     canvas.append(rect);
-    return { rect, text: label(canvas, left + (j + 0.5) * cell, top + i * CELL + 19, "", "middle", "ta-onfill") };
+    return { rect, text: label(canvas, left + (j + 0.5) * cell, top + i * CELL + 16, "", "middle", "ta-onfill") };
   });
-  canvas.append(svg("rect", { x: left, y: top, width: V * cell, height: D * CELL, class: "ta-axis" }));
+  const matrix = svg("rect", { x: left, y: top, width: V * cell, height: D * CELL, class: "ta-axis" });
+  canvas.append(matrix);
   const crosses = svg("path", { class: "ta-mark", style: "stroke: var(--ta-bad)" });
   const [low, high] = SCALE;
   const x = (v) => left + ((clamp(Number.isFinite(v) ? v : 0, low, high) - low) / (high - low)) * (W - left - 36);
   for (let v = low; v <= high; v++) line(canvas, x(v), start, x(v), start + V * READ, v ? "ta-grid" : "ta-axis");
   const bars = spec.places.map((name, j) => {
     const y = start + j * READ;
-    const bar = svg("rect", { y: y + 4, height: READ - 8, class: "ta-fill-one" });
+    const bar = svg("rect", { y: y + 3, height: READ - 6, class: "ta-fill-one" });
     canvas.append(bar);
     return {
-      bar, name: label(canvas, left - 8, y + 16, "", "end", "ta-text"),
-      value: label(canvas, 0, y + 16, "", "start", "ta-strong"),
+      bar, name: label(canvas, left - 8, y + 14, "", "end", "ta-text"),
+      value: label(canvas, 0, y + 14, "", "start", "ta-strong"),
       tick: line(canvas, 0, y + 1, 0, y + READ - 1, "ta-tick"),
     };
   });
@@ -239,7 +244,9 @@ function memoryPanel(ui, parent, W, rule, now) {
       value: fixed(now().rules[rule].read[place], 2) }),
   });
 
-  return () => {
+  return { matrix, draw };
+
+  function draw() {
     const { rules, asked, last } = now();
     const { memory, right, read, expected, gap, own } = rules[rule];
     const colors = palette(ui.dark);
@@ -274,7 +281,7 @@ function memoryPanel(ui, parent, W, rule, now) {
     else if (place !== undefined) fill(mark, { x: 1, y: start + place * READ, width: W - 2, height: READ });
     inMatrix();
     inBars();
-  };
+  }
 }
 
 const widget = { render: mount(memoryWidget) };

@@ -29,7 +29,7 @@ STORY = (
         ("0 and 1", "−1 and 1", "1 and 1"),
         1,
         "0 − 1 = −1 takes the kitchen away, and 1 − 0 = 1 brings the garden: the new place overwrites the old one.",
-        "Compare the bars under “correcting” with kitchen 1, garden 0, which it held before.",
+        "In the matrices at the bottom, subtract what it removes from what it adds.",
         _USUAL,
         show=({"cell": 0, "rule": 1}, {"cell": 1, "rule": 1}),
         waits=("line",),

@@ -14,12 +14,19 @@ function seeded(seed) {
 }
 
 /**
- * The place that a number u in 0…1 falls on, if each place is as wide as its probability; −1 if nothing can come. A
- * wrong function's probabilities may have another sum than 1, or be no numbers: the sum is taken as it is.
+ * Shares of a whole of 1. A wrong function's probabilities may have another sum, or be no numbers: the sum is taken as
+ * it is. NaN if nothing can come.
  */
-function placeOf(u, probabilities) {
+function widthsOf(probabilities) {
   const wide = [...probabilities].map((p) => (Number.isFinite(p) && p > 0 ? p : 0));
-  let left = u * wide.reduce((a, b) => a + b, 0);
+  const sum = wide.reduce((a, b) => a + b, 0);
+  return wide.map((p) => p / sum);
+}
+
+/** The place that a number u in 0…1 falls on, if each place is as wide as its probability; −1 if nothing can come. */
+function placeOf(u, probabilities) {
+  const wide = widthsOf(probabilities);
+  let left = u;
   for (let i = 0; i < wide.length; i++) {
     if (left < wide[i]) return i;
     left -= wide[i];
@@ -27,7 +34,8 @@ function placeOf(u, probabilities) {
   return wide.findLastIndex((p) => p > 0); // the sum was rounded
 }
 
-const noDraws = (places) => ({ counts: Array(places).fill(0), total: 0, last: -1 });
+const noDraws = (places) => ({ counts: Array(places).fill(0), total: 0, last: -1, spots: [] });
+const SPOTS = 200; // numbers that are remembered: more would be one solid bar
 
 /** Counts of what has been drawn from one distribution; another one, known by its key, begins anew. */
 function drawer(places) {
@@ -40,8 +48,10 @@ function drawer(places) {
     },
     draw(probabilities, times) {
       for (let i = 0; i < times; i++) {
-        const place = placeOf(random(), probabilities);
+        const u = random();
+        const place = placeOf(u, probabilities);
         if (place < 0) return;
+        tally.spots = [...tally.spots.slice(1 - SPOTS), u];
         tally.counts[place] += 1;
         tally.total += 1;
         tally.last = place;

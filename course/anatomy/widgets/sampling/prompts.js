@@ -1,6 +1,6 @@
 // The same dials after each of SamplingExplorer's texts, side by side: what a cut keeps depends on what is there.
 
-const [SMALL_HIGH, SMALL_TOP, SMALL_GAP] = [48, 36, 7]; // of the bars, of the words above them, between charts
+const [SMALL_HIGH, SMALL_TOP, SMALL_GAP] = [48, 36, 4]; // of the bars, of the words above them, between charts
 const BESIDE = 220; // width of the charts, where they stand one below the other beside the bars
 
 /** The end of a text, for a phone. */

@@ -76,9 +76,10 @@ function samplingWidget(ui) {
     ui.root.dataset.key = `${at}`;
   }
 
-  function drawnInWords({ total, last }) {
+  function drawnInWords({ total, last, spots }) {
     const told = { n: whole(total), token: last < count ? nameOf(last) : tr("another token") };
-    return total === 1 ? tr("drawn: {token}", told) : tr("{n} draws, the last one: {token}", told);
+    const drawn = total === 1 ? tr("drawn: {token}", told) : tr("{n} draws, the last one: {token}", told);
+    return tr("{drawn}, hit by the random number {u}", { drawn, u: fixed(spots.at(-1)) });
   }
 
   function formula(token, { mine, tally }) {
@@ -110,17 +111,18 @@ function samplingWidget(ui) {
 function barPanel(ui, row, wide, nameOf) {
   const { spec } = ui;
   const count = spec.tokens[0].length;
-  const [left, high] = [wide < 420 ? 74 : 88, 25];
+  const [left, high] = [wide < 420 ? 74 : 88, 19];
   // Columns of numbers stand still: a draw or a dial moves only bars.
   const [values, often, sums] = [wide - 152, wide - 142, wide - 1];
-  const [written, token] = [html("span"), html("strong")];
+  const [written, token] = [html("span"), html("strong", { style: "display: inline-block; white-space: pre" })];
   const box = html("div", { class: "ta-panel", style: `width: ${wide}px` },
     html("p", { class: "ta-caption" }, tr("Probability of each token"),
       html("small", {}, tr("“·”: a space; “·gl” begins “glad”")),
       html("small", { class: "ta-comparing" }, tr("line: the reference"))),
     html("p", { style: "margin: 0 0 2px; font-size: 15px" }, written, token));
   row.append(box);
-  const canvas = picture(box, wide, high * (count + 1), tr("Bars: the probability of each token, and how often it was drawn"));
+  const canvas = picture(box, wide, high * (count + 1) + 6 + STRIP,
+    tr("Bars: the probability of each token, and how often it was drawn; below, a strip on which random numbers fall"));
   const x = (p) => left + Math.max(values - 46 - left, 0) * clamp(Number.isFinite(p) ? p : 0, 0, 1);
   const bar = (y, height, kind) => {
     const node = svg("rect", { x: x(0), y, height, class: kind });
@@ -129,17 +131,19 @@ function barPanel(ui, row, wide, nameOf) {
   };
   const rows = [...Array(count + 1).keys()].map((i) => {
     const y = high * i;
-    const name = label(canvas, x(0) - 8, y + 14, "", "end");
+    const name = label(canvas, x(0) - 8, y + 11.5, "", "end");
     return {
       name,
-      bar: bar(y + 3, 13, "ta-fill-one"),
-      drawn: bar(y + 16.5, 5.5, "ta-open-two"),
-      mark: line(canvas, 0, y + 1, 0, y + 17, "ta-reference ta-comparing"),
-      value: label(canvas, values, y + 14, "", "end"),
-      often: label(canvas, often, y + 14, "", "start", "ta-small"),
-      sum: label(canvas, sums, y + 14, "", "end", "ta-small"),
+      bar: bar(y + 2, 10, "ta-fill-one"),
+      drawn: bar(y + 12.5, 5, "ta-open-two"),
+      mark: line(canvas, 0, y + 1, 0, y + 13, "ta-reference ta-comparing"),
+      value: label(canvas, values, y + 11.5, "", "end"),
+      often: label(canvas, often, y + 11.5, "", "start", "ta-small"),
+      sum: label(canvas, sums, y + 11.5, "", "end", "ta-small"),
     };
   });
+  const strip = drawingStrip(canvas, high * (count + 1) + 6, wide, count, nameOf);
+  let [seen, flight] = [0, null]; // draws so far, and the way of the last one
   const reached = line(canvas, 0, 0, wide, 0, "ta-diagonal"); // where top-p cuts
   line(canvas, 0, high * count, wide, high * count, "ta-grid"); // below it, one bar stands for many tokens
   // `token` is no trait: a bar that is pointed at is shown for that long, one that is clicked until Escape.
@@ -168,7 +172,11 @@ function barPanel(ui, row, wide, nameOf) {
     place();
     write(written, spec.prompts[ui.seen("prompt")]);
     const { last, total, counts } = tally;
+    const segment = strip(mine.subarray(0, count + 1), tally, here);
     write(token, last < 0 ? " …" : last < count ? nameOf(last).replace("·", " ") : tr(" (another token)"));
+    if (total !== seen) flight?.cancel();
+    if (tween.on && total === seen + 1) flight = comeOver(token, segment);
+    seen = total;
     const so = uncut ? rows.map((_, i) => uncut.subarray(0, i + 1).reduce((a, b) => a + b, 0)) : null;
     fill(reached, { ...level(so, share), visibility: so ? "visible" : "hidden" });
     rows.forEach(({ bar, drawn, mark, name, value, often, sum }, i) => {

@@ -58,7 +58,10 @@ STORY = (
         without=("sum",),
     ),
     Step(
-        N_("Press “Draw 100” several times. The lower bars show how often each token was drawn."),
+        N_(
+            "“Draw” drops a random number on the strip, where each token is as wide as its probability. The lower bars "
+            "count the draws: press “Draw 100” several times."
+        ),
         N_("What do the lower bars do?"),
         (
             N_("they stay as far away"),
@@ -69,7 +72,7 @@ STORY = (
         N_("A single draw is chance. Of many draws, each token gets about the share that its probability says."),
         N_("Compare the two bars of each token after one press and after ten."),
         _PLAIN,
-        show=({"drawn": 100}, {"drawn": 200}, {"drawn": 500}, {"drawn": 1000}),
+        show=({"drawn": 1}, {"drawn": 100}, {"drawn": 500}, {"drawn": 1000}),
     ),
     Step(
         N_("Top-p is 0.7. Move a dial, and the draws begin anew. Press “Draw 100” as often as you like."),

@@ -159,7 +159,8 @@ class CacheStepper(SeveralFunctions):
 
     def readings(self) -> dict[str, Any]:
         """For the current step: start, stop, first, read (keys), stored (tokens), gap (of weights), and slots, the
-        token in each slot. With positions also change, the largest change of a score, and the keys' positions."""
+        token in each slot; lost, how many words the newest query no longer sees, and price, the share of its weight
+        that they would get. With positions also change, the largest change of a score, and the keys' positions."""
         chunk = min(self.chunk, len(self.plan) - 1)
         stop, node = sum(self.plan[: chunk + 1]), node_of(self.plan[: chunk + 1])
         start = stop - self.plan[chunk]
@@ -171,9 +172,11 @@ class CacheStepper(SeveralFunctions):
             "read": stop - first,
             "slots": _slots(stop, self.store),
             "stored": min(stop, WINDOW) if self.store == 1 else stop,
+            "lost": max(0, stop - WINDOW) if self.store == 1 else 0,
         }
         if self.view == 0:
-            return {**found, "gap": float(self._table("gap", NODES)[node])}
+            given = self._table("w_cached_attention", NODES, LENGTH, LENGTH)[node, stop - 1, :stop]
+            return {**found, "gap": float(self._table("gap", NODES)[node]), "price": _share(given, found["lost"])}
         wrong = self.origin == 1
         right = self._table("right", LENGTH, LENGTH)
         scores = self._table("restart" if wrong else "scores", NODES, LENGTH, LENGTH)[node]
@@ -188,6 +191,7 @@ class CacheStepper(SeveralFunctions):
         return {
             **found,
             "gap": float(gap),
+            "price": _share(np.exp(scores[stop - 1, :stop]), found["lost"]),
             "change": float(np.max(change)),
             "positions": [None if np.isnan(p) else int(p) for p in at],
         }
@@ -202,17 +206,17 @@ class CacheStepper(SeveralFunctions):
         step = (
             ngettext(
                 "Chunks of {plan}, {store}: this step computes token {last}, reads {n} key and leaves {stored} "
-                "stored, in slots {slots}.",
+                "stored, each with its key and value, in slots {slots}.",
                 "Chunks of {plan}, {store}: this step computes token {last}, reads {n} keys and leaves {stored} "
-                "stored, in slots {slots}.",
+                "stored, each with its key and value, in slots {slots}.",
                 n["read"],
             )
             if n["start"] == last
             else ngettext(
                 "Chunks of {plan}, {store}: this step computes tokens {first} to {last}, reads {n} key and leaves "
-                "{stored} stored, in slots {slots}.",
+                "{stored} stored, each with its key and value, in slots {slots}.",
                 "Chunks of {plan}, {store}: this step computes tokens {first} to {last}, reads {n} keys and leaves "
-                "{stored} stored, in slots {slots}.",
+                "{stored} stored, each with its key and value, in slots {slots}.",
                 n["read"],
             )
         )
@@ -225,6 +229,13 @@ class CacheStepper(SeveralFunctions):
             stored=n["stored"],
             slots=" ".join(_("empty") if s is None else str(s) for s in n["slots"]),
         )
+        if n["lost"]:
+            told = ngettext(
+                "Query {last} has lost {n} word to the window, which would get {share:.2f} of its weight.",
+                "Query {last} has lost {n} words to the window, which would get {share:.2f} of its weight.",
+                n["lost"],
+            )
+            step = sentences(step, told.format(last=last, n=n["lost"], share=n["price"]))
         name = "cached_attention" if self.view == 0 else "rotary_step"
         whose = _("your") if self.written(name) else _("the reference's")
         gap = {
@@ -268,11 +279,15 @@ class CacheStepper(SeveralFunctions):
                 fontsize=9,
                 color="black" if color == "white" else "white",
             )
+            if p < n["lost"]:
+                axes.plot([p + 0.05, p + 0.95], [0.05, 0.95], color=GRAY)
+                axes.plot([p + 0.05, p + 0.95], [0.95, 0.05], color=GRAY)
             if self.view == 1 and p < n["stop"]:
                 at = n["positions"][p]
                 axes.text(p + 0.5, -0.3, f"at {'?' if at is None else at}", ha="center", va="center", fontsize=9)
         axes.set(xlim=(0, LENGTH), ylim=(0 if self.view == 0 else -0.6, 1), yticks=[], xticks=[])
         title = f"computed: {n['start']} to {n['stop'] - 1} (orange), read from the cache: blue"
+        title += ", lost: crossed out" if n["lost"] else ""
         plain(axes, title if self.view == 0 else f"{title}; below: position of each key, {ORIGINS[self.origin]}")
         return fig
 
@@ -283,6 +298,11 @@ def _given(*functions):
 
 def _square(p, color):
     return rectangle((p + 0.05, 0.05), 0.9, 0.9, facecolor=color, edgecolor=GRAY, hatch="//" * (color == VERMILLION))
+
+
+def _share(given, lost):
+    """Of what a query would give to all keys so far, the share of the first ones, which it has lost."""
+    return float(1 - given[lost:].sum() / given.sum())
 
 
 def _slots(stop, store):

@@ -1,7 +1,6 @@
 // CacheStepper: eight tokens in chunks; one panel for what a step reads or scores, one for where the tokens lie.
 
 const STEP_MS = 900; // between two steps of "Play"
-const DROP = 22; // px above its slot where a new token sets out: over the slot's name, and over nothing else
 
 const endsOf = (plan) => plan.map((_, i) => plan.slice(0, i + 1).reduce((a, b) => a + b));
 /** The row of the tables for a beginning of the text: a bit for each cut, and a highest one for its length. */
@@ -82,7 +81,7 @@ function stepperWidget(ui) {
   const large = room < 900 ? 424 : 500;
   const grid = gridPanel(ui, row, wide ? large : room, scene);
   const beside = wide ? room - large - 20 : room;
-  const memory = memoryPanel(ui, row, beside, scene);
+  const memory = memoryPanel(ui, row, beside, scene, grid.cellOf);
   const saved = savingPanel(memory.node, beside);
   const show = signs(memory.node, [
     [tr("in one buffer, weights as in the full forward"), tr("largest difference of an attention weight of the chunk")],
@@ -106,19 +105,22 @@ function stepperWidget(ui) {
     const cell = (name, q, k) => ui.table(name)[(nodeOf(plan.slice(0, chunkOf(q) + 1)) * N + q) * N + k];
     const pointed = ui.seen("query");
     const query = pointed >= start && pointed < stop ? pointed : undefined;
-    const weight = (q, k) => {
-      if (!rolling) return cell("w_cached_attention", q, k);
-      // The function was given one buffer. What a window would give are the same weights, shared out anew.
+    const score = (q, k) => cell(wrong ? "restart" : "scores", q, k);
+    /** What a query gives to the keys from `first` on; of scores, before they are divided by their sum. */
+    const given = (q, first) => {
       let sum = 0;
-      for (let j = low(q); j <= q; j++) sum += cell("w_cached_attention", q, j);
-      return cell("w_cached_attention", q, k) / sum;
+      for (let j = first; j <= q; j++) sum += turning ? Math.exp(score(q, j)) : cell("w_cached_attention", q, j);
+      return sum;
     };
+    // The function was given one buffer. What a window would give are the same weights, shared out anew.
+    const weight = (q, k) => cell("w_cached_attention", q, k) / (rolling ? given(q, low(q)) : 1);
     return {
-      plan, store, step, ends, start, stop, rolling, turning, wrong, node, low, chunkOf, weight, query,
+      plan, store, step, ends, start, stop, rolling, turning, wrong, node, low, chunkOf, weight, query, score,
+      lost: low(stop - 1), // words that the newest query no longer sees
+      price: () => fixed(1 - given(stop - 1, low(stop - 1)) / given(stop - 1, 0), 2), // its weight for them, if it did
       key: ui.seen("key"),
       sees: (q, k) => k <= q && k >= low(q),
       at: (t) => (Number.isNaN(positions[t]) ? "?" : String(positions[t])),
-      score: (q, k) => cell(wrong ? "restart" : "scores", q, k),
     };
   }
 
@@ -146,7 +148,7 @@ function stepperWidget(ui) {
         computed: stop - start === 1 ? tr("token {n} is computed", { n: start })
           : tr("tokens {first} to {last} are computed", { first: start, last: stop - 1 }),
         read: read === 1 ? tr("1 key is read") : tr("{n} keys are read", { n: read }),
-        kept: stored === 1 ? tr("1 token is kept") : tr("{n} tokens are kept", { n: stored }),
+        kept: withLoss(stored === 1 ? tr("1 token is kept") : tr("{n} tokens are kept", { n: stored }), now),
       });
       const whose = ui.get("alone") ? tr("counted on") : tr("by the reference’s rotary_step");
       const origins = [ui.table("own")[ui.get("view")] ? spec.origins[0] : whose, spec.origins[1]];
@@ -159,6 +161,14 @@ function stepperWidget(ui) {
   };
 }
 
+/** What is kept, and what that costs the newest query. */
+function withLoss(kept, { lost, stop, price }) {
+  if (!lost) return kept;
+  const told = { kept, query: stop - 1, n: lost, share: price() };
+  return lost === 1 ? tr("{kept}; query {query} has lost 1 word, which would get {share} of its weight", told)
+    : tr("{kept}; query {query} has lost {n} words, which would get {share} of its weight", told);
+}
+
 /** One row for each query, one column for each key: weights, or scores with the positions above. */
 function gridPanel(ui, parent, W, scene) {
   const { spec } = ui;
@@ -166,7 +176,7 @@ function gridPanel(ui, parent, W, scene) {
   const narrow = W < 400;
   const [left, top, tall] = [narrow ? 54 : 66, 36, W < 450 ? 20 : 27];
   const across = Math.floor((W - left) / N);
-  const box = html("div", { class: "ta-panel" });
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const caption = html("p", { class: "ta-caption" });
   box.append(caption);
   parent.append(box);
@@ -183,6 +193,7 @@ function gridPanel(ui, parent, W, scene) {
     canvas.append(rect);
     return [rect, label(canvas, x + across / 2 - 1, y + tall / 2 + 3, "", "middle", "ta-onfill")];
   }));
+  const legend = fillLegend(box);
   const mark = svg("rect", { width: across - 2, height: tall - 2, class: "ta-mark" });
   canvas.append(mark);
   const should = label(canvas, left - 8, top + N * tall + 12, "", "end", "ta-small");
@@ -200,12 +211,14 @@ function gridPanel(ui, parent, W, scene) {
   });
 
   return {
+    cellOf: (q, k) => cells[q][k][0],
     /** Draws the cells; returns the largest change of a score in this step. */
     draw(now) {
       const { start, stop, turning, key, query } = now;
       const right = ui.table("right");
       write(caption, turning ? tr("Scores of the queries in this step") : tr("Weights that the queries of this step give to the keys"));
       write(at, turning ? tr("position") : tr("word"));
+      legend(turning);
       write(should, turning ? (narrow ? tr("right") : tr("right score")) : "");
       const shownRow = query ?? stop - 1;
       const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
@@ -224,7 +237,8 @@ function gridPanel(ui, parent, W, scene) {
             if (fresh && !(off <= change)) change = off;
             loud = !(off <= 5e-3);
             value = fixed(score, 2);
-          } else if (seen) value = fixed(now.weight(q, k), 2); // of earlier steps, too: pale, like all that is not new
+          } else if (q === stop - 1 && k < now.lost) value = "×"; // it would see them, were they not lost
+          else if (seen) value = fixed(now.weight(q, k), 2); // of earlier steps, too: pale, like all that is not new
           // Told apart by lightness too: full color for what is new or wrong, a tint for the rest.
           fill(rect, { class: fresh ? (loud ? "ta-fill-two" : "ta-fill-one") : "ta-axis" });
           rect.style.fillOpacity = fresh && !loud ? 0.22 : 1;
@@ -279,133 +293,6 @@ function scoreFormula(ui, now, q, k) {
   }
   return beside(`s[${q}, ${k}] = ‖q‖ ‖k‖ cos(φ + p[${k}] − p[${q}]) ÷ √2 = ${fixed(Math.hypot(...a), 2)} · ${fixed(Math.hypot(...b), 2)} · ` +
     `cos(${fixed(angle, 2)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}`);
-}
-
-/** The slots of the store after the step, the rule that fills them, and what the fills mean. A token drops into its slot. */
-function memoryPanel(ui, parent, W, scene) {
-  const { spec } = ui;
-  const N = spec.length;
-  const [left, most] = [54, spec.table.length * spec.block];
-  const across = Math.floor((W - left) / most);
-  const node = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  node.append(html("p", { class: "ta-caption" }, tr("The store after this step")));
-  parent.append(node);
-  const canvas = picture(node, W, 62, tr("Slots of the store after this step, and the token in each"));
-  const slots = Array.from({ length: most }, (_, i) => {
-    const x = left + i * across;
-    const rect = svg("rect", { x, y: 20, width: across - 3, height: 40, class: "ta-axis" });
-    canvas.append(rect);
-    return [rect, label(canvas, x + across / 2 - 1.5, 14, "", "middle", "ta-small")];
-  });
-  const placed = (slot, above = 0) => `translate(${left + slot * across} ${20 - above})`;
-  const chips = Array.from({ length: N }, () => {
-    const node = svg("g", { transform: placed(0), style: "visibility: hidden" });
-    const rect = svg("rect", { width: across - 3, height: 40 });
-    node.append(rect);
-    const text = (y) => label(node, across / 2 - 1.5, y, "", "middle", "ta-onfill");
-    const chip = { node, rect, texts: [text(16), text(33)] };
-    chip.texts[0].style.fontWeight = 600;
-    for (const each of chip.texts) each.dataset.ink = "own";
-    canvas.append(node);
-    return chip;
-  });
-  label(canvas, left - 8, 14, tr("slot"), "end", "ta-small");
-  label(canvas, left - 8, 36, tr("token"), "end", "ta-small");
-  const turned = label(canvas, left - 8, 53, tr("position"), "end", "ta-small");
-  const mark = svg("rect", { y: 19, width: across - 1, height: 42, class: "ta-mark" });
-  canvas.append(mark);
-  const rule = html("p", { class: "ta-note" });
-  node.append(rule);
-  const legend = picture(node, W, 62, tr("What the fills mean"));
-  const notes = [0, 1, 2].map((i) => {
-    const rect = svg("rect", { x: 1, y: 4 + i * 19, width: 18, height: 14 });
-    legend.append(rect);
-    return [rect, label(legend, 27, 15 + i * 19, "", "start", "ta-small")];
-  });
-
-  const slotOf = (t, store) => (store === 1 ? t % spec.window : store === 0 ? t
-    : spec.table[Math.floor(t / spec.block)] * spec.block + (t % spec.block));
-  const countOf = (store) => (store === 1 ? spec.window : store === 0 ? N : most);
-  /** Which token each slot holds; null for an empty one. */
-  function heldBy({ store, stop }) {
-    const held = Array(countOf(store)).fill(null);
-    for (let t = 0; t < stop; t++) held[slotOf(t, store)] = t;
-    return held;
-  }
-  const slotAt = (now) => (now.key === undefined ? -1 : heldBy(now).indexOf(now.key));
-  const place = cursor(ui, canvas, {
-    name: tr("Slots"), cross: false,
-    box: () => ({ x: left, y: 20, width: across * countOf(ui.get("store")), height: 40 }),
-    size: () => [countOf(ui.get("store")), 1],
-    at: () => [ui.seen("slot") ?? Math.max(slotAt(scene()), 0), 0],
-    state: (slot) => {
-      const key = heldBy(scene())[slot];
-      return key === null ? { slot } : { slot, key };
-    },
-    says: (slot) => {
-      const token = heldBy(scene())[slot];
-      return token === null ? tr("slot {slot}, empty", { slot }) : tr("slot {slot}, token {token}", { slot, token });
-    },
-  });
-  const nameOf = (slot, store) => (store === 2 ? `${Math.floor(slot / spec.block)}·${slot % spec.block}` : String(slot));
-
-  return {
-    node,
-    draw(now) {
-      const { store, start, turning } = now;
-      const held = heldBy(now);
-      const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
-      slots.forEach(([rect, name], i) => {
-        const used = i < held.length;
-        rect.style.visibility = used ? "visible" : "hidden";
-        write(name, used ? nameOf(i, store) : "");
-      });
-      chips.forEach(({ node, rect, texts }, t) => {
-        const slot = held.indexOf(t);
-        const fresh = t >= start;
-        if (slot >= 0 && node.style.visibility === "hidden") comeFrom(node, () => ({ transform: placed(slot, DROP) }));
-        node.style.visibility = slot >= 0 ? "visible" : "hidden";
-        if (slot >= 0) fill(node, { transform: placed(slot) });
-        fill(rect, { class: fresh ? "ta-fill-two" : "ta-fill-one" });
-        rect.style.fillOpacity = fresh ? 1 : 0.22;
-        write(texts[0], slot >= 0 ? String(t) : "");
-        write(texts[1], slot < 0 ? "" : turning ? now.at(t) : spec.text[t]);
-        for (const text of texts) text.style.fill = fresh ? inkOn(strong) : "var(--ta-ink)";
-      });
-      const here = ui.seen("slot") ?? slotAt(now);
-      mark.style.visibility = here >= 0 && here < held.length ? "visible" : "hidden";
-      fill(mark, { x: left + Math.max(here, 0) * across - 1 });
-      write(turned, turning ? tr("position") : tr("word"));
-      write(rule, store === 0 ? tr("Token p lies in slot p.")
-        : now.rolling ? tr("Token p lies in slot p mod {n} and overwrites token p − {n}.", { n: spec.window })
-          : tr("Block·place. By the page table {table}, token p lies in block table[p // {n}], place p mod {n}.",
-            { table: inRow(spec.table), n: spec.block }));
-      const told = turning ? [["ta-fill-one", tr("right score")], ["ta-fill-two", tr("another score, or new in the store")], ["ta-axis", tr("earlier, hidden, or later")]]
-        : [["ta-fill-two", tr("new key, computed now")], ["ta-fill-one", tr("key read from the store")], ["ta-axis", tr("not computed in this step")]];
-      notes.forEach(([rect, text], i) => {
-        fill(rect, { class: told[i][0] });
-        rect.style.fillOpacity = told[i][0] === "ta-fill-one" ? 0.22 : 1;
-        write(text, told[i][1]);
-      });
-      place();
-    },
-    /** Why the token that is pointed at lies where it does. */
-    formula(now) {
-      const { store, key, stop } = now;
-      const slot = ui.seen("slot");
-      if (key === undefined) return slot === undefined ? "" : tr("Slot {slot} is empty.", { slot: nameOf(slot, store) });
-      if (key >= stop) return tr("Token {n} is not stored yet.", { n: key });
-      if (store === 0) return tr("Token {n} lies in slot {n}.", { n: key });
-      if (store === 1) {
-        const told = { n: key, window: spec.window, slot: key % spec.window };
-        return heldBy(now).indexOf(key) < 0 ? tr("Token {n}: slot {n} mod {window} = {slot}, and was overwritten.", told)
-          : tr("Token {n}: slot {n} mod {window} = {slot}.", told);
-      }
-      const page = Math.floor(key / spec.block);
-      return tr("Token {n}: block table[{n} // {size}] = table[{page}] = {block}, place {n} mod {size} = {place}.",
-        { n: key, size: spec.block, page, block: spec.table[page], place: key % spec.block });
-    },
-  };
 }
 
 const widget = { render: mount(stepperWidget) };

@@ -6,8 +6,8 @@ PROMPT = [4, 1, 1, 1, 1]
 
 STORY = (
     Step(
-        "A text is written word by word: press Step. The newest word is the query; its row holds the weights of the "
-        "keys that it reads.",
+        "A text is written word by word: press Step. Each word's key and value go into the store. The newest word is "
+        "the query; its row holds the weights of the keys that it reads.",
         "How many keys does this step compute anew?",
         ("1", "4", "5"),
         0,
@@ -30,8 +30,8 @@ STORY = (
         show=({"chunk": 0}, {"chunk": 3}, {"chunk": 7}),
     ),
     Step(
-        "A rolling window: three slots hold the last three tokens, and older ones are lost. “Step” writes the next "
-        "token.",
+        "A rolling window: three slots hold the last three tokens. Older ones are crossed out: no later query sees "
+        "them. “Step” writes the next token.",
         "Which slot will token 7 take?",
         ("0", "1", "2"),
         1,
