@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 import torch
@@ -204,6 +205,23 @@ def test_a_missing_tensor_file_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("ANATOMY_ASSETS", str(tmp_path))
     with pytest.raises(records.MissingRecording, match="00-start-here.safetensors is missing"):
         evaluate(ID, right)
+
+
+def test_a_check_reads_the_recordings_of_its_unit_alone(monkeypatch, tmp_path):
+    """Half a second of each first check went into those of the other units; a damaged one of them stops nothing."""
+    shutil.copytree(records.assets_dir() / "units", tmp_path / "units")
+    (tmp_path / "recordings").mkdir()
+    for source in (records.assets_dir() / "recordings").glob("00-start-here.*"):
+        shutil.copy(source, tmp_path / "recordings")
+    damaged = tmp_path / "recordings" / "06-rope.json"
+    damaged.write_text("{")
+    monkeypatch.setenv("ANATOMY_ASSETS", str(tmp_path))
+    assert records.load(ID).cases and records.recent(ID).cases and records.calls_of(ID)[0] == ["weighted_average"]
+    with pytest.raises(json.JSONDecodeError):
+        records.known_exercises()
+    damaged.unlink()
+    with pytest.raises(records.MissingRecording, match="rope.rotate_half has no recording"):
+        records.load("rope.rotate_half")
 
 
 def test_the_wrong_number_of_functions_is_explained():

@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import torch
+from anatomy.program.records import load
 from nbgrader.utils import determine_grade
 
 from autograder import ROOT, exercises
@@ -22,7 +24,7 @@ from autograder.grading.judging.results import GradedNotebook
 from autograder.grading.judging.submitted import Submitted, of_bytes
 from autograder.grading.pages import feedback
 from autograder.grading.source.signs import evades_ban, signs_of
-from autograder.judge import drawing, trusted
+from autograder.judge import drawing, examples, trusted
 from autograder.judge.drawing import draw_record, student_key
 from autograder.notebooks.first_cell import FIRST_CELL
 from autograder.sandbox.disposable import Budget
@@ -87,6 +89,23 @@ def test_inputs_of_another_draw_are_not_taken_for_the_recorded_ones():
     assert drawing._nearly(x, torch.nextafter(x, x + 1)) and drawing._nearly(x * math.nan, x * math.nan)
     for other in (x + 1e-3, x.double(), x[:2], x.flip(0)):
         assert not drawing._nearly(x, other)
+
+
+def test_examples_that_would_be_drawn_alike_are_read_and_nothing_runs_for_them(monkeypatch):
+    """That is half of the start of grading in unit 11. A case with another recording is drawn."""
+    exercise = exercises.get("attention.softmax")
+    drawn = draw_record(exercise, with_mutants=False)
+    ran = []
+    run = drawing.runner.run_program
+    monkeypatch.setattr(drawing.runner, "run_program", lambda *given: ran.append(1) or run(*given))
+    monkeypatch.setattr(examples, "_public", {})
+    read = examples.public_record(exercise)
+    assert not ran and [c.name for c in read.cases] == [c.name for c in drawn.cases]
+    assert all(c.outcomes.keys() > {"expected"} for c in read.cases), "the known mistakes come with them"
+    changed = [replace(load(exercise.id).cases[0], weight=7.0), *load(exercise.id).cases[1:]]
+    monkeypatch.setattr(examples, "load", lambda _id: replace(load(_id), cases=changed))
+    monkeypatch.setattr(examples, "_public", {})
+    assert examples.public_record(exercise).cases[0].weight == drawn.cases[0].weight and ran
 
 
 def test_naming_a_mistake_on_fresh_inputs_has_an_end():

@@ -70,14 +70,29 @@ class ExerciseRecord:
 
 
 @cache
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """Exercise id → its entry in that file."""
+    return {e["id"]: e for e in json.loads(path.read_text(encoding="utf-8"))["exercises"]}
+
+
+@cache
 def _index(folder: str) -> dict[str, tuple[Path, dict[str, Any]]]:
     """Exercise id → the file that holds its recording, and the exercise's entry in it."""
     index = {}
     for path in sorted(Path(folder).glob("*.json")):
         if not path.name.startswith(("manifest", "precision")):
-            for exercise in json.loads(path.read_text(encoding="utf-8"))["exercises"]:
-                index[exercise["id"]] = (path, exercise)
+            index |= {exercise_id: (path, entry) for exercise_id, entry in _read(path).items()}
     return index
+
+
+def _entry(exercise_id: str) -> tuple[Path, dict[str, Any]] | None:
+    """The same of one exercise, or None. Its unit's file is read first: reading all of them takes half a second."""
+    folder = assets_dir() / "recordings"
+    try:
+        path = folder / f"{units.exercise(exercise_id)[0]}.json"
+        return path, _read(path)[exercise_id]
+    except (KeyError, OSError):
+        return _index(str(folder)).get(exercise_id)
 
 
 def known_exercises(unit: str | None = None) -> list[str]:
@@ -112,7 +127,10 @@ def exercise_of(target: str) -> str | None:
 
 def calls_of(exercise_id: str) -> tuple[list[str], list[set[str]]]:
     """(names that the exercise asks for, in order; for each case, in order, the set of those that it calls)."""
-    entry = _index(str(assets_dir() / "recordings"))[exercise_id][1]
+    found = _entry(exercise_id)
+    if found is None:
+        raise KeyError(exercise_id)
+    entry = found[1]
     calls = [{step.get("call") or step.get("new") for step in case["program"]["steps"]} for case in entry["cases"]]
     return entry["targets"], [names & set(entry["targets"]) for names in calls]
 
@@ -124,10 +142,10 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     Raises MissingRecording for an unknown id (with the nearest known ones), for an exercise that has no recording yet,
     or when the tensor file is missing.
     """
-    known = known_exercises()
-    if exercise_id not in known:
-        raise MissingRecording(_not_recorded(exercise_id, known))
-    path, data = _index(str(assets_dir() / "recordings"))[exercise_id]
+    found = _entry(exercise_id)
+    if found is None:
+        raise MissingRecording(_not_recorded(exercise_id, known_exercises()))
+    path, data = found
     tensor_file = path.with_suffix(".safetensors")
     if not tensor_file.exists():
         missing = _("{file} is missing beside {description}. {repair}")
@@ -171,10 +189,10 @@ def load(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
 
 def recent(exercise_id: str, with_mistakes: bool = True) -> ExerciseRecord:
     """As ``load``, for callers that only read: the last records are cached until their files change."""
-    known = _index(str(assets_dir() / "recordings")).get(exercise_id)
-    if known is None:
+    found = _entry(exercise_id)
+    if found is None:
         return load(exercise_id, with_mistakes)  # raises the error
-    tensor_file = known[0].with_suffix(".safetensors")
+    tensor_file = found[0].with_suffix(".safetensors")
     changed = tensor_file.stat().st_mtime_ns if tensor_file.exists() else 0
     return _kept(exercise_id, with_mistakes, tensor_file, changed)
 
