@@ -154,7 +154,7 @@ def test_paint_changes_what_a_copier_loses(stage):
     """“two” attends to “cats”, its next token: one token of seven costs nothing. After “Back …”, each costs ln 8."""
     page = stage(CASE.make(mask="causal", query=3))
     assert (numbers(page)[4], words(page)[4]) == ("0 of 7", "so its loss is 2.08")
-    assert "Next token “cats”: guessed, loss ln 8 = 2.08" in shown(page)
+    assert "Next token “cats”: guessed among 8 words, loss ln 8 = 2.08" in shown(page)
     click(page, GRID, 4, 3)
     assert (numbers(page)[4], words(page)[4]) == ("1 of 7", "so its loss is 1.78")
     page.keyboard.press("Escape")

@@ -31,7 +31,8 @@ STORY = (
         without=("look", "gate", "units"),
     ),
     Step(
-        "A sigmoid as a gate: what comes out is f(x) · v. Drag the grip v up and down, and run along the gate's curve.",
+        "A gated layer makes two numbers of its input: x opens a gate for v, and f(x) · v comes out. f is a sigmoid. "
+        "Drag the grip v up and down, and run along the gate's curve.",
         "Can this gate move a value farther from 0?",
         ("yes", "no"),
         1,
@@ -43,8 +44,8 @@ STORY = (
         without=("look", "units"),
     ),
     Step(
-        "A unit is one number of the hidden layer. f is relu: point at units with an ×. The ticks under the curve are "
-        "the unit's 64 inputs.",
+        "40 units of a hidden layer, each with 64 inputs. f is relu: point at units with an ×. The ticks under the "
+        "curve are the unit's inputs.",
         "What is true of the inputs of every × unit?",
         ("their mean is 0", "all are below 0", "all are equal"),
         1,
@@ -55,7 +56,8 @@ STORY = (
         without=("gate",),
     ),
     Step(
-        "The same units with gelu, further left: the shift is −4. Drag the grip below the curve; compare with relu.",
+        "The same units with gelu, further left: the shift is −4. Drag the grip below the curve; compare with relu. A "
+        "slope below 0.05 is called flat.",
         "How many units are dead now?",
         ("37, as with relu", "none, and all learn well", "none, but most slopes are flat"),
         2,

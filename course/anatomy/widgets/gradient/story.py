@@ -36,7 +36,8 @@ STORY = (
         "Whose layer 1 gets more than five times what layer 96 gets?",
         ("Post-LN’s", "Pre-LN’s", "both"),
         1,
-        "Pre-LN’s stream grows: 14.6 times here, 6.5 to 15.6 from all 12 starts. Post-LN’s varies: 0.02 to 4.0 times.",
+        "Pre-LN’s stream grows, so layer 1 gets 14.6 times what layer 96 gets; 6.5 to 15.6 from all 12 starts. "
+        "Post-LN’s varies: 0.02 to 4.0 times.",
         "Compare the first bar with the last: read “first / last layer” below.",
         {**_USUAL, "depth": 96, "back": 0},
         moves=("back",),

@@ -120,7 +120,7 @@ function maskWidget(ui) {
   function lossFormula(query, layers) {
     const copied = copies(query, layers);
     if (copied === undefined) return "";
-    return tr(copied ? N_("Next token “{word}”: copied, loss 0") : N_("Next token “{word}”: guessed, loss ln 8 = {loss}"),
+    return tr(copied ? N_("Next token “{word}”: copied, loss 0") : N_("Next token “{word}”: guessed among 8 words, loss ln 8 = {loss}"),
       { word: now.s.columns[query + 1], loss: fixed(spec.guess, 2) });
   }
 

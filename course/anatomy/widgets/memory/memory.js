@@ -31,8 +31,8 @@ function memoryWidget(ui) {
   const panels = spec.rules.map((_, rule) => memoryPanel(ui, row, each, rule, () => now));
   const writing = lastWrite(ui, () => now, (rule) => panels[rule].matrix);
   const show = signs(ui.row(), [
-    [tr("added, from what was written last"), tr("largest distance of what is read")],
-    [tr("delta rule, from what was written last"), tr("largest distance of what is read")],
+    [tr("adding misses what was written last by"), tr("largest distance of what is read")],
+    [tr("the delta rule misses it by"), tr("largest distance of what is read")],
     [tr("added, as the reference"), tr("memory and results")],
     [tr("delta rule, as the reference"), tr("memory and results")],
   ]);

@@ -52,7 +52,8 @@ STORY = (
         "What do the memories answer?",
         ("nothing", "kitchen, with 0.8", "kitchen, with 1"),
         1,
-        "0.8 · 1 + 0 + 0.6 · 0 = 0.8: whoever is alike gets a share of the answer.",
+        "0.8 · 1 + 0 + 0.6 · 0 = 0.8: whoever is alike gets a share. To add and to read so is attention without a "
+        "softmax.",
         "Read the bars: each is a sum over one column.",
         {**_USUAL, "text": _ONCE, "asked": PUPPY},
         show=({"place": 0, "rule": 0}, {"place": 0, "rule": 1}),

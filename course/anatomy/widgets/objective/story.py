@@ -21,8 +21,8 @@ STORY = (
         "From how many of its 11 tokens does BERT learn?",
         ("3", "10", "11"),
         0,
-        "Only the hidden ones: BERT reads 11 tokens to learn from 3. GPT reads 10 and learns from all 10: a text goes "
-        "further.",
+        "Only the hidden ones, 15 % of a long text: here BERT reads 11 tokens to learn from 3. GPT reads 10 and learns "
+        "from all 10: a text goes further.",
         "Move “predicted word” from end to end: it stops only where BERT must predict.",
         {"objective": 1, "draw": 0, "place": 3},
         moves=("place",),

@@ -37,8 +37,8 @@ function lanePanel(ui, T, D) {
   head(yA, tr("Lane A"), tr("attention"), wide ? tr("output {formula}", { formula: "f(x)" }) : "f(x)", tr("reorder"), result("P f(x)"));
   head(yB, tr("Lane B"), tr("reorder"), wide ? tr("words {formula}: drag one", { formula: "Px" }) : "Px", tr("attention"), result("f(Px)"));
   label(canvas, fourth + last / 2, yD - 6, tr("difference"), "middle", "ta-strong");
-  const legend = [tr("P: the new order"), tr("dash: negative")];
-  if (wide) legend.forEach((text, k) => label(canvas, W, H - 22 + 16 * k, text, "end", "ta-small"));
+  const legend = [tr("difference: largest of a row"), tr("P: the new order"), tr("dash: negative")];
+  if (wide) legend.forEach((text, k) => label(canvas, W, H - 38 + 16 * k, text, "end", "ta-small"));
   else [tr("drag a word of lane B"), ...legend].forEach((text, k) => label(canvas, 0, yD + 12 + 16 * k, text, "start", "ta-small"));
 
   // Attention joins each row with all words, a new order each row with one.

@@ -18,7 +18,7 @@ function permutationWidget(ui) {
     stepName: tr("Next order"),
     playName: tr("Play orders"),
     every: PAUSE_MS,
-    step: () => ui.set("order", named[(named.indexOf(ui.get("order")) + 1) % named.length]),
+    step: () => ui.set("order", named[(Math.max(named.indexOf(ui.get("order")), 0) + 1) % named.length]), // a drag began at the first
     ends: () => ui.get("order") === named[0],
   });
   ui.root.append(ui.readout);

@@ -52,7 +52,7 @@ STORY = (
         "Read the numbers below “difference”.",
         {"order": "backward", "positions": True, "word": 4},
         show=({"positions": False}, {"positions": True}),
-        waits=("line", "signs"),
+        waits=("line", "signs", "numbers"),
     ),
     Step(
         "Dog and man swap places again, now with position vectors. The other four words stay where they were.",
@@ -64,6 +64,6 @@ STORY = (
         "Look at the third number below “difference”, with and without position vectors.",
         {"order": "dog ↔ man", "positions": True, "word": 2},
         show=({"positions": False}, {"positions": True}),
-        waits=("line", "signs"),
+        waits=("line", "signs", "numbers"),
     ),
 )

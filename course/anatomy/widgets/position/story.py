@@ -79,11 +79,13 @@ STORY = (
         without=("schemes",),
     ),
     Step(
-        "The eight small pictures are the curves of all schemes. Look for those that forget the direction.",
-        "Which one also has “no direction”?",
+        "The eight small pictures are the curves of all schemes, as the slider left them. Look for those that forget "
+        "the direction: r and −r score alike.",
+        "Which of these three forgets it?",
         ("Shaw", "ALiBi", "DeBERTa"),
         1,
-        "A penalty for the distance |r| is the same on both sides; a causal mask must tell them apart.",
+        "A penalty for |r| is the same on both sides. The product of learned vectors forgets r’s sign too, but only "
+        "as here, without W_q and W_k.",
         "Look for the gray arrow with two heads, or choose a scheme and read the second sign below the map.",
         {"scheme": 2, "variant": 3, "query": 20},
         moves=("scheme", "variant"),

@@ -46,7 +46,7 @@ STORY = (
         without=("sum",),
     ),
     Step(
-        N_("Now top-p is 0.9: tokens stay until their sum, uncut, reaches 0.9, at the line. Compare the charts."),
+        N_("Now top-p is 0.9: tokens stay until their sum, uncut, reaches 0.9. Compare the charts."),
         N_("Which cut keeps more tokens where the model is unsure?"),
         (N_("top-k"), N_("both the same"), N_("top-p")),
         2,
@@ -75,13 +75,13 @@ STORY = (
         show=({"drawn": 1}, {"drawn": 100}, {"drawn": 500}, {"drawn": 1000}),
     ),
     Step(
-        N_("Top-p is 0.7. Move a dial, and the draws begin anew. Press “Draw 100” as often as you like."),
+        N_("Top-p is 0.5. Move a dial, and the draws begin anew. Press “Draw 100” as often as you like."),
         N_("How often is “·good” drawn?"),
         (N_("as often as all others"), N_("seldom, but sometimes"), N_("never")),
         2,
         N_("The cut has made its probability exactly 0, and what is left was scaled up to 1 again."),
         N_("Read the numbers beside the bar of “·good”."),
-        _PLAIN | {"top_p": 0.7},
+        _PLAIN | {"top_p": 0.5},
         show=({"drawn": 100}, {"drawn": 1000, "token": 9}),
     ),
 )

@@ -39,7 +39,7 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "A window of 3, and token 0 is global: it sees all tokens, and all see it.",
+        "A window of 3, now to both sides, and token 0 is global: it sees all tokens, and all see it.",
         "After how many layers has every token reached every other?",
         ("1", "2", "19"),
         1,
@@ -51,7 +51,8 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "Strided: near tokens in one layer, every fourth token in the next. Together they score 17 % of all pairs.",
+        "Strided: near tokens in one layer, every fourth token in the next. On average a layer scores 17 % of all "
+        "pairs.",
         "What does query 14 depend on after the two?",
         ("every fourth token", "all earlier tokens", "near tokens"),
         1,
@@ -62,7 +63,7 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "Now run along the small pictures with 8 layers, all at this size.",
+        "Now run along the small pictures, all with 8 layers.",
         "In which one does query 14 never reach token 0?",
         ("blocks", "random keys", "strided"),
         0,
@@ -78,7 +79,8 @@ STORY = (
         "How many pairs must the indexer rate in a layer?",
         ("57", "210", "400"),
         1,
-        "All up to the query itself, half of the table and the diagonal. Attention scores only 57 of them.",
+        "All up to the query itself. Attention scores only 57 of them. That pays, because a rating is made much "
+        "cheaper than a score, by fewer heads with smaller vectors.",
         "How many keys does query 0 choose from, and how many query 19?",
         {"pattern": 10, "size": 2, "query": 14, "layers": 1},
         moves=("query", "layers"),

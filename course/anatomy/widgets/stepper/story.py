@@ -6,8 +6,8 @@ PROMPT = [4, 1, 1, 1, 1]
 
 STORY = (
     Step(
-        "A text is written word by word: press Step. Each word's key and value go into the store. The newest word is "
-        "the query; its row holds the weights of the keys that it reads.",
+        "Four words are the prompt; then the text is written word by word: press Step. Each word's key and value go "
+        "into the store. The newest word is the query; its row: the weights of the keys that it reads.",
         "How many keys does this step compute anew?",
         ("1", "4", "5"),
         0,
@@ -30,8 +30,8 @@ STORY = (
         show=({"chunk": 0}, {"chunk": 3}, {"chunk": 7}),
     ),
     Step(
-        "A rolling window: three slots hold the last three tokens. Older ones are crossed out: no later query sees "
-        "them. “Step” writes the next token.",
+        "A store that grows fills the memory. A rolling window of three slots holds the last three tokens. Older ones "
+        "are crossed out: no later query sees them. “Step” writes the next.",
         "Which slot will token 7 take?",
         ("0", "1", "2"),
         1,
@@ -44,7 +44,8 @@ STORY = (
         without=("plan",),
     ),
     Step(
-        "Pages of three slots, handed out by the table 2, 0, 1. The prompt of four tokens is stored.",
+        "Many texts share one memory, so it is cut into pages, here of three slots. The table 2, 0, 1 hands them out. "
+        "The prompt of four tokens is stored.",
         "In which block will token 6 lie?",
         ("0", "1", "2"),
         1,
@@ -68,11 +69,13 @@ STORY = (
         without=("plan", "store"),
     ),
     Step(
-        "No cut: all eight tokens in one chunk. Point at a weight, then tick a cut and point at it again.",
+        "No cut: all eight tokens in one chunk. Point at a weight. Then tick a cut, press Step until its row is there, "
+        "and point at it again.",
         "Does the weight depend on the cuts?",
         ("yes", "no"),
         1,
-        "Cuts change how much is computed again, not the result: the sign says same for every plan.",
+        "Without a cache, cuts change how much is computed again; the result never changes: the sign says same for "
+        "all.",
         "Compare w[5, 2] before and after a cut.",
         {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0, "more": True},
         moves=("plan", "chunk"),

@@ -7,8 +7,8 @@ _USUAL = {"query": 11, "read": 2, "block": 3, "look": ALL, "way": LOOP, "more": 
 
 STORY = (
     Step(
-        "Fast memory cannot hold all scores, so word 11 reads its 12 three at a time; the largest so far has a bar of "
-        "1. Press “Read on”: key 6 has a larger one.",
+        "Fast memory cannot hold all scores, so word 11 reads its 12 scores three at a time; the largest so far has a "
+        "bar of 1. Press “Read on”: key 6 has a larger one.",
         "What happens to the bars before it?",
         ("nothing", "all shrink alike", "only the highest shrinks"),
         1,
@@ -21,7 +21,7 @@ STORY = (
     ),
     Step(
         "The bars are drawn for you; the program has forgotten them. For each query it keeps three numbers: the "
-        "largest score, the sum of the bars, and “mixed”, the sum of bars × values.",
+        "largest score, the sum of the bars, and “mixed”, the sum of bars × values (one number each here).",
         "Which of them were made smaller when key 6 came?",
         ("the sum alone", "mixed alone", "both"),
         2,
@@ -38,7 +38,7 @@ STORY = (
         ("yes, each block adds a small error", "no, it is the same"),
         1,
         "The factors shrink every bar to the height that it would have had, so the shares are those of one softmax.",
-        "Read the line “result, beside one softmax”.",
+        "Read the line “result, against one softmax”.",
         {**_USUAL, "read": 4},
         show=({"part": 3},),
         waits=("signs",),

@@ -48,8 +48,8 @@ function tilesWidget(ui) {
   const bars = barsOfKeys(ui, sheet, { left, cell, W, T, now: () => now });
   const kept = keptNumbers(ui, side, wide ? room - W - 20 : Math.min(room, 420), () => now);
   const show = signs(side, [
-    [tr("result, beside one softmax"), tr("over all keys that are read, at once")],
-    [tr("sum, beside one softmax"), tr("e to the lse, measured against the largest score")],
+    [tr("result, against one softmax"), tr("over all keys that are read, at once")],
+    [tr("sum, against one softmax"), tr("e to the lse, measured against the largest score")],
     [tr("tiles computed"), tr("for all queries")],
   ]);
 
