@@ -78,7 +78,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 @cache
 def _index(folder: str) -> dict[str, tuple[Path, dict[str, Any]]]:
     """Exercise id → the file that holds its recording, and the exercise's entry in it."""
-    index = {}
+    index: dict[str, tuple[Path, dict[str, Any]]] = {}
     for path in sorted(Path(folder).glob("*.json")):
         if not path.name.startswith(("manifest", "precision")):
             index |= {exercise_id: (path, entry) for exercise_id, entry in _read(path).items()}

@@ -179,7 +179,7 @@ def test_the_units_of_both_norms_are_drawn_at_their_size(stage):
             "(all) => all.slice(0, 2).map((head) => Number(head.getAttribute('d').match(/^M0.00 (-?[0-9.]+)L/)[1]))"
         )
     )
-    unit = 204 / 2 / 6  # pixels for 1 on an axis of ±6
+    unit = 204 / 2 / 8  # pixels for 1 on an axis of ±8
     assert tips == pytest.approx([-1.196 * unit, -2.771 * unit], abs=0.1)
 
 
@@ -266,26 +266,37 @@ def test_an_entry_alone_has_its_number_and_arrows_stay_within_the_axes(stage):
             assert page.evaluate(out) == 0, (scale, shift)
 
 
-@pytest.mark.parametrize("scale, shift, end", [(3.0, 0.0, 15), (100.0, 0.0, 600), (1.0, 5.0, 15)])
-def test_where_the_inputs_axis_grows_its_old_range_stays_as_a_band(stage, scale, shift, end):
-    """The axis of x₀ is ±6 on 204 pixels; bars 100 times as large on an axis 100 times as large look the same."""
+BARS = """() => [...document.querySelectorAll('svg[aria-label$="of the input"] rect[style*="--ta-rule"]')]
+  .map((bar) => [Number(bar.getAttribute('height')), bar.nextElementSibling.getAttribute('d')])"""
+
+
+@pytest.mark.parametrize("scale, shift", [(0.1, 0.0), (3.0, 0.0), (10.0, 0.0), (100.0, 0.0), (-1.0, 3.0), (1.0, -10.0)])
+def test_the_inputs_axis_stays_and_what_outgrows_it_says_so(stage, scale, shift):
+    """±8 on 204 pixels at every setting; at its end each longer bar has an arrow, and the note says how far it goes."""
+    widget = CASE.make(scale=scale, shift=shift)
     page = stage(CASE.make(scale=1.0, shift=0.0))
     chart, note = page.locator(".ta-row .ta-svg").first, page.locator(".ta-row .ta-caption small").first
-    band = chart.locator("rect.no-band")
-    assert band.evaluate("(e) => e.style.opacity") == "0" and "band" not in note.text_content()
+    named = chart.locator("text[text-anchor=end]").all_text_contents()
+    assert named == ["8", "4", "0", "−4", "−8"] and note.text_content() == "short lines: x₀, at shift 0 and scale 1"
     set_state(page, {"scale": scale, "shift": shift})
-    assert str(end) in chart.locator("text").all_text_contents()
-    assert band.evaluate("(e) => e.style.opacity") == "1"
-    y, height = (float(band.get_attribute(name)) for name in ("y", "height"))
-    assert height == pytest.approx(204 * 6 / end, abs=0.11) and y + height / 2 == pytest.approx(6 + 102, abs=0.11)
-    assert note.text_content() == "short lines: x₀; band: the axis of x₀, ±6"
+    assert chart.locator("text[text-anchor=end]").all_text_contents() == named
+    x = widget.vector()
+    bars = page.evaluate(BARS)
+    assert [h for h, _ in bars] == pytest.approx([min(abs(v), 8) * 102 / 8 for v in x], abs=0.11)
+    assert [bool(d) for _, d in bars] == [abs(v) > 8 for v in x]
+    most = max(x, key=abs)
+    assert ("arrows" in note.text_content()) == (abs(most) > 8)
+    if abs(most) > 8:
+        assert note.text_content().endswith(f"to {most:.3g}".replace("-", "−"))
 
 
-def test_where_the_inputs_axis_shrinks_both_ends_are_told(stage):
-    page = stage(CASE.make(scale=0.1, shift=0.0))
-    assert page.locator("rect.no-band").evaluate("(e) => e.style.opacity") == "0"
-    note = page.locator(".ta-row .ta-caption small").first.text_content()
-    assert note == "axis to ±1; that of x₀ goes to ±6"
+def test_the_norms_stay_where_the_input_outgrows_its_axis(stage):
+    page = stage(CASE.make(scale=1.0, shift=0.0, eps=1e-8))
+    heights = "(all) => all.map((e) => Number(e.getAttribute('height')))"
+    found = lambda: [page.locator(f"rect.ta-fill-{k}").evaluate_all(heights) for k in ("one", "two")]
+    before, grown = found(), page.evaluate(BARS)
+    set_state(page, {"scale": 100.0})
+    assert [pytest.approx(row, abs=0.11) for row in before] == found() and page.evaluate(BARS) != grown
 
 
 @pytest.mark.parametrize("show", ["bars", "points"])

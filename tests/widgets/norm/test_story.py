@@ -38,7 +38,7 @@ def test_three_outputs_of_layer_norm_are_below_0():
 
 
 def test_only_rms_norm_notices_a_shift():
-    assert noticed(1, "shift", norm.SHIFTS) == {"rms_norm"} and chosen(1) == "RMSNorm only"
+    assert noticed(1, "shift", norm.SHIFTS) == {"rms_norm"} and chosen(1) == "RMSNorm’s only"
 
 
 def test_only_rms_norms_point_stays_above_the_plane():
@@ -50,12 +50,16 @@ def test_only_rms_norms_point_stays_above_the_plane():
 
 
 def test_neither_norm_notices_a_larger_scale():
+    """The input outgrows its axis, as the step says."""
+    assert [np.abs(shown(3, scale=s).vector()).max() > norm.END for s in (1.0, 3.0, 10.0, 100.0)] == [False] * 2 + [
+        True
+    ] * 2
     assert noticed(3, "scale", [s for s in POSITIVE if s >= 1]) == set() and chosen(3) == "neither"
 
 
 def test_scale_minus_1_turns_all_bars_over():
     now, before = shown(4), shown(4, scale=1.0)
-    assert chosen(4) == "all bars turn over"
+    assert chosen(4) == "both"
     for name in NORMS:
         assert np.allclose(now.outputs()[name], -before.outputs()[name], atol=1e-5)
 
@@ -63,6 +67,7 @@ def test_scale_minus_1_turns_all_bars_over():
 def test_only_the_largest_epsilon_halves_the_bars():
     widget, first = shown(5), shown(5, scale=1.0)
     variance = widget.vector().var()
+    assert np.abs(widget.vector()).max() < norm.END / 30  # "almost flat"
     assert f"{variance:.3f}" in STORY[5].says and round(0.1 / variance) == 7
     shorter = []
     for choice in STORY[5].choices:

@@ -18,6 +18,7 @@ CASE = Case(
         ("slider", "gain of QK-norm", "gain", "ArrowRight", MORE),
         ("slider", "λ of z-loss", "coefficient", "End", MORE),
         ("group", "curve shows", "quantity", "ArrowRight", MORE),
+        ("group", "exp of", "exp_of", "ArrowRight", MORE),
         ("button", "remedies, curves and dtypes", "more", "Enter"),
         ("group", "show", "part", "ArrowLeft", MORE),
     ],
@@ -27,5 +28,6 @@ CASE = Case(
         *({**MORE, "part": part, "factor": 22} for part in ("soft cap", "QK-norm", "z-loss", "dtypes")),
         {**MORE, "factor": 36, "coefficient": 1.0, "gain": 8.0},
         {**RUN, "run_step": 19},
+        {**MORE, "factor": 36, "part": "dtypes", "exp_of": "x − max"},
     ),
 )

@@ -1,7 +1,11 @@
 """Tier 2 of SoftmaxStabilityExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
+import math
+
 import pytest
+import torch
 from anatomy.widgets import SoftmaxStabilityExplorer
+from anatomy.widgets.stability import DTYPES, scores
 
 from ..page import find, said, settle, trait, words
 from ..stages import set_state
@@ -138,14 +142,16 @@ def test_three_curves_are_seen(stage):
 def test_a_dtype_shades_where_it_breaks(stage):
     page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, factor=13))
     shaded = "() => document.querySelector('g[clip-path] path').getAttribute('d').split('M').length - 1"
-    row = lambda name: page.get_by_role("row", name=name)
+    lanes = page.get_by_role("slider", name="dtypes", exact=True)
     assert page.evaluate(shaded) == 0
-    heard = point(page, row("float16").first)
+    heard = point(page, lanes, 0.5, 0.5 / 4)
     assert "beyond x = 11.1 (shaded)" in heard and "∞ ÷ ∞, which is NaN" in heard and page.evaluate(shaded) == 37 - 11
-    assert "= 0.997" in point(page, row("float64")) and page.evaluate(shaded) == 37 - 23
+    assert "= 0.997" in point(page, lanes, 0.5, 3.5 / 4) and page.evaluate(shaded) == 37 - 23
     page.mouse.move(2, 2)
-    page.get_by_role("table").get_by_role("button", name="float64").press("Enter")
+    for _ in range(3):
+        lanes.press("ArrowDown")
     settle(page)
+    assert lanes.get_attribute("aria-valuetext") == "float64"
     assert "float64 beyond x = 709.8" in readout(page)
     page.keyboard.press("Escape")
     settle(page)
@@ -176,15 +182,55 @@ def test_page_and_python_say_the_same(stage, state):
     assert ", ".join(n["nan"]) + "." in heard if n["nan"] else "works in every dtype" in heard
 
 
-def test_dtype_table_says_nan_where_torch_does(stage):
+LANES = """() => [...document.querySelectorAll('svg[aria-label^="Number line"] [data-readout]')].map(
+  (p) => [p.textContent, p.nextElementSibling.textContent])"""
+MARKS = """() => [...document.querySelectorAll('svg[aria-label^="Number line"] path[data-kind]')].map((p) => [
+  p.dataset.kind, Number((p.getAttribute('transform') ?? '').match(/[-0-9.]+/)), p.style.visibility])"""
+
+
+def lane_marks(page, kind=None):
+    """Kinds, or places of the marks of a kind, by dtype."""
+    found = page.evaluate(MARKS)
+    rows = [found[i : i + 8] for i in range(0, 32, 8)]
+    return [[m[0] if kind is None else m[1] for m in row if kind in (None, m[0])] for row in rows]
+
+
+def test_the_number_line_says_nan_where_torch_does(stage):
     page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, factor=16))  # scores up to 64
-    rows = [row.locator("td").all_text_contents() for row in page.locator("table").first.locator("tr").all()[1:]]
-    assert [r[1] for r in rows] == ["NaN", "1.000", "1.000", "1.000"] and [r[2] for r in rows] == ["1.000"] * 4
-    assert [r[0] for r in rows] == ["x = 11.1", "x = 88.7", "x = 88.7", "x = 709.8"]
-    assert {r[3] for r in rows} == {"64"}
+    assert page.evaluate(LANES) == [["NaN", "64"], *[["1.000", "64"]] * 3]
+    for end in ("65,504", "3.4·10³⁸", "1.8·10³⁰⁸"):
+        assert page.get_by_label("Number line").get_by_text(end, exact=True).first.is_visible()
+    set_state(page, {"exp_of": "x − max"})
+    assert [p for p, _ in page.evaluate(LANES)] == ["1.000"] * 4
     page = stage(SoftmaxStabilityExplorer(more=True, functions={**RIGHT, "logsumexp": WRONG["logsumexp"]}, factor=16))
-    cells = page.locator("table").first.locator("tr").nth(1).locator("td").all_text_contents()
-    assert cells[3] == "∞ ✗"
+    assert page.evaluate(LANES)[0][1] == "∞ ✗"
+
+
+@pytest.mark.parametrize("exp_of", ["x", "x − max"])
+@pytest.mark.parametrize("part", ["all", "dtypes"])
+def test_marks_are_in_a_bar_or_beyond_it_as_torch_says(stage, part, exp_of):
+    """At every third factor; the bar of each dtype ends between what fits and what doesn't, and at 1 with the shift."""
+    widget = SoftmaxStabilityExplorer(RIGHT, more=True, part=part, exp_of=exp_of)
+    page = stage(widget)
+    bars = page.locator("svg[aria-label^='Number line'] rect[height='9']")
+    spans = [(float(b.get_attribute("x")), float(b.get_attribute("width"))) for b in bars.all()]
+    one = float(page.locator("svg[aria-label^='Number line'] .ta-diagonal").get_attribute("x1"))
+    for factor in range(0, 37, 3):
+        set_state(page, {"factor": factor})
+        widget.factor = factor
+        x = scores(widget._inputs)[factor]
+        for i, (dtype, kinds) in enumerate(zip(DTYPES, lane_marks(page), strict=True)):
+            cast = x.to(getattr(torch, dtype))
+            e = (cast if exp_of == "x" else cast - cast.max()).exp().double().tolist()
+            told = ["none" if v != v else "out" if v == math.inf else "zero" if v == 0 else "held" for v in e]
+            assert kinds == told, (factor, dtype)
+            assert widget.readings()["beyond"][dtype] == told.count("out")
+            start, end = spans[i][0], sum(spans[i])
+            assert all(at > end for at in lane_marks(page, "out")[i])
+            assert all(start - 0.1 <= at <= end + 0.1 for at in lane_marks(page, "held")[i])
+            assert all(at < start for at in lane_marks(page, "zero")[i])
+            if exp_of != "x" and "none" not in told:
+                assert max(lane_marks(page, "held")[i]) == pytest.approx(one, abs=0.1)
 
 
 def test_words_tell_whose_function_is_on_show(stage):
@@ -209,12 +255,12 @@ SHOWN = {"soft cap": (2, 2, False), "QK-norm": (3, 3, False), "z-loss": (2, 0, F
 
 @pytest.mark.parametrize("part", SHOWN)
 def test_one_remedy_stands_alone_with_a_line_that_says_what_it_does(stage, part):
-    """Panels of bars, curves, and the table; with all of them there is no such line."""
+    """Panels of bars, curves, and the number line; with all of them there is no such line."""
     page = stage(SoftmaxStabilityExplorer(RIGHT, more=True, part=part, factor=13))
     panels = page.locator(".ta-remedies svg:visible").count()
     seen = "(all) => all.filter((e) => e.checkVisibility()).length"  # a line across has no height
     lines = page.locator("g[clip-path] path[class]").evaluate_all(seen)
-    assert (panels, lines, page.get_by_role("table").is_visible()) == SHOWN[part]
+    assert (panels, lines, page.get_by_label("Number line").is_visible()) == SHOWN[part]
     note = page.locator(".ta-row > .ta-note")
     assert note.text_content().startswith(("A " + part).rstrip("s") if part in ("soft cap", "dtypes") else part) or (
         part == "z-loss" and "z-loss = " in note.text_content()
@@ -235,17 +281,14 @@ def test_it_begins_with_one_factor_and_unfolds_the_rest(stage):
     fold = page.get_by_role("button", name="remedies, curves and dtypes")
     weights = bars(page, "no remedy").locator("..")
     assert fold.get_attribute("aria-expanded") == "false" and page.get_by_role("slider").count() == 3
-    assert page.get_by_role(
-        "table"
-    ).count() == 0 and "largest weight 0.403, entropy 1.60 nats (2.08 where all" in readout(page)
+    line = page.get_by_role("slider", name="dtypes", exact=True)
+    assert line.count() == 0 and "largest weight 0.403, entropy 1.60 nats (2.08 where all" in readout(page)
     signs = page.locator(".ta-signs")
     assert not any(signs.nth(i).is_visible() for i in range(signs.count())) and signs.count() > 0
     long = weights.locator("rect[fill-opacity]").first.bounding_box()["width"]
     fold.press("Enter")
     settle(page)
-    assert (
-        fold.get_attribute("aria-expanded") == "true" and trait(page, "more") and page.get_by_role("table").count() == 1
-    )
+    assert fold.get_attribute("aria-expanded") == "true" and trait(page, "more") and line.count() == 1
     assert weights.locator("rect[fill-opacity]").first.bounding_box()["width"] < long / 2
     page.get_by_role("button", name="Previous step").focus()
     fold.click()

@@ -48,7 +48,7 @@ def test_a_soft_cap_makes_large_scores_alike():
     assert FACTORS[widget.factor] == 256 and "256" in STORY[1].asks and "256" in STORY[1].look
     up = plain > 0
     assert up.sum() == 4 and (plain[up].min(), plain.max()) == (128, 512) and "128 to 512" in STORY[1].because
-    assert capped[up] == pytest.approx([10] * 4) and chosen(1) == "all 10, with equal weights"
+    assert capped[up] == pytest.approx([10] * 4) and chosen(1) == "all at 10"
     p = torch.softmax(torch.tensor(capped), -1).numpy()
     assert p[up] == pytest.approx([0.25] * 4, abs=1e-4) and shown(1).cap == 10
 
@@ -69,9 +69,12 @@ def test_float16_alone_needs_the_shift_at_64():
     n = shown(3).readings()
     assert n["largest"]["none"] == 64 and n["nan"] == ["float16"] == [chosen(3)]
     assert set(STORY[3].choices) < set(DTYPES)
+    assert n["beyond"] == {"float16": 4, "bfloat16": 0, "float32": 0, "float64": 0}
     assert f"{torch.finfo(torch.float16).max:,.0f}" in STORY[3].because and math.exp(64) > 65504
-    limits = dict(zip(DTYPES, shown(3).spec["limits"], strict=True))
-    assert round(limits["bfloat16"], 1) == round(limits["float32"], 1)  # "as far as"
+    assert f"{math.exp(64):.1e}" == "6.2e+27" and "6.2·10²⁷" in STORY[3].because
+    assert shown(3, exp_of="x − max").marks().max() == 0 and not any(
+        shown(3, exp_of="x − max").readings()["beyond"].values()
+    )
 
 
 def test_z_loss_pushes_the_largest_logit_most():

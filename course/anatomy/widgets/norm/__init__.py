@@ -23,6 +23,7 @@ EPSILONS = (1e-8, 1e-5, 1e-3, 0.1)
 SHOWS = (N_("bars"), N_("points"))
 STAGES = (N_("x"), N_("mean subtracted"), N_("after the norm"))
 D = 8
+END = 8.0  # of the input's axis, whatever the scale is: so one sees the input grow, and the output stay
 # float32 resolves 10 to 1e-6, and the smallest scale leaves a spread of 0.01 there: errors of 1e-4 are legitimate.
 TOLERANCE = 1e-3
 FACTS = ("layer_norm", "rms_norm", "identity", "reference")
@@ -85,6 +86,7 @@ class NormExplorer(SeveralFunctions):
         return {
             "title": _("LayerNorm and RMSNorm: who notices a shift, who a scale?"),
             "d": D,
+            "end": END,
             "scales": list(SCALES),
             "shifts": list(SHIFTS),
             "epsilons": list(EPSILONS),
@@ -178,6 +180,7 @@ class NormExplorer(SeveralFunctions):
         x, places = self.vector(), np.arange(D)
         axes[0].bar(places, x, color=GRAY)
         axes[0].axhline(x.mean(), color="black", linestyle=":", linewidth=1)
+        axes[0].set_ylim(-END, END)
         plain(axes[0], f"{self.scale:g}·x + {self.shift:g}", "entry (dotted: mean)", "")
         if self.show != SHOWS[0]:
             for a, (name, color) in zip(axes[1:], zip(self.names, (BLUE, VERMILLION), strict=True), strict=True):

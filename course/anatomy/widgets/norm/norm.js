@@ -2,11 +2,10 @@
 
 const NORMS = { layer_norm: "LayerNorm", rms_norm: "RMSNorm" };
 const PULL = 12; // px of a drag to the next value of a list
-const LIMITS = [0.05, 0.2, 1, 6, 15, 50, 600]; // ends of the input's axis
 const STAGES = [N_("x"), N_("mean subtracted"), N_("after the norm")];
 // Where the bars stood before, and the sizes that the norms divide by: the first step does without them.
 const [EARLIER, SIZES] = [{ "data-part": "before", "data-of": "shift" }, { "data-part": "sizes", "data-of": "scale" }];
-const [INPUT, GAP, LEAST] = [308, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
+const [INPUT, GAP, LEAST] = [280, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
 
 function normWidget(ui) {
   const { spec, room } = ui;
@@ -32,7 +31,7 @@ function normWidget(ui) {
   const input = inputChart(ui, row, wide ? INPUT : room);
   const charts = Object.entries(NORMS).map(([norm, name], i) => barChart(ui, row, {
     W, left: 22, caption: `${name}: ${i ? "x ÷ √(RMS² + ε)" : "(x − μ) ÷ √(σ² + ε)"}`, name: tr("Bars: the eight entries after {norm}", { norm: name }),
-    entries: tr("Entries of {norm}", { norm: name }), kind: `ta-fill-${i ? "two" : "one"}`, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
+    entries: tr("Entries of {norm}", { norm: name }), kind: `ta-fill-${i ? "two" : "one"}`, end: 3.2, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
   }));
   const verdicts = charts.map(({ canvas }) => {
     const node = label(canvas, W - 8, 24, "", "end", "ta-text");
@@ -87,7 +86,7 @@ function normWidget(ui) {
         const [side, bars] = own ? [[N_("yours, from the side"), N_("yours, from the side; hollow: expected")],
           [N_("yours; short lines: at shift 0, scale 1"), N_("yours; dashed: expected")]]
           : [[N_("from the side")], [N_("short lines: at shift 0, scale 1")]];
-        charts[i].draw(y, 3.2, {
+        charts[i].draw(y, {
           note: tr((pointed ? side : bars)[Number(wrong)]),
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
@@ -153,7 +152,7 @@ function formulas({ i, x, first, scale, of, eps, norm, seen, spec, exponent }) {
 }
 
 /** Bars up and down from 0, their numbers below; a short line where each bar was, dashes where the reference is. */
-function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind, tint = "", ticks, more = {} }) {
+function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind, tint = "", end, ticks, more = {} }) {
   const D = ui.spec.d;
   const [topEdge, ih] = [6, 204];
   const H = topEdge + ih + 34;
@@ -164,19 +163,24 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
   parent.append(box);
   const canvas = picture(box, W, H, name);
   const middle = topEdge + ih / 2;
+  const y = (v) => middle - (clamp(v / end, -1, 1) * ih) / 2;
   const column = svg("rect", { y: topEdge, width: step, height: ih, style: "fill: var(--ta-panel)" });
   canvas.append(column);
-  const grid = svg("g");
-  canvas.append(grid, svg("rect", { x: left, y: topEdge, width: W - left, height: ih, class: "ta-axis" }));
+  for (const v of ticks) {
+    line(canvas, left, y(v), W - right, y(v), "ta-grid");
+    label(canvas, left - 4, clamp(y(v) + 4, topEdge + 10, topEdge + ih), short(v), "end", "ta-small");
+  }
+  canvas.append(svg("rect", { x: left, y: topEdge, width: W - left, height: ih, class: "ta-axis" }));
   line(canvas, left, middle, W - right, middle);
   const bars = Array.from({ length: D }, (_, i) => {
     const x = left + i * step;
     const bar = svg("rect", { x: x + 4, width: step - 8, style: tint });
     const tick = line(canvas, x + 1, 0, x + step - 1, 0, "ta-reference");
     const before = fill(line(canvas, x + 1, 0, x + step - 1, 0, "ta-mark"), EARLIER);
-    canvas.append(bar, tick, before);
+    const on = svg("path", { style: "fill: var(--ta-ink); stroke: var(--ta-paper)" }); // it goes on beyond the axis
+    canvas.append(bar, on, tick, before);
     label(canvas, x + step / 2, topEdge + ih + 13, String(i), "middle", "ta-small");
-    return { bar, tick, before };
+    return { bar, on, tick, before };
   });
   // Of the entry that is pointed at alone: eight numbers are wider than eight bars.
   const value = label(canvas, 0, H - 4, "", "middle", "ta-strong");
@@ -192,36 +196,28 @@ function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind
     node.style.visibility = Number.isFinite(y) ? "visible" : "hidden";
     if (Number.isFinite(y)) fill(node, { y1: y.toFixed(1), y2: y.toFixed(1) });
   };
-  let drawn = 0;
   return {
-    canvas, middle, topEdge, ih, step, x: (i) => left + (i + 0.5) * step,
-    draw(values, limit, { note: text, before, right: expected = null, entry }) {
+    canvas, middle, topEdge, ih, y, x: (i) => left + (i + 0.5) * step,
+    draw(values, { note: text, before, right: expected = null, entry }) {
       write(note, text);
       place();
-      const y = (v) => middle - (clamp(v / limit, -1, 1) * ih) / 2;
-      if (drawn !== limit) {
-        drawn = limit;
-        grid.replaceChildren();
-        for (const v of ticks ?? [limit, 0, -limit]) {
-          if (ticks) line(grid, left, y(v), W - right, y(v), "ta-grid");
-          label(grid, left - 4, clamp(y(v) + 4, topEdge + 10, topEdge + ih), short(v), "end", "ta-small");
-        }
-      }
       column.style.visibility = entry >= 0 ? "visible" : "hidden";
       if (entry >= 0) fill(column, { x: left + entry * step });
       const told = entry >= 0 ? values[entry] : NaN;
       write(value, entry < 0 ? "" : Math.abs(told) >= 100 ? whole(told) : fixed(told, 2));
       if (entry >= 0) value.setAttribute("x", clamp(left + (entry + 0.5) * step, 16, W - 16)); // words don't travel
-      bars.forEach(({ bar, tick, before: was }, i) => {
+      bars.forEach(({ bar, on, tick, before: was }, i) => {
         const v = values[i];
         const seen = Number.isFinite(v);
         bar.style.visibility = seen ? "visible" : "hidden";
         fill(bar, { class: `${kind} ${i === entry ? "ta-lit" : ""}` });
         if (seen) fill(bar, { y: Math.min(y(v), middle).toFixed(1), height: Math.abs(y(v) - middle).toFixed(1) });
+        const [up, top] = [v > 0 ? 1 : -1, v > 0 ? topEdge + 2 : topEdge + ih - 2];
+        const tip = left + (i + 0.5) * step;
+        on.setAttribute("d", Math.abs(v) > end ? `M${tip - 6} ${top + 8 * up}h12l-6 ${-8 * up}z` : ""); // it doesn't travel
         across(tick, expected ? y(expected[i]) : NaN);
-        across(was, Math.abs(before[i]) <= limit ? y(before[i]) : NaN);
+        across(was, Math.abs(before[i]) <= end ? y(before[i]) : NaN);
       });
-      return y;
     },
   };
 }
@@ -311,34 +307,16 @@ function pointPicture(box, { W, norm, name, D }) {
   };
 }
 
-/** Where the input's axis ends. */
-const axisOf = (x) => LIMITS.find((v) => Math.max(...x.map(Math.abs)) <= v) ?? LIMITS.at(-1);
-
-/** The axis of x₀ as a band: where the axis grows with the bars, they alone look the same. Returns draw(end, y). */
-function oldAxis(canvas, { left, width, topEdge, ih }) {
-  const band = svg("rect", { x: left, width, class: "no-band",
-    style: "fill: var(--ta-reference); fill-opacity: 0.18; stroke: var(--ta-reference); stroke-dasharray: 3 2" });
-  band.style.pointerEvents = "none";
-  canvas.querySelector("rect.ta-axis").after(band);
-  return (end, y) => {
-    // Beyond the frame it ends at the frame, from where it travels.
-    const [high, low] = Number.isFinite(end) ? [y(end), y(-end)] : [topEdge, topEdge + ih];
-    fill(band, { y: high.toFixed(1), height: (low - high).toFixed(1) });
-    band.style.opacity = Number.isFinite(end) && high > topEdge ? 1 : 0;
-  };
-}
-
 /** The input's bars, and beside them what the norms measure with: σ from the mean, RMS from 0. Dragged, they move it. */
 function inputChart(ui, parent, W) {
   const { spec } = ui;
   const [left, right] = [30, 99];
   const chart = barChart(ui, parent, {
     W, left, right, caption: tr("Input: scale · x₀ + shift"), name: tr("Bars: the eight entries of the input"),
-    entries: tr("Entries of Input"), kind: "", tint: "fill: var(--ta-rule)",
+    entries: tr("Entries of Input"), kind: "", tint: "fill: var(--ta-rule)", end: spec.end, ticks: [1, 0.5, 0, -0.5, -1].map((v) => v * spec.end),
   });
-  const { canvas, middle, topEdge, ih } = chart;
+  const { canvas, middle, topEdge, ih, y } = chart;
   const edge = W - right;
-  const old = oldAxis(canvas, { left, width: edge - left, topEdge, ih });
   const ruler = line(canvas, left, 0, edge + 70, 0, "ta-diagonal");
   const zero = line(canvas, edge, middle, edge + 26, middle);
   const at = (kind) => {
@@ -348,7 +326,8 @@ function inputChart(ui, parent, W) {
   };
   const units = { layer_norm: at("ta-one"), rms_norm: at("ta-two") };
   const parts = { layer_norm: at("ta-one"), rms_norm: at("ta-two") };
-  const root = fill(label(canvas, edge + 18, 0, "RMS", "middle", "ta-strong"), SIZES);
+  fill(label(canvas, edge + 18, middle + 15, "RMS", "middle", "ta-strong"),
+    { ...SIZES, style: "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 3px" });
   const move = (values) => ([, y], start) => clamp(start.value + Math.round((start.y - y) / PULL), 0, values.length - 1);
   const grips = [["shift", "μ", edge + 48], ["scale", "σ", edge + 86]].map(([trait, letter, x]) => {
     const values = spec[`${trait}s`];
@@ -365,12 +344,10 @@ function inputChart(ui, parent, W) {
 
   return {
     draw(x, { mean, spread, rms }, before, entry, norm) {
-      const [limit, usual] = [x, before].map(axisOf);
-      const note = limit === usual ? tr("short lines: x₀, at shift 0 and scale 1")
-        : limit > usual ? tr("short lines: x₀; band: the axis of x₀, ±{usual}", { usual })
-          : tr("axis to ±{limit}; that of x₀ goes to ±{usual}", { limit, usual });
-      const y = chart.draw(x, limit, { note, before, entry });
-      old(limit === usual ? Infinity : usual, y);
+      const most = x.reduce((a, v) => (Math.abs(v) > Math.abs(a) ? v : a));
+      const note = Math.abs(most) > spec.end ? tr("short lines: x₀; arrows: bars go on, to {most}", { most: short(most) })
+        : tr("short lines: x₀, at shift 0 and scale 1");
+      chart.draw(x, { note, before, entry });
       fill(ruler, { y1: y(mean).toFixed(1), y2: y(mean).toFixed(1) });
       const put = ({ g, draw }, place, from, to) => {
         fill(g, { transform: `translate(${place.toFixed(1)},${y(from).toFixed(1)})` });
@@ -378,7 +355,6 @@ function inputChart(ui, parent, W) {
       };
       put(units.layer_norm, edge + 68, mean, mean + spread);
       put(units.rms_norm, edge + 18, 0, rms);
-      fill(root, { y: Math.max(y(rms) - 6, topEdge + 10).toFixed(1) });
       [mean, mean + spread].forEach((v, i) => {
         fill(grips[i], { transform: `translate(0,${clamp(y(v), topEdge + 16, topEdge + ih - 16).toFixed(1)})` });
       });

@@ -6,8 +6,8 @@ _BARS = {"show": "bars", "stage": 2}
 
 STORY = (
     Step(
-        "A norm gives each layer numbers of one size; without it they grow from layer to layer. LayerNorm first "
-        "subtracts the mean μ, RMSNorm doesn’t.",
+        "A norm brings numbers to one size. LayerNorm subtracts their mean μ and divides by σ, their typical distance "
+        "from μ. RMSNorm only divides, by RMS, their typical distance from 0.",
         "All inputs are above 0. How many outputs of LayerNorm are below 0?",
         ("none", "3", "6"),
         1,
@@ -20,8 +20,8 @@ STORY = (
     ),
     Step(
         "The shift is 0 here. Drag a bar of the input, or the grip μ, up and down: all eight move together.",
-        "Which norm notices?",
-        ("LayerNorm only", "RMSNorm only", "both"),
+        "Which norm’s bars change?",
+        ("LayerNorm’s only", "RMSNorm’s only", "both"),
         1,
         "LayerNorm takes the mean away, and the shift with it. RMSNorm never looks at the mean.",
         "Which bars leave the short lines, where they stood at shift 0?",
@@ -32,12 +32,13 @@ STORY = (
         without=("eps", "show"),
     ),
     Step(
-        "Each vector of 8 numbers is now one point. The flat line is the plane of mean 0, seen from the side. The "
-        "shift of 2 puts x high above it. Go through the three stages.",
-        "Both end on the circle. Which is high above the plane?",
+        "Now all 8 numbers of x are one point: the larger their mean, the higher it stands. The flat line is the plane "
+        "of mean 0, seen from the side. Go through the stages, from x to its result y.",
+        "Which y is high above the plane?",
         ("LayerNorm’s", "RMSNorm’s", "both"),
         1,
-        "RMSNorm only shortens x: its y is still 0.90 of the radius high. LayerNorm took all the height away first.",
+        "Both end on the circle, but RMSNorm only shortens x: its y is still 0.90 of the radius high. LayerNorm took "
+        "all the height away first.",
         "Set “after the norm” and look for the two triangles.",
         {"scale": 1.0, "shift": 2.0, "eps": 1e-5, "show": "points", "stage": 0},
         moves=("stage",),
@@ -45,10 +46,10 @@ STORY = (
         waits=("line", "signs"),
     ),
     Step(
-        "ε, added under the root against division by 0, is only 1e−8. Drag the grip σ up: the input gets 3, 10, 100 "
-        "times as large. Its axis grows with it: the band is the old axis.",
-        "Which norm notices?",
-        ("LayerNorm only", "RMSNorm only", "neither"),
+        "Drag the grip σ up: the input gets 3, 10, 100 times as large and outgrows its axis. ε, which only prevents "
+        "a division by 0, is tiny here.",
+        "Which norm’s bars change?",
+        ("LayerNorm’s only", "RMSNorm’s only", "neither"),
         2,
         "Numerator and denominator grow by one factor. So a stream may grow 100 times through a model, and each layer "
         "still reads numbers of the same size.",
@@ -60,17 +61,18 @@ STORY = (
     ),
     Step(
         "The scale is −1: all inputs have changed their sign. The short lines are where the bars stood before.",
-        "What do the norms make of it?",
-        ("nothing changes", "all bars turn over", "only RMSNorm changes"),
-        1,
-        "σ and RMS are sizes, and a size is positive: dividing by one turns no sign, so what turns over stays turned.",
+        "Which norm’s bars turn over?",
+        ("neither", "RMSNorm’s only", "both"),
+        2,
+        "σ and RMS are sizes, and no size is negative. Dividing by one keeps every sign, so the bars stay turned over.",
         "Compare the bars with the short lines in both norms.",
         {"scale": -1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
         show=({"scale": 1.0}, {"scale": -1.0}),
         waits=("line", "numbers"),
     ),
     Step(
-        "Now break it: with scale 0.1, σ² is only 0.014. Raise ε, one step at a time.",
+        "Now break it: at scale 0.1 the input is almost flat, and σ² is only 0.014. Raise ε, which is added under the "
+        "root, one step at a time.",
         "At which ε are the bars less than half as long?",
         ("1e−5", "1e−3", "0.1"),
         2,

@@ -29,6 +29,8 @@ CAPS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 GAINS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COEFFICIENTS = (1e-4, 1e-2, 1.0)
 DTYPES = ("float16", "bfloat16", "float32", "float64")
+FINFOS = tuple(torch.finfo(getattr(torch, dtype)) for dtype in DTYPES)
+EXP_OF = ("x", "x − max")
 KEYS, D = 8, 16
 REMEDIES = ("none", N_("soft cap"), N_("QK-norm"))
 TOLERANCE = 1e-3  # relative, for float32 results
@@ -48,15 +50,16 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     drawn.
 
     Traits grow and quantity are texts, factor and run_step are indices, cap, gain and coefficient are values; more
-    unfolds the remedies, the curves and the table of dtypes, which the page begins without, and part, one of PARTS,
-    says which of them. Raises MissingRecording like TableWidget, and TypeError for an unknown name.
+    unfolds the remedies, the curves and the number line of dtypes, which the page begins without, and part, one of
+    PARTS, says which of them; exp_of, one of EXP_OF, says what stands on that line. Raises MissingRecording like
+    TableWidget, and TypeError for an unknown name.
     """
 
     recording = "stability"
     names = ("logsumexp", "z_loss", "z_loss_gradient", "qk_norm", "qk_norm_bound", "soft_cap")
     function_name = "functions"
     forgiving = True  # with six functions, one that fails must not hide the others
-    controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity", "more", "part")
+    controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity", "exp_of", "more", "part")
     story = STORY
     opening = tuple({"factor": FACTORS.index(2.0**n)} for n in (1, 2, 3, 4, 3, 2, 1))
 
@@ -67,6 +70,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     gain = t.Enum(GAINS, 1.0).tag(sync=True)
     coefficient = t.Enum(COEFFICIENTS, 1e-4).tag(sync=True)
     quantity = t.Enum(QUANTITIES, QUANTITIES[0]).tag(sync=True)
+    exp_of = t.Enum(EXP_OF, EXP_OF[0]).tag(sync=True)
     more = t.Bool(False).tag(sync=True)
     part = t.Enum(PARTS, PARTS[-1]).tag(sync=True)
 
@@ -141,7 +145,9 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "parts": list(PARTS),
             "names": list(self.names),
             "keys": KEYS,
-            "limits": [math.log(torch.finfo(getattr(torch, dtype)).max) for dtype in DTYPES],
+            "exp_of": list(EXP_OF),
+            "limits": [math.log(f.max) for f in FINFOS],
+            "least": [math.log(f.smallest_normal) + math.log(f.eps) for f in FINFOS],  # smaller numbers become 0
             "tolerance": TOLERANCE,
             "rounding": list(ROUNDING),
         }
@@ -161,15 +167,23 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "QK-norm": self.shown("s_qk_norm")[GAINS.index(self.gain), at].astype(float),
         }
 
+    def marks(self) -> np.ndarray:
+        """(dtypes, 8) places on the number line, in natural logarithms: the scores, or how far they are below the
+        largest, as each dtype holds them; NaN where that is ∞ − ∞."""
+        x = scores(self._inputs)[self._at()]
+        held = torch.stack([x.to(getattr(torch, dtype)).double() for dtype in DTYPES])
+        return (held if self.exp_of == EXP_OF[0] else held - held.amax(-1, keepdim=True)).numpy()
+
     def readings(self) -> dict[str, Any]:
         """At the current setting: ``largest`` |score| and ``entropy``, ``weight``, ``slope`` of the softmax, each a
         dict by remedy; ``bound`` of QK-norm; ``z_loss``, ``log_z`` (float32) and ``pull``, its largest gradient;
-        ``nan``, the dtypes whose naive softmax is not a number; ``gap`` by function."""
+        ``nan``, the dtypes whose naive softmax is not a number; ``beyond``, by dtype, how many of the marks on its
+        number line lie beyond its largest number; ``gap`` by function."""
         at, c = self._at(), COEFFICIENTS.index(self.coefficient)
         cap = self.shown("d_soft_cap")[CAPS.index(self.cap), at, 0]
         found = {k: measures(x, cap if k == "soft cap" else 1.0) for k, x in self.rows().items()}
         table = lambda name, *shape: np.frombuffer(self.tables[name], "<f4").reshape(*shape)
-        naive = table("naive", len(DTYPES), -1)[:, at]
+        naive, limits = table("naive", len(DTYPES), -1)[:, at], self.spec["limits"]
         return {
             **{
                 k: {name: float(v[i]) for name, v in found.items()}
@@ -180,6 +194,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "log_z": float(self.shown("L_logsumexp")[2, at]),
             "pull": float(np.abs(self.shown("g_z_loss_gradient")[c, at]).max()),
             "nan": [d for d, v in zip(DTYPES, naive, strict=True) if not np.isfinite(v)],
+            "beyond": {d: int((row > end).sum()) for d, row, end in zip(DTYPES, self.marks(), limits, strict=True)},
             "gap": dict(zip(self.names, table("gap", -1).tolist(), strict=True)),
         }
 
@@ -201,6 +216,8 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         )
         about = _("Stability explorer with {whose} functions, {setting}. {none}; {capped}; {normed}.")
         bound = _("Cap {cap:g}; bound of QK-norm with gain {gain:g}: {bound}.")
+        beyond = _("Values exp({x}) that do not fit, of 8: {counts}.")
+        counts = listed(f"{k} {v}" for k, v in n["beyond"].items())
         overflow = _("Softmax without a shift is not a number in {dtypes}.")
         if not n["nan"]:
             overflow = _("Softmax without a shift is not a number in no dtype.")
@@ -209,6 +226,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         return sentences(
             about.format(whose=self.whose, setting=at, none=none, capped=capped, normed=normed),
             bound.format(cap=self.cap, gain=self.gain, bound=number(n["bound"])),
+            beyond.format(x=self.exp_of, counts=counts),
             overflow.format(dtypes=listed(n["nan"])),
             loss.format(
                 log_z=number(n["log_z"]),
@@ -246,19 +264,28 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             largest, *others = measures(x, before)
             curve = [*others, largest][QUANTITIES.index(self.quantity)]
             axes[1, 0].plot(along, curve, color=color, linestyle=style, label=name)
-            axes[1, 1].plot(along, largest, color=color, linestyle=style)
-        for a in axes[1, :2]:
-            a.axvline(along[at - (len(FACTORS) if run else 0)], color=GRAY, linewidth=1)
-            a.set_xscale("linear" if run else "log")
-        axes[1, 1].set_yscale("log")
+        axes[1, 0].axvline(along[at - (len(FACTORS) if run else 0)], color=GRAY, linewidth=1)
+        axes[1, 0].set_xscale("linear" if run else "log")
+        axes[1, 0].set_yscale("log" if self.quantity == QUANTITIES[3] else "linear")
         axes[1, 0].legend(fontsize=7)
         plain(axes[1, 0], self.quantity, axis)
-        plain(axes[1, 1], "largest |score|", axis)
+        self._draw_line(axes[1, 1])
         pull = self.shown("g_z_loss_gradient")[COEFFICIENTS.index(self.coefficient), at]
         axes[1, 2].barh(keys, pull, color=GRAY)
         axes[1, 2].invert_yaxis()
         plain(axes[1, 2], f"gradient of z-loss, λ = {self.coefficient:g}", "", "logit")
         return fig
+
+    def _draw_line(self, axes):
+        """The number line of dtypes: a bar as far as each reaches, dots that fit in it and crosses beyond it."""
+        ends, end = np.stack([self.spec["least"], self.spec["limits"]], -1) / math.log(10), 48
+        for i, (row, (low, high)) in enumerate(zip(self.marks() / math.log(10), ends, strict=True)):
+            axes.plot(np.clip((low, high), -end, end), (i, i), color="#c8c8c8", linewidth=8, solid_capstyle="butt")
+            for shown, mark, color in ((row > high, "x", VERMILLION), (row <= high, "o", BLUE)):
+                fill = "none" if mark == "o" else "full"
+                axes.plot(np.clip(row[shown], -end, end), np.full(shown.sum(), i), mark, color=color, fillstyle=fill)
+        axes.set(yticks=range(len(DTYPES)), yticklabels=DTYPES, xlim=(-end - 3, end + 3), ylim=(3.5, -0.5))
+        plain(axes, f"exp({self.exp_of}); × does not fit", "power of ten", "")
 
 
 def scores(inputs: Inputs) -> Tensor:

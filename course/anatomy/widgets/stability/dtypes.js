@@ -1,36 +1,117 @@
-// The table of dtypes: where softmax breaks in each.
+// The number line of dtypes: where exp of each score lies, and where each dtype ends.
 
-/** What torch computes in each dtype: softmax without and with the shift, and the learner's log Z. */
-function dtypeTable(ui, parent) {
+const AXIS = [-48, 45]; // powers of ten; what lies farther out stands at the edge
+const EDGE = 9; // px beyond both ends of the axis: there a number is 0, or ∞
+const LANE = 25; // px of a dtype
+const SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const MARKS = {
+  held: ["M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1 -3.5 0Z", "fill: var(--ta-one); stroke: var(--ta-paper)"],
+  zero: ["M-3 0A3 3 0 1 1 3 0A3 3 0 1 1 -3 0Z", "fill: var(--ta-paper); stroke: var(--ta-reference); stroke-width: 1.5"],
+  out: ["M-4 -4L4 4M4 -4L-4 4", "fill: none; stroke: var(--ta-bad); stroke-width: 2.5"],
+};
+
+/** 10²⁰; with a factor, 3.4·10³⁸. */
+const power = (n) => (n ? `10${[...String(n)].map((c) => SUPER[c] ?? "⁻").join("")}` : "1");
+/** A number of which the natural logarithm is given: it may be beyond JavaScript's own. */
+function largest(log) {
+  const n = Math.floor(log / Math.LN10);
+  return n < 6 ? whole(Math.exp(log)) : `${(10 ** (log / Math.LN10 - n)).toFixed(1)}·${power(n)}`;
+}
+
+/**
+ * One lane for each dtype on a shared logarithmic axis. At its right stand what torch computes in that dtype, softmax's
+ * largest weight without or with the shift, and the learner's log Z.
+ */
+function dtypeLines(ui, parent, across) {
   const { spec } = ui;
-  const heads = [tr("dtype"), tr("exp(x) up to"), tr("no shift"), tr("shift"), "log Z"].map((text) => (ui.room < 330 ? text : text.replaceAll(" ", "\u00a0")));
-  const table = html("table", { class: "ta-facts" }, html("caption", {}, tr("Largest weight in each dtype, and log Z")),
-    html("tr", {}, ...heads.map((text, i) => html("th", { scope: "col", style: `${i ? "text-align: right; " : ""}vertical-align: bottom; font-weight: 600` }, text))));
-  const middle = "vertical-align: middle";
-  const lines = [];
-  const cells = spec.dtypes.map((dtype, i) => {
-    const row = [0, 1, 2].map(() => html("td", { class: "ta-number", style: middle }));
-    row[0].dataset.readout = "no shift";
-    const head = html("th", { scope: "row" });
-    const line = html("tr", {}, head, html("td", { class: "ta-number", style: middle }, `x = ${fixed(spec.limits[i], 1)}`), ...row);
-    button(head, dtype, () => {}).style.cssText = "min-width: 72px; padding: 0 6px; text-align: left"; // the row answers the click
-    touch(ui, line, () => ({ dtype: i }));
-    table.append(line);
-    lines.push(line);
-    return row;
+  const [left, right, topEdge] = [64 + EDGE, 96 + EDGE, 18];
+  const [rows, bottom] = [spec.dtypes.length, topEdge + LANE * spec.dtypes.length];
+  choice(ui, { trait: "exp_of", name: tr("exp of"), values: spec.exp_of, show: (x) => x });
+  parent.append(ui.controls.lastChild);
+  const canvas = picture(parent, across(), bottom + 30, tr("Number line: exp of each score, and how far each dtype reaches"));
+  const x = (log) => left + ((clamp(log / Math.LN10, ...AXIS) - AXIS[0]) / (AXIS[1] - AXIS[0])) * (across() - left - right);
+  const told = svg("rect", { x: 0, height: LANE, style: "fill: var(--ta-panel); stroke: var(--ta-ink)" });
+  canvas.append(told);
+  const ticks = [-40, -20, 0, 20, 40].map((n) => [n * Math.LN10, line(canvas, 0, topEdge, 0, bottom, n ? "ta-grid" : "ta-diagonal"),
+    label(canvas, 0, bottom + 12, power(n), "middle", "ta-small")]);
+  const [zero, infinite, below] = ["0", "∞", tr("logarithmic: each line is 10²⁰ times the one before")].map((text) =>
+    label(canvas, 0, bottom + 12, text, "middle", "ta-small"));
+  fill(below, { y: bottom + 26 });
+  const heads = [tr("largest p"), "log Z"].map((text) => label(canvas, 0, 11, text, "end", "ta-small"));
+  const legend = [["held", "held"], ["zero", "→ 0"], ["out", "→ ∞"]].map(([kind, text]) => {
+    const [d, style] = MARKS[kind];
+    const mark = svg("path", { d, style });
+    canvas.append(mark);
+    return [mark, label(canvas, 0, 11, kind === "held" ? tr("fits") : text, "start", "ta-small")];
   });
-  parent.append(table);
-  const mark = (cell, text, good) => {
-    write(cell, text);
-    cell.style.color = good ? "" : "var(--ta-bad)";
-    cell.style.fontWeight = good ? "" : "600";
+  const lanes = spec.dtypes.map((dtype, i) => {
+    const y = topEdge + i * LANE;
+    label(canvas, 4, y + 21, dtype, "start", "ta-small");
+    const bar = svg("rect", { y: y + 13, height: 9, style: "fill: var(--ta-rule)" });
+    canvas.append(bar);
+    const end = label(canvas, 0, y + 10, largest(spec.limits[i]), "end", "ta-small");
+    end.style.cssText = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 3px";
+    const marks = Array.from({ length: spec.keys }, () => svg("path"));
+    canvas.append(...marks);
+    const [p, z] = [0, 1].map(() => label(canvas, 0, y + 21, "", "end", "ta-small"));
+    p.dataset.readout = "largest p";
+    return { y: y + 17.5, bar, end, marks, p, z };
+  });
+  const place = cursor(ui, canvas, {
+    name: tr("dtypes"), cross: false,
+    box: () => ({ x: 0, y: topEdge, width: across(), height: bottom - topEdge }),
+    size: () => [1, rows],
+    at: () => [0, ui.seen("dtype") ?? 0],
+    state: (_, dtype) => ({ dtype }),
+    says: (_, dtype) => spec.dtypes[dtype],
+  });
+  const put = (node, at) => node.setAttribute("x", at); // words don't travel
+  const mark = (node, text, good) => {
+    write(node, text);
+    node.style.cssText = good ? "" : "fill: var(--ta-bad); font-weight: 600";
   };
-  return (at, A) => cells.forEach(([naive, shifted, logZ], i) => {
-    lines[i].style.cssText = ui.seen("dtype") === i ? "outline: 2px solid var(--ta-ink); background: var(--ta-panel)" : "";
-    const [n, s, z, gap] = ["naive", "shifted", "L_logsumexp", "lse_gap"].map((name) => ui.table(name)[i * A + at]);
-    mark(naive, fixed(n), Number.isFinite(n));
-    mark(shifted, fixed(s), Number.isFinite(s));
-    const good = Number.isNaN(gap) || gap <= spec.rounding[i];
-    mark(logZ, `${short3(z)}${good ? "" : " ✗"}`, good && Number.isFinite(z));
-  });
+
+  return (at, A, scores) => {
+    const W = across();
+    const shifted = ui.get("exp_of") === spec.exp_of[1];
+    fill(canvas, { viewBox: `0 0 ${W} ${bottom + 30}`, width: W });
+    for (const [log, rule, text] of ticks) {
+      fill(rule, { x1: x(log), x2: x(log) });
+      put(text, x(log));
+    }
+    put(zero, left - EDGE);
+    put(infinite, W - right + EDGE);
+    put(below, (left + W - right) / 2);
+    heads.forEach((node, i) => put(node, W - (i ? 4 : 44)));
+    legend.forEach(([node, text], i) => {
+      node.setAttribute("transform", `translate(${left + i * 46},7)`);
+      put(text, left + i * 46 + 8);
+    });
+    const dtype = ui.seen("dtype");
+    told.style.visibility = dtype === undefined ? "hidden" : "visible";
+    fill(told, { y: topEdge + (dtype ?? 0) * LANE, width: W });
+    lanes.forEach(({ y, bar, end, marks, p, z }, i) => {
+      const [least, limit] = [spec.least[i], spec.limits[i]];
+      fill(bar, { x: x(least), width: x(limit) - x(least) });
+      put(end, Math.max(x(limit), left + 50));
+      // A score is a number of the dtype, too: float16 ends at 65,504.
+      const held = scores.map((v) => (Math.log(Math.abs(v)) > limit ? Infinity * v : v));
+      const top = shifted ? Math.max(...held) : 0;
+      held.map((v) => v - top).forEach((v, k) => {
+        const kind = v > limit ? "out" : v < least ? "zero" : "held";
+        const [d, style] = MARKS[kind];
+        const beyond = { out: v > AXIS[1] * Math.LN10, zero: v < AXIS[0] * Math.LN10 }[kind] ? EDGE : 0;
+        marks[k].style.cssText = `${style}; visibility: ${Number.isNaN(v) ? "hidden" : "visible"}`;
+        fill(marks[k], { d, "data-kind": Number.isNaN(v) ? "none" : kind,
+          ...(Number.isNaN(v) ? {} : { transform: `translate(${(x(v) + (kind === "zero" ? -beyond : beyond)).toFixed(1)},${y})` }) });
+      });
+      const [weight, logZ, gap] = [shifted ? "shifted" : "naive", "L_logsumexp", "lse_gap"].map((name) => ui.table(name)[i * A + at]);
+      put(p, W - 44);
+      put(z, W - 4);
+      mark(p, fixed(weight), Number.isFinite(weight));
+      const good = Number.isNaN(gap) || gap <= spec.rounding[i];
+      mark(z, `${short3(logZ)}${good ? "" : " ✗"}`, good && Number.isFinite(logZ));
+    });
+    place();
+  };
 }

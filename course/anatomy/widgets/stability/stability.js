@@ -4,20 +4,20 @@ const NAMES = [N_("no remedy"), N_("soft cap"), N_("QK-norm")];
 const HUES = ["one", "two", "good"];
 const DASHES = ["none", "7 4", "2 3"];
 const GRIP = 66; // px: width of the scores that are dragged
-const TABLE = 338; // px of the table of dtypes beside the curve
-// What is unfolded: the panels of bars, how many of the curves, and the table.
+const LINES = 338; // px of the number line of dtypes beside the curve
+// What is unfolded: the panels of bars, how many of the curves, and the number line.
 const SHOWN = {
   "soft cap": { panels: [0, 1], lines: 2 },
   "QK-norm": { panels: [0, 1, 2], lines: 3 },
   "z-loss": { panels: [0, 3], lines: 0 },
-  dtypes: { panels: [0], lines: 0, table: true },
-  all: { panels: [0, 1, 2, 3], lines: 3, table: true },
+  dtypes: { panels: [0], lines: 0, dtypes: true },
+  all: { panels: [0, 1, 2, 3], lines: 3, dtypes: true },
 };
 const MEANING = {
   "soft cap": N_("A soft cap squeezes each score between −c and c: y = c tanh(x ÷ c)."),
   "QK-norm": N_("QK-norm gives q and k a fixed length before they meet, so no score gets beyond a bound."),
   "z-loss": N_("A logit is a score before softmax, Z the sum of all exp(logit). z-loss = λ (log Z)² is added to the loss."),
-  dtypes: N_("A dtype says how a number is stored, and has a largest number. Beyond it stands ∞, and ∞ ÷ ∞ is NaN, not a number."),
+  dtypes: N_("A dtype says how a number is stored. Its bar ends at its largest number: what is larger becomes ∞, and ∞ ÷ ∞ is NaN, not a number. Left of the bar it becomes 0, which does no harm here."),
 };
 
 function stabilityWidget(ui) {
@@ -48,7 +48,7 @@ function stabilityWidget(ui) {
   const top = ui.row("ta-remedies");
   top.style = "display: grid; column-gap: 16px";
   const across = () => Math.min(Math.floor((room - 16 * (columns() - 1)) / columns()), room < 900 ? 640 : 900); // fewer panels have more room
-  const tall = () => (shown().table ? 14 : [room < 900 ? 24 : 32, 16, 16][shown().panels.length - 1]);
+  const tall = () => (shown().dtypes ? 14 : [room < 900 ? 24 : 32, 16, 16][shown().panels.length - 1]);
   const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, [across, tall], i, name,
     i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name }) : tr("Gradient of z-loss by each of the eight logits")));
   /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
@@ -79,12 +79,14 @@ function stabilityWidget(ui) {
   choice(ui, { trait: "part", name: tr("show"), values: spec.parts, show: (part) => tr(part) });
   const parts = ui.controls.lastElementChild;
   second.append(parts);
-  const curve = curvePanel(ui, middle, wide ? room - TABLE - 20 : room, () => [last() + 1, moved()], grown);
-  const left = html("div", { class: "ta-panel", style: `width: ${wide ? TABLE : room}px` });
+  const curve = curvePanel(ui, middle, wide ? room - LINES - 20 : room, () => [last() + 1, moved()], grown);
+  const left = html("div", { class: "ta-panel" });
   middle.append(left);
-  const dtypes = dtypeTable(ui, left);
-  // Beside the curves, where the table would stand; on a phone, above them.
-  const meaning = html("p", { class: "ta-note", style: wide ? `width: ${TABLE}px; font-size: 13px` : "order: -1" });
+  // Alone, the number line has two thirds of the width.
+  const lined = () => (!wide ? room : shown().lines ? LINES : Math.round((room - 20) * 0.66));
+  const dtypes = dtypeLines(ui, left, lined);
+  // Beside the curves or the number line; on a phone, above them.
+  const meaning = html("p", { class: "ta-note", style: wide ? "font-size: 13px" : "order: -1" });
   middle.append(meaning);
   const below = ui.row();
   const whose = signs(below, spec.names.map((name) => [name, tr("largest relative difference from the reference")]));
@@ -114,7 +116,8 @@ function stabilityWidget(ui) {
       top.style.gridTemplateColumns = `repeat(${columns()}, ${across()}px)`;
       bars.forEach(({ box }, i) => { box.style.display = part.panels.includes(i) ? "grid" : "none"; });
       curve.only(part.lines);
-      left.style.display = part.table ? "" : "none";
+      left.style.display = part.dtypes ? "" : "none";
+      if (wide) meaning.style.width = `${part.dtypes ? room - 20 - lined() : LINES}px`;
       middle.hidden = !more;
       below.hidden = !whole;
       second.hidden = !more;
@@ -163,11 +166,12 @@ function stabilityWidget(ui) {
       curve.shade(it.dtype === undefined ? []
         : [...ui.table("naive").subarray(it.dtype * A + from, it.dtype * A + from + last() + 1)].map((p) => !Number.isFinite(p)));
 
-      dtypes(at, A);
+      if (part.dtypes) dtypes(at, A, now[0]);
       whose(spec.names.map((name) => (own(name)
         ? [short(ui.table("gap")[spec.names.indexOf(name)]), right(name) ? tr("yours, same") : tr("yours, differs"), right(name)]
         : ["–", tr("reference shown")])));
-      const broken = spec.dtypes.filter((_, i) => !Number.isFinite(ui.table("naive")[i * A + at]));
+      const shift = ui.get("exp_of") === spec.exp_of[1];
+      const broken = spec.dtypes.filter((_, i) => !Number.isFinite(ui.table(shift ? "shifted" : "naive")[i * A + at]));
       const told = tr("{growth}, scores up to {score}", { growth: grown(at - from), score: count(found[0].largest) });
       const here = { setting: told, n: it.key };
       if (it.dtype !== undefined) ui.say(tr("{setting}:", here), dtypeFormula(it));
@@ -178,8 +182,10 @@ function stabilityWidget(ui) {
           { ...here, a: fixed(found[0].values[1]), b: fixed(found[0].values[0], 2), all: fixed(Math.log(K), 2) }));
       } else {
         const [a, b, c] = found.map((m) => fixed(m.values[1]));
-        const softmax = broken.length ? tr("Softmax without the shift is not a number in {dtypes}.", { dtypes: broken.join(", ") })
-          : tr("Softmax works in every dtype, even without the shift.");
+        const softmax = tr(broken.length
+          ? shift ? N_("Even with the shift, softmax is not a number in {dtypes}.") : N_("Softmax without the shift is not a number in {dtypes}.")
+          : shift ? N_("With the shift, softmax works in every dtype.") : N_("Softmax works in every dtype, even without the shift."),
+        { dtypes: broken.join(", ") });
         const z = short3(ui.table("L_logsumexp")[2 * A + at]);
         ui.say(tr({
           "soft cap": N_("{setting}: largest weight {a} with no remedy, {b} with soft cap."),
@@ -189,7 +195,7 @@ function stabilityWidget(ui) {
           all: N_("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm. {softmax}"),
         }[ui.get("part")], { ...here, a, b, c, softmax, z, loss: tiny(loss) }));
       }
-      ui.root.dataset.key = [more && ui.get("part"), at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
+      ui.root.dataset.key = [more && ui.get("part"), ui.get("exp_of"), at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
     },
   };
 
@@ -228,11 +234,14 @@ function stabilityWidget(ui) {
   }
 
   function dtypeFormula({ at, now, dtype: i }) {
-    const p = ui.table("naive")[i * A + at];
-    return tr(Number.isFinite(p)
-      ? N_("exp overflows in {dtype} beyond x = {limit}{where}. Largest p = exp(x) ÷ Σ exp(x) = {p}.")
-      : N_("exp overflows in {dtype} beyond x = {limit}{where}. Largest p = exp(x) ÷ Σ exp(x) = ∞ ÷ ∞, which is NaN. " +
-        "With the shift, exp(x − max) is at most 1."),
+    const shift = ui.get("exp_of") === spec.exp_of[1];
+    const p = ui.table(shift ? "shifted" : "naive")[i * A + at];
+    return tr(shift
+      ? Number.isFinite(p) ? N_("With the shift, exp(x − max) is at most 1, which {dtype} can hold. Largest p = 1 ÷ Σ exp(x − max) = {p}.")
+        : N_("{dtype} cannot hold the largest score itself: x − max = ∞ − ∞, which is NaN.")
+      : Number.isFinite(p) ? N_("exp overflows in {dtype} beyond x = {limit}{where}. Largest p = exp(x) ÷ Σ exp(x) = {p}.")
+        : N_("exp overflows in {dtype} beyond x = {limit}{where}. Largest p = exp(x) ÷ Σ exp(x) = ∞ ÷ ∞, which is NaN. " +
+          "With the shift, exp(x − max) is at most 1."),
     { dtype: spec.dtypes[i], limit: fixed(spec.limits[i], 1), where: shown().lines ? tr(" (shaded)") : "", p: fixed(p) });
   }
 }
