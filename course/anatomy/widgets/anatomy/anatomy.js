@@ -1,8 +1,9 @@
 // AnatomyView: parts at the left, the streams of all tokens in the middle, and at the right one head and what each
 // layer would say next, or the part that was opened. What is pointed at lights up in all of them.
 
-const [SCHEME, SIDE] = [164, 252]; // px, width of the columns at the left and at the right
+const [SCHEME, SIDE] = [180, 252]; // px, width of the columns at the left and at the right
 const HIGH = 294; // px, height of the pictures
+const GAP = 8; // px, between columns (.an-columns)
 
 function anatomyWidget(ui) {
   const { layers: L, tokens: T, sizes, likely: K } = ui.spec;
@@ -18,7 +19,7 @@ function anatomyWidget(ui) {
   const stacked = room < 640;
   const columns = ui.row("an-columns");
   const scheme = schemePanel(ui, columns, stacked ? Math.min(room, 366) : SCHEME, HIGH);
-  const river = riverPanel(ui, columns, stacked ? room : room - SCHEME - SIDE - 28, HIGH);
+  const river = riverPanel(ui, columns, stacked ? room : room - SCHEME - SIDE - 2 * GAP, HIGH);
   const side = html("div", { class: "ta-panel", style: `width: ${stacked ? room : SIDE}px` });
   columns.append(side);
   const usual = html("div");
@@ -149,8 +150,8 @@ function headPanel(ui, parent, cell) {
         painted = `${layer},${head}`;
         paintWeights(map, weights, ui);
         const { words, first } = ui.read;
-        caption.replaceChildren(tr("Layer {layer}, head {head}", { layer, head }), html("small", {}, first
-          ? tr("last {n} of {all} tokens", { n: words.length, all: first + words.length }) : tr("row looks at column")));
+        caption.replaceChildren(tr("L{layer}, head {head}", { layer, head }), html("small", {}, first
+          ? tr("last {n} of {all} tokens", { n: words.length, all: first + words.length }) : tr("blue: row looks at column")));
         small.forEach(([choose], h) => fill(choose, { "aria-pressed": h === head }));
       }
       const side = pitch();

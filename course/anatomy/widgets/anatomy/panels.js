@@ -35,7 +35,7 @@ function openedPanel(ui, parent, W) {
     stage.replaceChildren();
     part = PANELS[key](ui, stage, W);
     const found = verdictOf(ui, key);
-    title.textContent = found ? found.title : tr(key);
+    title.replaceChildren(found ? found.title : tr(key), html("small", {}, shapesOf(ui.spec, key)));
     about.textContent = tr(ABOUT[key]);
     foot.replaceChildren(...footOf(ui, found, key));
   }
@@ -69,8 +69,14 @@ function footOf(ui, found, key) {
     [STATE.passed]: [tr("✓ You passed its exercise. "), ""],
     [STATE.unwritten]: ["", tr("Yours is not written yet. ")],
   }[state] ?? ["", ""];
-  return [html("b", {}, verdict[0]), verdict[1] + tr("Built in unit {unit}: {name} ({exercise}). More in {widget}.",
-    { unit: units[who], name: names[who], exercise: exercises[who], widget })];
+  return [html("b", {}, verdict[0]), verdict[1] + tr("Built in unit {unit}: {name} ({exercise}).",
+    { unit: units[who], name: names[who], exercise: exercises[who] }), ...moreIn(widget)];
+}
+
+/** The way to the widget that shows only this part: on a page of the gallery, which has neighbors (gallery_pages.py). */
+function moreIn(widget) {
+  if (!document.querySelector("nav a[rel=next], nav a[rel=prev]")) return [];
+  return [" ", html("a", { href: `${widget}.html${location.search}` }, tr("More in {widget}", { widget }))];
 }
 
 /** The name of a half of a layer: L2a is attention in layer 2, L2f its FFN. */

@@ -2,6 +2,7 @@
 // to the top, with the way on which one token's last vector came.
 
 const BUCKETS = 5; // strengths of a way that are told apart
+const LEGEND = 18; // px, height of the line about thickness
 const MOVED = 1e-3; // relative distance from the reference that is more than rounding
 
 /** Marks around a token that is a quotation mark itself are of another kind. */
@@ -87,11 +88,13 @@ function walkBack(mean, { layers: L, tokens: T }, token, stem, flow) {
 
 const bucket = (share) => clamp(Math.ceil(share * 12) - 1, 0, BUCKETS - 1);
 
-function riverPanel(ui, parent, W, H) {
+function riverPanel(ui, parent, W, all) {
+  const H = all - LEGEND;
   const { layers: L, tokens: T } = ui.spec;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const legend = html("small");
   box.append(html("p", { class: "ta-caption" }, tr("Residual streams"), legend));
+  riverLegend(box);
   parent.append(box);
   const canvas = picture(box, W, H, tr("Residual streams of all tokens, from the embedding at the bottom to the top"));
   const lines = [48, 34, 20, 6]; // px above the bottom: of names, so many that each stream of a text has one
@@ -113,8 +116,10 @@ function riverPanel(ui, parent, W, H) {
     bed.append(segment);
     return segment;
   });
-  const [stems, flows] = ["an-stem", "an-flow"].map((kind) => Array.from({ length: BUCKETS }, (_, b) => {
-    const path = svg("path", { class: kind, "stroke-opacity": 0.25 + (0.75 * b) / (BUCKETS - 1) });
+  // Twice the share of a stem has the number of a flow's (draw), so that the same share is as thick in both.
+  const [stems, flows] = [1, 0.5].map((thick) => Array.from({ length: BUCKETS }, (_, b) => {
+    const path = svg("path", { class: "an-way", "stroke-width": Math.max(0.8, thick * (b + 1)),
+      "stroke-opacity": 0.4 + (0.6 * b) / (BUCKETS - 1) });
     flow.append(path);
     return path;
   }));
@@ -163,7 +168,7 @@ function riverPanel(ui, parent, W, H) {
       step = wide / ui.read.slots;
       mean = meanOfHeads(ui.table("att"), ui.spec);
       const [norms, drift] = [ui.table("norms"), ui.table("drift")];
-      write(legend, drift.some((v) => !(v <= MOVED)) ? tr("orange, dashed: off the reference") : tr("one per token, wide if long"));
+      write(legend, drift.some((v) => !(v <= MOVED)) ? tr("orange, dashed: off the reference") : tr("one per token"));
       // At least the recorded sentence's: one more token leaves the widths of the others as they are.
       const longest = norms.reduce((most, v) => (v > most ? v : most), ui.spec.longest);
       segments.forEach((segment, n) => {

@@ -27,12 +27,34 @@ const PURPOSE = {
   unembedding: N_("The unembedding turns a stream into a probability for each token that could come next."),
 };
 
+/** The same in two or three words, which stand in the part's box. */
+const DOES = {
+  embedding: N_("turns it into numbers"),
+  norm: N_("brings to one size"),
+  rope: N_("tells order"),
+  mask: N_("stops peeking"),
+  attention: N_("looks back and fetches"),
+  ffn: N_("treats each token alone"),
+  residual: N_("adds"),
+  unembedding: N_("guesses the next token"),
+};
+
+/** Shapes of what goes in and comes out, or the number of heads; "" for a part that keeps the shape. */
+function shapesOf({ sizes: { d_model: d, n_heads: heads, n_kv_heads: kv, d_ff }, vocabulary }, key) {
+  return {
+    embedding: `(T) → (T, ${d})`,
+    attention: tr("q: {heads} heads; k, v: {kv}", { heads, kv }),
+    ffn: `${d} → ${d_ff} → ${d}`,
+    unembedding: `(T, ${d}) → (T, ${vocabulary.length})`,
+  }[key] ?? "";
+}
+
 function schemePanel(ui, parent, W, H) {
-  const { sizes, vocabulary } = ui.spec;
-  const { d_model: d, n_heads, n_kv_heads, d_ff } = sizes;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const hint = html("small", {}, tr("click to open"));
-  box.append(html("p", { class: "ta-caption" }, tr("Parts"), hint));
+  const caption = html("span");
+  box.append(html("p", { class: "ta-caption" }, caption, hint));
+  const way = wayThrough(ui, box);
   let wanted = false;
   const unfold = button(box, tr("Show the parts"), () => {
     wanted = true;
@@ -41,24 +63,24 @@ function schemePanel(ui, parent, W, H) {
   });
   parent.append(box);
   const canvas = alive(picture(box, W, H, tr("The parts of the model, from the embedding at the bottom to the next word")));
-  const [stream, left, high] = [16, 40, 24];
-  const wide = W - left - 8;
-  const tops = [2, 40, 78, 116, 145, 183, 212, 254]; // a line of text stands under some, and the frame needs room
+  const [stream, left, high] = [16, 32, 30];
+  const wide = W - left - 5;
+  const tops = [1, 35, 75, 109, 143, 177, 211, 262]; // the frame around a layer needs room
   const row = (i) => tops[i];
-  // [row, key, text, name for assistive technology, share of the width, from, shapes]
+  // [row, key, text, name for assistive technology, share of the width, from]
   const rows = [
-    [0, "unembedding", tr("unembedding"), tr("unembedding"), 1, 0, `(T, ${d}) → (T, ${vocabulary.length})`],
-    [1, "norm", "RMSNorm", tr("last RMSNorm"), 1, 0, ""],
-    [2, "ffn", tr("gated FFN"), tr("gated FFN"), 1, 0, `${d} → ${d_ff} → ${d}`],
-    [3, "norm", "RMSNorm", tr("RMSNorm before the FFN"), 1, 0, ""],
-    [4, "attention", tr("attention"), tr("attention"), 1, 0, tr("q: {heads} heads; k, v: {kv}", { heads: n_heads, kv: n_kv_heads })],
-    [5, "rope", "RoPE", "RoPE", 0.47, 0, ""],
-    [5, "mask", tr("mask"), tr("mask"), 0.47, 0.53, ""],
-    [6, "norm", "RMSNorm", tr("RMSNorm before attention"), 1, 0, ""],
-    [7, "embedding", tr("embedding"), tr("embedding"), 1, 0, `(T) → (T, ${d})`],
+    [0, "unembedding", tr("unembedding"), tr("unembedding"), 1, 0],
+    [1, "norm", "RMSNorm", tr("last RMSNorm"), 1, 0],
+    [2, "ffn", tr("gated FFN"), tr("gated FFN"), 1, 0],
+    [3, "norm", "RMSNorm", tr("RMSNorm before the FFN"), 1, 0],
+    [4, "attention", tr("attention"), tr("attention"), 1, 0],
+    [5, "rope", "RoPE", "RoPE", 0.42, 0],
+    [5, "mask", tr("mask"), tr("mask"), 0.565, 0.435],
+    [6, "norm", "RMSNorm", tr("RMSNorm before attention"), 1, 0],
+    [7, "embedding", tr("embedding"), tr("embedding"), 1, 0],
   ];
-  const edge = row(2) - 9;
-  const tall = row(6) + high + 4 - edge;
+  const edge = row(2) - 5;
+  const tall = row(6) + high + 5 - edge;
   canvas.append(svg("rect", { x: 2, y: edge, width: W - 4, height: tall, rx: 6, class: "an-frame" }));
   line(canvas, stream, row(7) + high / 2, stream, row(0) + high / 2, "an-wire");
   const parts = [];
@@ -84,27 +106,30 @@ function schemePanel(ui, parent, W, H) {
     return g;
   };
   const byRow = rows.map(() => []);
-  for (const [i, key, text, name, share, from, shapes] of rows) {
+  for (const [i, key, text, name, share, from] of rows) {
     const [x, y, w] = [left + from * wide, row(i), share * wide];
     const middle = y + high / 2;
     if (from === 0) line(canvas, stream, middle, x, middle, "an-wire");
-    byRow[i].push(add(key, name, svg("rect", { x, y, width: w, height: high, rx: 4 }), text, x + w / 2, middle + 4, w,
-      `M${x + w - 16} ${y}l-5 8l7 4l-6 12`));
-    if (shapes) label(canvas, left + wide, y + high + 10, shapes, "end", "ta-small");
+    const g = add(key, name, svg("rect", { x, y, width: w, height: high, rx: 4 }), text, x + w / 2, y + 13, w,
+      `M${x + w - 8} ${y}l-4 10l6 5l-5 15`);
+    label(g, x + w / 2, y + 25, tr(DOES[key]), "middle", "ta-small");
+    byRow[i].push(g);
   }
   for (const i of [2, 4]) {
     const y = row(i) + high / 2;
     const name = i === 2 ? tr("residual plus after the FFN") : tr("residual plus after attention");
-    add("residual", name, svg("circle", { cx: stream, cy: y, r: 12 }), "+", stream, y + 4, 24,
+    const g = add("residual", name, svg("circle", { cx: stream, cy: y, r: 12 }), "+", stream, y + 4, 24,
       `M${stream + 2} ${y - 12}l-4 8l6 4l-5 12`);
+    label(g, stream, y + 23, tr(DOES.residual), "middle", "ta-small an-adds");
   }
-  const which = label(canvas, left + wide, row(7) - 4, "", "end", "ta-small"); // beside the trunk, under the frame
+  const which = label(canvas, left + wide, row(7) - 5, "", "end", "ta-small"); // beside the trunk, under the frame
 
   /** The first step is about tokens and streams. Parts of the learner's own, or one that is open, are always in sight. */
   function fold() {
     const plain = ui.get("step") === 0 && ui.get("part") === "" && parts.every(({ key }) => !verdictOf(ui, key)?.state);
     const folded = plain && !wanted;
-    unfold.hidden = !folded;
+    write(caption, folded ? tr("How it works") : tr("Parts"));
+    unfold.hidden = way.hidden = !folded;
     hint.hidden = folded;
     canvas.style.display = folded ? "none" : "";
   }

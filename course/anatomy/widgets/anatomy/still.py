@@ -52,7 +52,7 @@ def _river(axes, view):
     words = [shown(word) for word in view.read_words]
     axes.set_xticks(range(len(words)), words, rotation=90)
     axes.set_yticks(levels[::2], ["in", *(f"L{i}" for i in range(len(levels) // 2))])
-    plain(axes, "Residual streams, wide where long")
+    plain(axes, "Residual streams, wide where numbers are large")
     axes.tick_params(labelsize=6.5)
 
 

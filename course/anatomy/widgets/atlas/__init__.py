@@ -54,6 +54,9 @@ PHRASES: dict[str, Any] = {
     "filter": "Filter",
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
     "noFigure": "{n} parameters {how}. {why}",
+    "cache": "KV cache: {n} bytes a token = "
+    "key and value × {layers} layers × {heads} KV heads × {dim} numbers × two bytes.",
+    "filled": " A full context of {context} tokens takes {size}.",
     "silent": "Its sizes are not published, so nothing is counted.",
     "failed": "Your Decoder cannot build this one yet.",
     "code": "The configuration as code",
@@ -178,6 +181,12 @@ class ModelAtlas(TableWidget):
             why=spoken(result.why),
         )
 
+    def cached(self) -> str:
+        """What the first model's KV cache takes, in a sentence or two; "" if that is not known."""
+        numbers, told = self.spec["models"][self.first]["cache"], self.spec["words"]
+        said = told["cache"] + (told["filled"] if "size" in numbers else "")
+        return said.format(**numbers) if numbers else ""
+
     @property
     def words(self) -> str:
         one, two, shown, told = ROWS[self.first], ROWS[self.second], self.shown(), self.spec["words"]
@@ -188,7 +197,7 @@ class ModelAtlas(TableWidget):
             said = difference(one.name, two.name)
             return told["both"].format(a=one.title, b=two.title, list=sentences(*said) or told["nothing"])
         card = self.spec["models"][self.first]
-        return sentences(card["summary"], self.counted(), card["lacking"], *card["notes"])
+        return sentences(card["summary"], self.counted(), self.cached(), card["lacking"], *card["notes"])
 
     def figure(self) -> Figure:
         with speaking(ENGLISH):  # Matplotlib's own font lacks other letters

@@ -65,7 +65,7 @@ function atlasWidget(ui) {
   const compared = html("div", {}, beside, list);
   const built = buildPanel(ui);
 
-  /** Sentences that tell a and b apart, as Python's ``difference`` puts them. */
+  /** Sentences that tell a and b apart, as Python's ``difference`` puts them; what they differ in and what they share. */
   function difference(a, b) {
     const said = [];
     const differs = [];
@@ -84,9 +84,11 @@ function atlasWidget(ui) {
       const n = ratio < 10 ? String(Number(ratio.toPrecision(2))) : whole(ratio);
       said.push(put(words.more, { a: small.title, b: large.title, n, x: inWords(words, small.size), y: inWords(words, large.size) }));
     }
-    const shared = a.words.slice(0, -1).filter((x, k) => x === b.words[k] && !words.notShared.includes(x));
-    if (shared.length) said.push(put(words.same, { list: shared.join(words.apart) }));
-    return [said.length ? said : [words.nothing], differs];
+    const shared = a.words.slice(0, -1).flatMap((x, k) => (x === b.words[k] && !words.notShared.includes(x) ? [k] : []));
+    const sharing = (list) => (shared.length ? [put(words.same, { list })] : []);
+    said.push(...sharing(shared.map((k) => a.words[k]).join(words.apart)));
+    const both = sharing(shared.map((k) => spec.sentences[k][1].toLowerCase()).join(words.comma));
+    return [said.length ? said : [words.nothing], differs, both];
   }
 
   /** The parameters of a row in a sentence or two, and whether they are right (undefined: no sign of either). */
@@ -151,7 +153,7 @@ function atlasWidget(ui) {
         keepRoom(state.length - a.summary.length + summaries);
         ui.say(state + descent(i));
       } else if (view === 1) {
-        const [said, differs] = difference(a, b);
+        const [said, differs, both] = difference(a, b);
         const aspects = differs.map(([name]) => name);
         const found = new Set(aspects.includes("placement") ? [...aspects, "norm"] : aspects);
         // Frames tell parts that differ from those that don't: where all differ, they would tell nothing.
@@ -163,7 +165,8 @@ function atlasWidget(ui) {
         list.dataset.of = `${i},${k}`;
         [...list.children].forEach((item, at) => { item.style.textDecoration = aspect && aspects[at] === aspect ? "underline" : ""; });
         [left, right].forEach((block) => block.light(aspect));
-        const state = differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.map(([, what]) => what).join(words.comma) }) : words.nothing;
+        const apart = differs.length ? put(words.differ, { a: a.title, b: b.title, list: differs.map(([, what]) => what).join(words.comma) }) : words.nothing;
+        const state = [apart, ...both].join(" ");
         keepRoom(Math.max(state.length, longest(a, b)));
         ui.say(aspect ? "" : state, aspect ? ofAspect(aspect, a, b) : ""); // both at once would take a third line
       } else {
@@ -308,13 +311,13 @@ function buildPanel(ui) {
     tabindex: 0, "aria-label": words.code, style: "margin: 0 0 6px; padding: 6px 10px; overflow-x: auto; " +
       "background: var(--ta-panel); color: inherit; font: 12px/1.45 var(--jp-code-font-family, monospace); border-radius: 4px",
   }));
-  const lacking = html("p", { style: "margin: 0 0 6px" });
+  const [cache, lacking] = [1, 2].map(() => html("p", { style: "margin: 0 0 6px" }));
   const notes = html("ul", { style: "margin: 0 0 6px; padding-left: 18px" });
   const sources = html("p", { class: "ta-note" });
   node.append(side);
   const bar = html("div", { class: "ta-bar" });
   const copied = html("span", { class: "ta-note", role: "status" });
-  side.append(code, bar, lacking, notes, sources);
+  side.append(cache, code, bar, lacking, notes, sources);
   button(bar, words.copy, async () => { copied.textContent = (await copy(code)) ? words.copied : words.selected; });
   bar.append(copied);
   return {
@@ -326,6 +329,8 @@ function buildPanel(ui) {
       copied.textContent = "";
       code.textContent = m.code;
       code.hidden = bar.hidden = !m.code || Boolean(ui.root.closest("[data-alone]")); // a visitor has no course to run it
+      cache.textContent = m.cache.n ? put(words.cache + (m.cache.size ? words.filled : ""), m.cache) : "";
+      cache.hidden = !m.cache.n;
       lacking.textContent = m.lacking;
       lacking.hidden = !m.lacking;
       notes.replaceChildren(...m.notes.map((note) => html("li", {}, note)));

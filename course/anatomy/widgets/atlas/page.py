@@ -5,7 +5,7 @@ from typing import Any
 
 from ...atlas import Row, lacking, words
 from ...atlas.counting import tables
-from ...atlas.mixing import RECURRENT, mixers
+from ...atlas.mixing import RECURRENT, bytes_per_token, mixers
 from ...atlas.rows import NEEDED, changes
 from ...atlas.spoken import apart, spoken, spoken_in_parts
 from ...atlas.words import SENTENCES, UNKNOWN, families, size
@@ -39,6 +39,7 @@ def card(row: Row) -> dict[str, Any]:
         "size": size(row),
         "published": row.published,
         "counts": spoken(row.counts or ""),
+        "cache": cache(row),
         "tables": tables(row.values) if row.counts and "d_ff" in row.values else 0,
         "code": code(row),
         "lacking": spoken(NOT_BUILT).format(list=apart(reasons(row))) if lacking(row) else "",
@@ -71,6 +72,24 @@ def summary(row: Row) -> str:
         told["attention"] = apart([spoken_in_parts("mixing", said["mixing"]), spoken(families(row)["attention"])])
     about = {"title": row.title, "organization": row.organization, "year": row.year}
     return spoken(SUMMARY).format(**about, list=apart(told.values()) or spoken(NOTHING))
+
+
+def cache(row: Row) -> dict[str, str]:
+    """What its KV cache takes, as what the phrases “cache” and “filled” leave open; {} where a size is not published,
+    and where not all layers keep keys and values of all tokens."""
+    v = row.values
+    known = row.get("kind") == "decoder" and {"n_kv_heads", "head_dim"} <= v.keys()
+    if not known or set(mixers(v)) != {"full"} or (n := bytes_per_token(v)) is None:
+        return {}
+    told = {"n": f"{n:,}", "layers": str(v["n_layers"]), "heads": str(v["n_kv_heads"]), "dim": str(v["head_dim"])}
+    if context := v.get("max_positions"):
+        told |= {"context": f"{context:,}", "size": _large(n * context)}
+    return told
+
+
+def _large(count: int) -> str:
+    """A number of bytes: 2.1 GB."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"
 
 
 def notes(row: Row) -> list[str]:

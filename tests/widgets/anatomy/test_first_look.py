@@ -1,0 +1,67 @@
+"""What a newcomer reads in AnatomyView without asking: what parts do, what thickness means, where more is."""
+
+import pytest
+from anatomy.widgets import AnatomyView
+
+from ..stages import set_state, state_of
+
+pytestmark = pytest.mark.browser
+NEIGHBORS = '<nav><a href="index.html">Gallery</a><a rel="next" href="CacheStepper.html">next</a></nav>'
+
+
+@pytest.mark.parametrize("width", [820, 390])
+def test_each_box_says_what_its_part_does_and_holds_the_words(stage, width):
+    page = stage(AnatomyView(step=1), viewport={"width": width, "height": 800})
+    lines = page.locator(".an-part:has(rect)").evaluate_all("""(parts) => parts.map((part) => {
+      const box = part.querySelector("rect").getBoundingClientRect();
+      return [...part.querySelectorAll("text")].map((text) => {
+        const { left, right, top, bottom } = text.getBoundingClientRect();
+        return [text.textContent, left >= box.left && right <= box.right && top >= box.top && bottom <= box.bottom + 1];
+      });
+    })""")
+    does = {name: what for (name, _), (what, _) in lines}
+    assert all(fits for line in lines for _, fits in line), lines
+    assert does["attention"] == "looks back and fetches" and does["gated FFN"] == "treats each token alone"
+    assert len(lines) == 9 and len(set(does.values())) == 7, "one text for each kind of part"
+
+
+def test_the_four_sentences_give_way_to_the_parts(stage):
+    page = stage(AnatomyView())
+    way = page.locator(".an-steps")
+    assert way.is_visible() and "rises through 4 layers" in way.text_content()
+    set_state(page, {"part": "mask"})
+    assert way.is_hidden()
+
+
+def test_the_legend_says_what_thickness_means_and_blue_lines_keep_to_it(stage):
+    """A larger share is drawn thicker; half as thick in a curve, whose number is that of twice its share."""
+    page = stage(AnatomyView())
+    assert page.locator(".an-legend span").all_text_contents() == ["size of its numbers", "share in the guess"]
+    widths = [
+        float(w) for w in page.locator(".an-way").evaluate_all("(w) => w.map((e) => e.getAttribute('stroke-width'))")
+    ]
+    stems, curves = widths[:5], widths[5:]
+    assert stems == sorted(set(stems)) and curves == sorted(set(curves)) and 2 * curves[4] == stems[4]
+    drawn = page.locator(".an-way").nth(4)
+    assert drawn.get_attribute("d"), "the token's own line, whose share is the largest"
+    assert drawn.evaluate("(e) => getComputedStyle(e).strokeWidth") == "5px"
+
+
+def test_an_open_part_leads_to_its_widget_where_the_page_has_neighbors(stage, draw):
+    view = AnatomyView(step=4, part="norm")
+    page = stage(view)
+    opened = page.get_by_role("region", name="the part that is open")
+    assert opened.get_by_role("link").count() == 0 and "More in" not in opened.text_content()
+    page = draw(view._esm, view._css, state_of(view), around=NEIGHBORS)
+    link = page.get_by_role("region", name="the part that is open").get_by_role("link")
+    assert link.text_content() == "More in NormExplorer" and link.get_attribute("href") == "NormExplorer.html"
+    set_state(page, {"part": "embedding"})
+    assert link.count() == 0
+
+
+def test_shapes_stand_in_the_part_that_is_open(stage):
+    page = stage(AnatomyView(step=4, part="ffn"))
+    title = page.locator(".an-head small")
+    assert title.text_content() == "160 → 432 → 160"
+    set_state(page, {"part": "unembedding"})
+    assert title.text_content() == "(T, 160) → (T, 1280)"
