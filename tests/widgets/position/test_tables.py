@@ -164,9 +164,7 @@ def test_not_a_number_is_said_and_drawn():
     assert "key none highest" in widget.alt and "(broken)" in widget.alt and widget.png()
 
 
-def test_the_opening_walks_a_pair_of_one_distance_within_the_text():
-    """Its score stands still."""
-    pairs = [(state["query"], state["key"]) for state in PositionExplorer.opening]
-    assert all(0 <= place < T for pair in pairs for place in pair) and len({i - j for i, j in pairs}) == 1
-    scores = [PositionExplorer().scores()[pair] for pair in pairs]
-    assert scores == pytest.approx([scores[0]] * len(scores), abs=TOLERANCE)
+def test_the_opening_runs_along_the_row_that_the_question_is_about():
+    asked = PositionExplorer.story[0]
+    assert all(state.keys() == {"key"} and 0 <= state["key"] < T for state in PositionExplorer.opening)
+    assert f"place {asked.state['query']}" in asked.asks

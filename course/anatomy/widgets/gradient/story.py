@@ -24,7 +24,8 @@ STORY = (
         "Which last layer gets less gradient in a deeper stack?",
         ("Post-LN’s", "Pre-LN’s", "both"),
         1,
-        "From all starts Pre-LN’s falls. Post-LN’s stays large: it would jump, hence tiny first steps (warm-up).",
+        "From all starts Pre-LN’s falls: its stream grows with each sum, and the last norm divides a gradient by its "
+        "size. Post-LN is normed after each sum, so its stream keeps its size.",
         "Follow both lines of that picture from 6 to 96.",
         _USUAL,
         moves=("depth",),
@@ -36,8 +37,8 @@ STORY = (
         "Whose layer 1 gets more than five times what layer 96 gets?",
         ("Post-LN’s", "Pre-LN’s", "both"),
         1,
-        "Pre-LN’s stream grows, so layer 1 gets 14.6 times what layer 96 gets; 6.5 to 15.6 from all 12 starts. "
-        "Post-LN’s varies: 0.02 to 4.0 times.",
+        "The gradient gains on its way back, most where Pre-LN’s stream is still small: layer 1 gets 14.6 times what "
+        "layer 96 gets; 6.5 to 15.6 from all 12 starts. Post-LN’s varies: 0.02 to 4.0 times.",
         "Compare the first bar with the last: read “first / last layer” below.",
         {**_USUAL, "depth": 96, "back": 0},
         moves=("back",),

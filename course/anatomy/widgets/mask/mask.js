@@ -164,6 +164,8 @@ function maskWidget(ui) {
         text = tr(layers > 1 ? N_("{told}; after {layers} layers it depends on {n} of {all}")
           : N_("{told}; after {layers} layer it depends on {n} of {all}"), { told: text, layers, n: reached, all: columns });
       }
+      // What it depends on without a filled cell would look like a contradiction.
+      if (now.square && !seen.length) text = tr("{told}: itself, which the residual connection keeps", { told: text });
       ui.say(text, formula(query, key, level, layers));
       ui.root.dataset.key = `${now.at},${query},${layers},${now.painted}`;
     },

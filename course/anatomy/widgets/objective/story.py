@@ -30,7 +30,7 @@ STORY = (
         waits=("signs",),
     ),
     Step(
-        "T5 leaves one ⟨number⟩ for each hidden span. A decoder writes the spans, token by token.",
+        "T5 leaves one ⟨number⟩ for each hidden span. A decoder writes the spans, token by token; a [PAD] starts it.",
         "What of the decoder's row does its token 1 see?",
         ("nothing", "tokens 0 and 1", "all of it"),
         1,

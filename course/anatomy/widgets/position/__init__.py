@@ -88,7 +88,7 @@ class PositionExplorer(SeveralFunctions):
     controls = ("scheme", "variant", "query")
     story = STORY
     # A pair of one distance walks along its diagonal: the score stands still.
-    opening = tuple({"query": query, "key": query - 6} for query in range(8, T, 3))
+    opening = tuple({"key": key} for key in range(0, T, 4))
 
     scheme = t.Int(0, min=0, max=len(LISTED) - 1).tag(sync=True)
     variant = t.Int(0, min=0, max=7).tag(sync=True)

@@ -70,12 +70,13 @@ STORY = (
         waits=("signs",),
     ),
     Step(
-        "Another way: each block makes an average of its own, as if on a machine of its own, and the function merge "
-        "joins two of them at a time.",
+        "Another way: each block, as if on a machine of its own, makes an average and its lse, the logarithm of the "
+        "sum of e to its scores. The function merge joins two of them at a time.",
         "Which numbers differ from those of the loop?",
         ("the sum", "the mixed values", "none"),
         2,
-        "An average and its lse, the logarithm of the sum of e to its scores, say all that another machine must know.",
+        "Average and lse say all that another machine must know: e to the lse is what a part weighs when two are "
+        "joined.",
         "Switch between “one loop” and “merged parts”, and watch the numbers at the right.",
         {**_USUAL, "read": 4, "way": MERGE, "more": True},
         moves=("read", "way"),
