@@ -20,7 +20,7 @@ def test_the_cache_is_the_product_of_the_published_sizes():
     silent = ("gpt-4", "bert-base", "t5-11b", "deepseek-v3", "mistral-7b", "gemma-2-9b", "qwen-3-next-80b-a3b")
     assert not any(cache(atlas.find(name)) for name in silent), "a formula of its own, or sizes that are not published"
     assert ModelAtlas(view=2, first=INDEX["llama-2-7b"]).cached() == (
-        "KV cache: 524,288 bytes a token = key and value × 32 layers × 32 KV heads × 128 numbers × two bytes. "
+        "KV cache: 524,288 bytes a token = key and value × 32 layers × 32 key-value heads × 128 numbers × two bytes. "
         "A full context of 4,096 tokens takes 2.1 GB."
     )
     assert ModelAtlas(first=INDEX["gpt-2"]).cached().endswith(" 1,024 tokens takes 38 MB.")

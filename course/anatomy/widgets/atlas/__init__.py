@@ -55,7 +55,7 @@ PHRASES: dict[str, Any] = {
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",
     "noFigure": "{n} parameters {how}. {why}",
     "cache": "KV cache: {n} bytes a token = "
-    "key and value × {layers} layers × {heads} KV heads × {dim} numbers × two bytes.",
+    "key and value × {layers} layers × {heads} key-value heads × {dim} numbers × two bytes.",
     "filled": " A full context of {context} tokens takes {size}.",
     "silent": "Its sizes are not published, so nothing is counted.",
     "failed": "Your Decoder cannot build this one yet.",

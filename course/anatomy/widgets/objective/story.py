@@ -41,9 +41,9 @@ STORY = (
         waits=("line",),
     ),
     Step(
-        "GLM hides what T5 hides, but fills the blanks in any order and sees those filled before (arrows). Each begins "
-        "with [S] and has two rows of positions.",
-        "Which positions have the last “[S]” and the “two” behind it?",
+        "GLM hides what T5 hides, fills the blanks in any order and sees those filled before. Each begins with [S]. A "
+        "token has two positions: one in the text, one in its blank.",
+        "Which positions in the text do the last “[S]” and the “two” behind it have?",
         ("3 and 3", "13 and 14", "0 and 1"),
         0,
         "Both have the position of their blank [M], which is 3; “in blank” counts them.",
