@@ -56,12 +56,11 @@ STORY = (
         without=("gate",),
     ),
     Step(
-        "The same units with gelu, further left: the shift is −4. Drag the grip below the curve; compare with relu. A "
-        "slope below 0.05 is called flat.",
+        "The same units with gelu, further left: the shift is −4. Drag the grip below the curve; compare with relu.",
         "How many units are dead now?",
         ("37, as with relu", "none, and all learn well", "none, but most slopes are flat"),
         2,
-        "gelu is never exactly 0 there, but 88 % of its slopes are below 0.05.",
+        "gelu is never exactly 0 there, but 88 % of its slopes are flat, which means below 0.05.",
         "Read “dead units” and “flat slopes” below.",
         {**_USUAL, "place": 20, "shift": -4},
         show=({"activation": 0}, {"activation": 4}),

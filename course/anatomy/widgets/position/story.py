@@ -79,13 +79,11 @@ STORY = (
         without=("schemes",),
     ),
     Step(
-        "The eight small pictures are the curves of all schemes, as the slider left them. Look for those that forget "
-        "the direction: r and −r score alike.",
+        "The small pictures are the curves of all schemes. Look for those that forget the direction.",
         "Which of these three forgets it?",
         ("Shaw", "ALiBi", "DeBERTa"),
         1,
-        "A penalty for |r| is the same on both sides. The product of learned vectors forgets r’s sign too, but only "
-        "as here, without W_q and W_k.",
+        "A penalty for |r| is alike on both sides. Learned vectors forget r’s sign only without W_q and W_k.",
         "Look for the gray arrow with two heads, or choose a scheme and read the second sign below the map.",
         {"scheme": 2, "variant": 3, "query": 20},
         moves=("scheme", "variant"),

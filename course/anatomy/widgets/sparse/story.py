@@ -79,8 +79,7 @@ STORY = (
         "How many pairs must the indexer rate in a layer?",
         ("57", "210", "400"),
         1,
-        "All up to the query itself. Attention scores only 57 of them. That pays, because a rating is made much "
-        "cheaper than a score, by fewer heads with smaller vectors.",
+        "All up to the query itself; attention scores only 57. That pays: rating is far cheaper than scoring.",
         "How many keys does query 0 choose from, and how many query 19?",
         {"pattern": 10, "size": 2, "query": 14, "layers": 1},
         moves=("query", "layers"),
