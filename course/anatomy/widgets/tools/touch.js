@@ -21,6 +21,9 @@ function stepped(key, value, max) {
   return to === undefined ? null : clamp(to, 0, max);
 }
 
+/** The key that does along a row what this one does along what runs down, from the first place at the top. */
+const downward = (key) => ({ ArrowUp: "ArrowLeft", ArrowDown: "ArrowRight" })[key] ?? key;
+
 /** A picture with parts that take the focus: role img would hide them from assistive technology. */
 function alive(canvas) {
   canvas.setAttribute("role", "group");
@@ -92,8 +95,7 @@ function cursor(ui, canvas, { name, box, size, state, at, says, press, diagonal 
     const arrow = ARROWS[event.key];
     let to = null;
     if (rows === 1 || columns === 1) {
-      const along = stepped(rows === 1 || !arrow ? event.key : { ArrowUp: "ArrowLeft", ArrowDown: "ArrowRight" }[event.key] ?? event.key,
-        rows === 1 ? column : row, Math.max(columns, rows) - 1);
+      const along = stepped(rows === 1 ? event.key : downward(event.key), rows === 1 ? column : row, Math.max(columns, rows) - 1);
       if (along !== null) to = rows === 1 ? [along, 0] : [0, along];
     } else if (arrow && event.shiftKey && diagonal) {
       const by = arrow[0] || arrow[1];
@@ -131,14 +133,16 @@ function cursor(ui, canvas, { name, box, size, state, at, says, press, diagonal 
  * A part of the drawing that is dragged, and is a slider for the keyboard. drag([x, y], start) gives the trait's new
  * value, null for "stay"; start is { x, y, value } of the moment when the hand took hold. Escape takes a drag back.
  * values: the list that the trait is out of; drag and says then deal in places of that list
+ * get, set: where neither the trait nor its place in a list is the number that drag and says deal in
+ * along: the key that does along a row what this one shall do here (`downward`)
  * stop: false for a second grip of the same trait, which would be one more stop of the tab key.
  */
-function handle(ui, node, { canvas, trait, name, max, values, drag, says = String, stop = true }) {
+function handle(ui, node, { canvas, trait, name, max, values, drag, says = String, stop = true, along = (key) => key, ...own }) {
   alive(canvas);
   keepKeys(node).classList.add("ta-handle");
   const top = () => (values ? values.length - 1 : typeof max === "function" ? max() : max);
-  const get = () => (values ? values.indexOf(ui.get(trait)) : ui.get(trait));
-  const set = (to) => ui.set(trait, values ? values[to] : to);
+  const get = own.get ?? (() => (values ? values.indexOf(ui.get(trait)) : ui.get(trait)));
+  const set = own.set ?? ((to) => ui.set(trait, values ? values[to] : to));
   if (stop) fill(node, { role: "slider", tabindex: 0, "aria-label": name, "aria-valuemin": 0 });
   else fill(node, { tabindex: -1, "aria-hidden": "true" });
   let start = null;
@@ -154,7 +158,7 @@ function handle(ui, node, { canvas, trait, name, max, values, drag, says = Strin
     node.setPointerCapture(event.pointerId);
     if (stop) node.focus({ preventScroll: true });
     const [x, y] = pointIn(canvas, event);
-    start = { x, y, value: get() };
+    start = { x, y, value: get(), whole: ui.get(trait) };
     ui.root.dataset.dragging = "true";
     ui.peek(null);
     ui.hush(true);
@@ -167,10 +171,10 @@ function handle(ui, node, { canvas, trait, name, max, values, drag, says = Strin
   for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) node.addEventListener(end, release);
   node.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && start) {
-      set(start.value);
+      ui.set(trait, start.whole);
       return release();
     }
-    const to = plainKey(event) ? stepped(event.key, get(), top()) : null;
+    const to = plainKey(event) ? stepped(along(event.key), get(), top()) : null;
     if (to === null) return;
     event.preventDefault();
     set(to);
