@@ -1,8 +1,10 @@
 """On load each widget shows once what can be done with it; any touch ends that, and nothing has changed."""
 
 from contextlib import contextmanager
+from io import BytesIO
 
 import pytest
+from PIL import Image, ImageChops
 
 from .cases import CASES
 from .frames import frame, frozen, places, rest
@@ -34,7 +36,7 @@ def test_it_moves_and_comes_back(draw, name):
         moves = sum(a != b for a, b in zip(pictures, pictures[1:], strict=False))
         assert moves >= max(1, distinct - 1)  # one of its states may be the scene's own
         assert rest(page) == []
-    assert picture(page) == calm
+    assert same(picture(page), calm)
     assert all(trait(page, k) == v for k, v in widget.story[0].state.items())
 
 
@@ -50,7 +52,7 @@ def test_a_touch_ends_it(draw, name, touch):
             "(kind) => document.querySelector('.ta-title').dispatchEvent(new Event(kind, {bubbles: true}))", touch
         )
         assert rest(page) == []
-    assert picture(page) == calm
+    assert same(picture(page), calm)
     assert page.locator("[aria-live=polite]").count() == 1
 
 
@@ -81,14 +83,19 @@ def test_a_widget_in_another_state_stands_still(stage, name):
     with frozen(stage(widget, **FREE)) as page:
         frame(page, MS)
         assert rest(page) == []
-    assert picture(page) == calm
+    assert same(picture(page), calm)
 
 
 def picture(page):
-    """What is seen, in PNG; with reduced motion, because there is no Play then."""
+    """What is seen; with reduced motion, because there is no Play then."""
     page.emulate_media(reduced_motion="reduce")
     settle(page)
-    return page.locator(".ta").screenshot(animations="disabled")
+    return Image.open(BytesIO(page.locator(".ta").screenshot(animations="disabled"))).convert("RGB")
+
+
+def same(a, b):
+    """Alike to every pixel, up to the one level of 255 by which a busy browser rounds an edge another way."""
+    return a.size == b.size and max(high for _, high in ImageChops.difference(a, b).getextrema()) <= 1
 
 
 def shown(page):
