@@ -2,7 +2,9 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
 
 import torch
 from anatomy.program import runner
@@ -80,21 +82,14 @@ def draw_record(
         outcomes = {"expected": expected}
         if with_mutants and not source.is_large:
             outcomes |= {m.name: _run(exercise, m.fn, steps, inputs, "cpu") for m in exercise.mutants}
-        cases.append(
-            CaseRecord(
-                case.name,
-                case.shows,
-                case.weight,
-                steps,
-                inputs,
-                outcomes,
-                _tolerances(exercise, steps, inputs, expected, device, source.is_large)
-                if case.rounding is None
-                else _few_roundings(expected, case.rounding),
-                case.rtol if case.rounding is None else 0.0,
-                is_large=source.is_large,
-            )
-        )
+        if case.rounding is None:
+            least = _least(expected, source.is_large)
+            atol: Mapping[str, float] = _Measured(least, expected, partial(twin, exercise, steps, inputs, device))
+            rtol = case.rtol
+        else:
+            least, atol, rtol = None, _few_roundings(expected, case.rounding), 0.0
+        record = CaseRecord(case.name, case.shows, case.weight, steps, inputs, outcomes, atol, rtol)
+        cases.append(replace(record, is_large=source.is_large, least=least))
     return ExerciseRecord(
         exercise.id,
         exercise.unit,
@@ -165,37 +160,55 @@ def twin(exercise: Exercise, steps: Program, inputs: Tensors, device: str = "cpu
         torch.set_default_dtype(before)
 
 
-def _tolerances(
-    exercise: Exercise,
-    steps: Program,
-    inputs: Tensors,
-    expected: tuple[Outcome, Tensors],
-    device: str,
-    is_large: bool = False,
-) -> dict[str, float]:
-    """Absolute tolerance per output tensor: 16 × the measured distance to the same run in float64, and never less
-    than 32 rounding steps of the largest entry (a different order of summation changes the last digits).
+class _Measured(Mapping[str, float]):
+    """Absolute tolerance per output tensor: 16 × the measured distance to the same run in float64, and at least what
+    ``_least`` gives. That run costs as much as the first, so it is made when a tolerance is first asked for: most
+    results agree within the least one.
+    """
+
+    def __init__(
+        self, least: Mapping[str, float], expected: tuple[Outcome, Tensors], run_wide: Callable[[], Tensors]
+    ) -> None:
+        self._least, self._expected, self._run_wide = least, expected, run_wide
+
+    @cached_property
+    def _measured(self) -> dict[str, float]:
+        wide, tensors = self._run_wide(), self._expected[1]
+        result = dict(self._least)
+        for name in result:
+            t, precise = tensors[name], wide.get(name)
+            if precise is None or precise.shape != t.shape or t.dtype == torch.float64:
+                continue
+            gap = (t.double() - precise.double()).abs()
+            gap = gap[gap.isfinite()]
+            # Half-precision inputs may overflow in one run but not in the other; that is not rounding.
+            if gap.numel():
+                result[name] = max(result[name], min(16 * gap.max().item(), 1e-2 * _scale(t)))
+        return result
+
+    def __getitem__(self, name: str) -> float:
+        return self._measured[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._least)
+
+    def __len__(self) -> int:
+        return len(self._least)
+
+
+def _least(expected: tuple[Outcome, Tensors], is_large: bool) -> dict[str, float]:
+    """Smallest absolute tolerance per output tensor: 32 rounding steps of the largest entry, because a different order
+    of summation changes the last digits.
 
     A large case tests an answer's cost, not its digits: a sum of 65,536 terms is off by 1e-4 if the kernel adds
     one by one and by 1e-6 if it adds in blocks, and shape and processor decide which kernel runs.
     """
     outcome, tensors = expected
-    floats = {n for n, t in tensors.items() if t.is_floating_point() or t.is_complex()}
-    wide = twin(exercise, steps, inputs, device)
-    result = {}
-    for name in sorted(floats):
-        t = tensors[name]
-        finite = t.double()[t.isfinite()]
-        scale = finite.abs().max().item() if finite.numel() else 0.0
-        tolerance = max(32 * torch.finfo(t.dtype).eps, LARGE_SUMS if is_large else 0.0) * scale
-        precise = wide.get(name)
-        if precise is not None and precise.shape == t.shape and t.dtype != torch.float64:
-            gap = (t.double() - precise.double()).abs()
-            gap = gap[gap.isfinite()]
-            # Half-precision inputs may overflow in one run but not in the other; that is not rounding.
-            if gap.numel():
-                tolerance = max(tolerance, min(16 * gap.max().item(), 1e-2 * scale))
-        result[name] = tolerance
+    result = {
+        n: max(32 * torch.finfo(t.dtype).eps, LARGE_SUMS if is_large else 0.0) * _scale(t)
+        for n, t in sorted(tensors.items())
+        if t.is_floating_point() or t.is_complex()
+    }
     for together in _gradients(outcome):
         # A gradient that is zero up to rounding (of a bias that softmax cancels) takes the scale of the others.
         scales = [tensors[n].abs().max().item() for n in together if tensors[n].numel() and tensors[n].isfinite().all()]
@@ -204,13 +217,15 @@ def _tolerances(
     return result
 
 
+def _scale(t: torch.Tensor) -> float:
+    """The largest finite entry."""
+    finite = t.double()[t.isfinite()]
+    return finite.abs().max().item() if finite.numel() else 0.0
+
+
 def _few_roundings(expected: tuple[Outcome, Tensors], rounding: float) -> dict[str, float]:
     """Absolute tolerance per output tensor for a case that states how many rounding steps it may be off."""
-    return {
-        n: rounding * torch.finfo(t.dtype).eps * (t.double()[t.isfinite()].abs().max().item() if t.numel() else 0.0)
-        for n, t in expected[1].items()
-        if t.is_floating_point()
-    }
+    return {n: rounding * torch.finfo(t.dtype).eps * _scale(t) for n, t in expected[1].items() if t.is_floating_point()}
 
 
 def _gradients(outcome: Outcome) -> list[list[str]]:

@@ -161,4 +161,5 @@ def _expecting(case: CaseRecord, expected: Outcome) -> CaseRecord:
     wide = any(t.dtype == torch.float64 for t in floats.values())
     per = 1e-9 if wide else 1e-4
     atol = {n: per * scale + 1e-12 for n in floats}
-    return dataclasses.replace(case, outcomes={"expected": expected}, atol=atol, rtol=1e-7 if wide else 1e-3)
+    rtol = 1e-7 if wide else 1e-3
+    return dataclasses.replace(case, outcomes={"expected": expected}, atol=atol, rtol=rtol, least=None)

@@ -122,7 +122,7 @@ def record_unit(
                 "program": c.program,
                 "inputs": sorted(c.tensors),
                 "outcomes": outcomes,
-                "atol": c.atol,
+                "atol": dict(c.atol),
                 "rtol": c.rtol,
             }
             case, written = shared(*before.settle(record.id, case, fresh))

@@ -112,8 +112,11 @@ def _forbidden(record: ExerciseRecord, used: list[str]) -> Mistake:
 
 def _problem(case: CaseRecord, outcome: Outcome, tensors: Tensors, memory: Memory) -> Difference | None:
     """Difference between a case's expectation and an outcome, or None."""
+    expected, got = case.outcomes["expected"], (outcome, tensors)
     try:
-        return outcome_difference(case, case.outcomes["expected"], (outcome, tensors), case.atol, case.rtol, memory)
+        if case.least is not None and outcome_difference(case, expected, got, case.least, case.rtol, memory) is None:
+            return None
+        return outcome_difference(case, expected, got, case.atol, case.rtol, memory)
     except (codec.MalformedTree, NotAnExpression) as error:
         return Difference("type", _("the result cannot be read: {error}").format(error=error))
     except Exception as error:  # the outcome may be anything that JSON and tensors can hold

@@ -6,7 +6,7 @@ one judge (``anatomy.judge.judging``) serves both.
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -28,6 +28,7 @@ class CaseRecord:
 
     outcomes: name → (outcome, tensors) with ``expected`` and one entry for each known mistake.
     atol: output tensor name → absolute tolerance. rtol: relative tolerance, None for 64 rounding steps.
+    least: tolerances that are known without measuring, none larger than atol: what agrees within them is right.
     is_large: drawn for grading, at a size that known mistakes cannot handle: they are not run on it.
     tolerances: results of ``judge.fingerprint_match`` for the known mistakes' tensors, by the id of their dict.
     """
@@ -38,9 +39,10 @@ class CaseRecord:
     program: Program
     tensors: Tensors
     outcomes: dict[str, tuple[Outcome, Tensors]]
-    atol: dict[str, float]
+    atol: Mapping[str, float]
     rtol: float | None = None
     is_large: bool = False
+    least: Mapping[str, float] | None = None
     tolerances: dict[int, tuple[Tensors, dict[int, tuple[float, float | None]]]] = field(
         default_factory=dict, repr=False, compare=False
     )
