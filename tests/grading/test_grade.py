@@ -9,13 +9,14 @@ import sys
 import time
 from dataclasses import replace
 
+import nbformat
 import pytest
 import torch
 from anatomy.program.records import load
 from nbgrader.utils import determine_grade
 
 from autograder import ROOT, exercises
-from autograder.grading.base.masters import gradable_units, master
+from autograder.grading.base.masters import MARK, gradable_units, master, source_notebook_path
 from autograder.grading.book.standing import Standing
 from autograder.grading.intake.rebuild import read_submission, rebuild
 from autograder.grading.judging import contained, grade
@@ -158,14 +159,43 @@ def test_a_name_that_is_bound_twice_counts_as_it_was_at_the_check(sandbox):
     assert graded(with_answer(RIGHT, after=["def weighted_average(v, w):\n    return 0"]), sandbox).score == 1
 
 
+CHECK = object()
+
+
+def cells_of(*sources):
+    """Code cells with these sources; CHECK stands for a check."""
+    of_role = lambda role: {MARK: {"role": role}}
+    return [
+        nbformat.v4.new_code_cell("check(…)", metadata=of_role("check"))
+        if source is CHECK
+        else nbformat.v4.new_code_cell(source, metadata=of_role("extra"))
+        for source in sources
+    ]
+
+
 def test_order_matters_only_for_names_that_functions_use():
-    cells = lambda *sources: [type("Cell", (), {"source": s}) for s in sources]
-    assert not order_matters(cells("x = 1", "x = 2", "def f(x):\n    return x"))
-    assert order_matters(cells("x = 1", "def f():\n    return x", "x = 2"))
-    assert not order_matters(cells("import torch", "import torch", "def f():\n    return torch.pi"))
-    assert not order_matters(cells("%time x = 1", "!ls", "y = 2"))
-    assert order_matters(cells("def f(:"))
-    assert order_matters(cells("f = 1", "f = 2"), {"f"})
+    use = "def f():\n    return x"
+    assert not order_matters(cells_of("x = 1", CHECK, "x = 2", "def f(x):\n    return x"))
+    assert order_matters(cells_of("x = 1", use, CHECK, "x = 2"))
+    assert not order_matters(cells_of("import torch", CHECK, "import torch", "def f():\n    return torch.pi"))
+    assert not order_matters(cells_of("%time x = 1", CHECK, "!ls", "y = 2"))
+    assert order_matters(cells_of("def f(:"))
+    assert order_matters(cells_of("f = 1", CHECK, "f = 2"), {"f"})
+
+
+def test_a_stand_in_that_no_check_saw_makes_no_order():
+    """Unit 11 defines one for each part that is brought: asking its checks one by one cost seconds."""
+    use = "def f():\n    return x"
+    assert not order_matters(cells_of(CHECK, "x = 1", "x = 2", use, CHECK, CHECK))
+    assert order_matters(cells_of("x = 1", CHECK, "y = 2", "x = 2", use, CHECK))
+    assert order_matters(cells_of("x = 1", "x = 2", use, CHECK, "x = 3"))
+
+
+@pytest.mark.parametrize("unit", exercises.units())
+def test_no_unit_is_asked_step_by_step_because_of_the_course(unit):
+    """Step by step, unit 11 took three times as long for every student, solved or not."""
+    notebook = rebuild(source_notebook_path(unit).read_bytes(), unit).notebook
+    assert not order_matters(notebook.cells, {t for e in exercises.of_unit(unit) for t in e.targets})
 
 
 @pytest.mark.parametrize(

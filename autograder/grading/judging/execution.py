@@ -2,8 +2,8 @@
 
 There are two ways, with the same result. *Together*: all cells in one request, then all answers in one question; this
 is fast, and most notebooks use it. *Step by step*: each cell alone, each answer at its check cell; this is for
-notebooks in which a later cell redefines an earlier name, or a cell hangs or kills its process (then only that cell is
-lost).
+notebooks in which a cell below a check redefines a name from above it, or in which a cell hangs or kills its process
+(then only that cell is lost).
 """
 
 import json
@@ -94,7 +94,7 @@ def _run(
 ) -> NotebookRun:
     cells = [c for c in notebook.cells if c.cell_type == "code" and c.metadata[MARK]["role"] in ROLES_RUN and c.source]
     work.step(SOURCE)
-    ordered = SOURCE in work.skipped or order_matters(cells, {t for e in exercises for t in e.targets})
+    ordered = SOURCE in work.skipped or order_matters(notebook.cells, {t for e in exercises for t in e.targets})
     work.step(CELLS)
     ran = None
     if not ordered:
@@ -117,21 +117,25 @@ def _limit_outputs(outputs: dict[str, Output]) -> None:
 
 
 def order_matters(cells: Iterable[nbformat.NotebookNode], targets: Iterable[str] = ()) -> bool:
-    """True if more than one cell binds a global name that functions use, or one of ``targets``.
+    """True if a check stands between two cells that bind a global name which functions use, or one of ``targets``.
 
-    Then a function may use a different helper at the end of the notebook than at its check cell.
+    Then a function may use a different helper at the end of the notebook than at its check cell. What replaces a
+    stand-in right below it makes no difference: no check ever saw the stand-in.
     """
-    bound: set[str] = set()
+    checks, first = 0, dict[str, int]()  # name → how many checks stand above the first cell that binds it
     again: set[str] = set()
     used = set(targets)
     for cell in cells:
+        role = cell.metadata[MARK]["role"]
+        checks += role == "check"
+        if role not in ROLES_RUN or cell.cell_type != "code" or not cell.source:
+            continue
         try:
             table = symtable.symtable(without_magics(cell.source), "cell", "exec")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return True
         names = {s.get_name() for s in table.get_symbols() if s.is_assigned() and not s.is_imported()}
-        again |= names & bound
-        bound |= names
+        again |= {name for name in names if first.setdefault(name, checks) < checks}
         todo = list(table.get_children())
         while todo:
             scope = todo.pop()
