@@ -19,7 +19,7 @@ from autograder.grading.book.gradebook import GradebookWriter
 from . import canvas_table, moodle_table
 from .csvfile import UnreadableTable, read_table
 from .people import students
-from .scores import Scores, by_setting, exact, gather, number
+from .scores import CORE, Scores, by_setting, exact, gather, number
 
 Written = tuple[Sequence[str], list[Sequence[object]], list[str]]  # header, rows, remarks
 
@@ -47,10 +47,10 @@ def wide_table(scores: Scores) -> Written:
     return header, rows, []
 
 
-def scores_of(course: Course, units: Sequence[str] = (), as_zero: bool = False) -> Scores:
-    """The scores in the course's gradebook. Raises GradebookError."""
+def scores_of(course: Course, units: Sequence[str] = (), as_zero: bool = False, core: bool = False) -> Scores:
+    """The scores in the course's gradebook; core: without those of extensions. Raises GradebookError."""
     with GradebookWriter(course.db_url, course.course_id, course.config) as writer:
-        totals = by_setting(tables.totals(writer), course.settings.extensions)
+        totals = by_setting(tables.totals(writer), CORE if core else course.settings.extensions)
         return gather(totals, students(writer.gradebook), gradable_units(), units, as_zero)
 
 
@@ -82,6 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--missing-as-zero", action="store_true", help="0 instead of an empty cell where nothing counts"
     )
+    parser.add_argument(
+        "--core", action="store_true", help="points of the core path alone, whatever c.Grading.extensions says"
+    )
     parser.add_argument("--to", type=Path, help="file to write (default: export-FORMAT.csv beside the gradebook)")
     options = parser.parse_args(argv)
     if unknown := sorted(set(options.unit) - set(gradable_units())):
@@ -91,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.template and options.format == "wide":
             raise UnreadableTable("A template is for Canvas or Moodle: FORMAT=canvas or FORMAT=moodle.")
         course = load_course()
-        scores = scores_of(course, options.unit, options.missing_as_zero)
+        scores = scores_of(course, options.unit, options.missing_as_zero, options.core)
         if not scores.units:
             raise UnreadableTable("Nothing is graded yet: run `make grade SUBMITTED=dir` first.")
         path = options.to or course.root / f"export-{options.format}.csv"

@@ -14,17 +14,19 @@ from .people import Person
 COUNTED = (GRADED, WAITING, STALE)
 
 
+CORE = "core"
 EXTENSIONS = " extensions"  # ends the name of a column that has only a unit's points from extensions
 
 
 def by_setting(totals: Iterable[Total], extensions: str) -> list[Total]:
-    """The totals with points of extensions as ``c.Grading.extensions`` says: extra, capped or separate."""
+    """The totals with points of extensions as ``c.Grading.extensions`` says (extra, capped or separate), or without
+    (CORE)."""
     found = list(totals)
     if extensions == "capped":
         return [t._replace(score=min(t.score, t.max_score)) for t in found]
-    if extensions == "separate":
+    if extensions in ("separate", CORE):
         beside = [t._replace(unit=t.unit + EXTENSIONS, score=t.extra, max_score=0.0) for t in found]
-        return [t._replace(score=t.score - t.extra) for t in found] + beside
+        return [t._replace(score=t.score - t.extra) for t in found] + beside * (extensions != CORE)
     return found
 
 

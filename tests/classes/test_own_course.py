@@ -1,5 +1,6 @@
 """An instructor's own course: what students receive, what their progress counts, and what points are given for it."""
 
+import csv
 import json
 import re
 import subprocess
@@ -13,6 +14,7 @@ from anatomy.app.carry_over import checksum
 from traitlets.config import Config
 
 from autograder.build import package
+from autograder.classes import export
 from autograder.classes.scores import by_setting
 from autograder.grading.base.masters import master
 from autograder.grading.book import settings_seen
@@ -184,3 +186,29 @@ def test_points_of_extensions_are_extra_capped_or_separate():
     assert points.of("capped") == [(UNIT, 15, 15), (UNIT, 9, 15)]
     beside = f"{UNIT} extensions"
     assert points.of("separate") == [(UNIT, 14, 15), (UNIT, 7, 15), (beside, 6, 0), (beside, 2, 0)]
+    assert points.of("core") == [(UNIT, 14, 15), (UNIT, 7, 15)]
+
+
+@pytest.mark.parametrize("flags, score", [([], "20"), (["--core"], "14")])
+def test_one_export_of_the_core_path_needs_no_setting(flags, score, tmp_path, monkeypatch):
+    class Writer:
+        gradebook = None
+
+        def __init__(self, *about):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *about):
+            pass
+
+    settings = SimpleNamespace(extensions="extra")
+    course = SimpleNamespace(db_url="", course_id="", config=None, settings=settings, root=tmp_path)
+    monkeypatch.setattr(export, "load_course", lambda: course)
+    monkeypatch.setattr(export, "GradebookWriter", Writer)
+    monkeypatch.setattr(export.tables, "totals", lambda _: [Total("ada", UNIT, "graded", 20.0, 15.0, 0.0, 0.0, 6.0)])
+    monkeypatch.setattr(export, "students", lambda _: [])
+    assert export.main(["wide", *flags]) == 0
+    with open(tmp_path / "export-wide.csv", newline="", encoding="utf-8") as file:
+        assert [row[UNIT] for row in csv.DictReader(file)] == [score]
