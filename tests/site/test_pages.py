@@ -3,8 +3,11 @@
 import pytest
 from anatomy.widgets import REGISTERED
 
+from autograder.notebooks import own_course
+from autograder.notebooks.own_course import OwnCourse
 from autograder.site import pages
 from autograder.site.pages import documents, gallery
+from autograder.site.pages import map as course_map
 
 
 def test_every_widget_has_a_page_with_what_to_try_and_where_it_lives():
@@ -20,6 +23,20 @@ def test_every_page_stands_once_in_the_navigation():
     listed = [path for _, here in pages.headed(paths) for path in here]
     assert len(listed) == len(set(listed))
     assert set(listed) == {p for p in paths if p != "index" and (p == "gallery/index" or not p.startswith("gallery/"))}
+
+
+def test_the_map_is_that_of_an_instructors_own_course(monkeypatch):
+    whole = course_map.pages()["map"]
+    assert "16 units" in whole and "your class" not in whole and "not asked for" not in whole
+    units = ("00-start-here", "06-rope", "01-attention")  # in an order in which 06 comes before what it needs
+    monkeypatch.setattr(own_course, "_used", [OwnCourse(units, {"attention.softmax": 7.5, "attention.cost": 0.0})])
+    own = course_map.pages()["map"]
+    assert own.startswith("# Map of the course\n\n3 units with ") and "as your class takes it" in own
+    headings = [line.removeprefix("### ")[:2] for line in own.splitlines() if line.startswith("### ")]
+    assert headings == [name[:2] for name in units]
+    assert "09-sparse-attention" not in own and own.count("<a ") == 3
+    assert "#say-attention-softmax) | 2 | 10 | 7.5 |" in own
+    assert "#say-attention-cost) (extension) | 2 | 12 | not asked for |" in own
 
 
 def test_two_modules_that_write_one_page_are_named(monkeypatch):

@@ -1,11 +1,13 @@
 """The map of the course: dependencies between units, what learners build, how long it takes, and every exercise."""
 
 import re
+from dataclasses import replace
+from typing import Any
 
 from anatomy.system.translation import ENGLISH, language, listed, said
 
 from autograder import ROOT
-from autograder.notebooks import facts
+from autograder.notebooks import facts, own_course
 from autograder.site import graph, links
 
 from ..words import N_, _, unit_title
@@ -26,6 +28,7 @@ DIFFICULTY = N_(
     "longer piece that takes a plan. Each exercise has a check, and [how the checks are checked]({checked}) says how "
     "often a check is wrong."
 )
+OWN = N_("This is the course as your class takes it. The site has pages of the other units, too.")
 HEAD = N_("| unit | you build | needs | core path | extensions | exercises |")
 HEAD_OF_EXERCISES = N_("| exercise | difficulty | minutes | points |")
 
@@ -40,8 +43,13 @@ def built() -> dict[str, str]:
 
 def pages() -> dict[str, str]:
     """The page ``map``."""
-    units = [facts.unit(name) for name in facts.names()]
-    needs = {u.name: [*u.needs.core, *u.needs.extensions] for u in units}
+    own = own_course.current()
+    units = [_own(facts.unit(name), own) for name in own.units or facts.names()]
+    # Pictures go from what is needed to what needs it, in whatever order a class takes the units.
+    there = sorted(units, key=lambda unit: facts.names().index(unit.name))
+    needs = {
+        u.name: [n for n in (*u.needs.core, *u.needs.extensions) if n in {unit.name for unit in units}] for u in there
+    }
     titles = {u.name: said(u.name, u.title) for u in units}
     # The builder converts a page's links to notebooks; inside a picture they must already lead to the built pages.
     hrefs = {u.name: links.built(links.unit(HERE, u.name)) for u in units}
@@ -54,6 +62,7 @@ def pages() -> dict[str, str]:
     parts = [
         f"# {_('Map of the course')}",
         lead,
+        *([_(OWN)] if own.units or own.points else []),
         graph.svg(needs, titles, hrefs),
         f"## {_('The units in a table')}",
         "\n".join([_(HEAD), "|---|---|---|---|---|---|", *(_row(u) for u in units)]),
@@ -63,6 +72,11 @@ def pages() -> dict[str, str]:
         *(_exercises(u) for u in units),
     ]
     return {HERE: "\n\n".join(parts) + "\n"}
+
+
+def _own(unit: facts.Unit, own: own_course.OwnCourse) -> facts.Unit:
+    """A unit with the points that its exercises have in the class's course."""
+    return replace(unit, text={**unit.text, "exercises": own.described(unit.text["exercises"])})
 
 
 def _row(unit: facts.Unit) -> str:
@@ -91,7 +105,11 @@ def _named(name: str) -> str:
 def _exercises(unit: facts.Unit) -> str:
     rows = "\n".join(
         f"| [{said(e['id'], e['title'])}]({links.exercise(HERE, unit.name, e['id'])})"
-        f"{' ' + _('(extension)') if e['extension'] else ''} | {e['difficulty']} | {e['minutes']} | {e['points']} |"
+        f"{' ' + _('(extension)') if e['extension'] else ''} | {e['difficulty']} | {e['minutes']} | {_points(e)} |"
         for e in unit.text["exercises"]
     )
     return f"### {unit.number} {said(unit.name, unit.title)}\n\n{_(HEAD_OF_EXERCISES)}\n|---|---|---|---|\n{rows}"
+
+
+def _points(exercise: dict[str, Any]) -> str:
+    return f"{exercise['points']:g}" if exercise["points"] else _("not asked for")
