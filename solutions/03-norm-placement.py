@@ -635,7 +635,7 @@ reveal("placement.p3",
 # %% [markdown]
 # ### Your wirings, live
 #
-# Stacks of width 32 with 6 and 12 layers are measured with **your** functions. Wider and deeper ones were recorded on the CPU, and so were the wirings of the extensions below. Move along the right picture to change the depth, and point at the small pictures to see the other wirings. In which one does the last layer's gradient not fall with depth?
+# Stacks of width 32 with 6 and 12 layers are measured with **your** functions. Wider and deeper ones were recorded on the CPU, and so were the wirings of the extensions below. Change the number of layers; “Curves” shows the last layer against depth, and “All 7 wirings” the others. In which one does the last layer's gradient not fall with depth?
 
 # %%
 GradientFlowExplorer({"post_ln": post_ln, "pre_ln": pre_ln, "sandwich": sandwich, "norm_inside": norm_inside})

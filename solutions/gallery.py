@@ -65,7 +65,7 @@ widgets.NormExplorer()
 #
 # The place of the norm decides which layers of a deep model get a large gradient, and which a small one.
 #
-# Run along the picture of the last layer to change the depth, and compare Post-LN with Pre-LN.
+# Let the gradient run back through 12 layers, then through 96. Whose last layer is pushed less in a deeper stack, and why?
 
 # %%
 widgets.GradientFlowExplorer()

@@ -1,4 +1,4 @@
-"""Records ``gradient_flow.json``: gradient norm per layer before training, depths 6 to 96.
+"""Records ``gradient_flow.json``: gradient norm per layer and the size of the stream before training, depths 6 to 96.
 
 ``python -m autograder.recording.experiments.gradient_flow [--device cuda]``. Small: widths to 256, about three minutes
 on one CPU core. Large: widths to 1024.
@@ -41,8 +41,9 @@ class Setting:
 SIZES = {"small": Setting(), "large": Setting(widths=(128, 512, 1024), init_widths=(32, 512))}
 
 
-def curve(name: str, depth: int, width: int, init: str, seed: int, device: str) -> str:
-    """Gradient norms of one fresh stack, as a string of numbers.
+def curve(name: str, depth: int, width: int, init: str, seed: int, device: str) -> tuple[str, str]:
+    """Gradient norms of one fresh stack, and the RMS of its stream before the first layer and after each, as strings of
+    numbers.
 
     The weights are drawn on the device: a billion of them would take the CPU longer than everything else. On the CPU
     they equal the notebook's.
@@ -51,7 +52,8 @@ def curve(name: str, depth: int, width: int, init: str, seed: int, device: str) 
     with torch.device(device):
         layers = build(FUNCTIONS, name, depth, width, init, seed, scale)
     x, target = (t.to(device) for t in experiment.batch(width, seed))
-    return " ".join(f"{v:.4g}" for v in experiment.weight_gradients(layers, x, target))
+    written = lambda values: " ".join(f"{v:.4g}" for v in values)
+    return written(experiment.weight_gradients(layers, x, target)), written(experiment.stream(layers[:depth], x))
 
 
 def ratios(data: Data, name: str, init: str, width: int) -> list[float]:
@@ -125,22 +127,33 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
     rows = Rows("gradient_flow", options, dataclasses.asdict(s), total)
 
     def curves(name, width, depth, init="Xavier"):
-        """One string per seed."""
+        """(gradients, stream) per seed."""
         return rows.row(
             f"{name}, {init}, width {width}, depth {depth}",
             lambda: [curve(name, depth, width, init, seed, options.device) for seed in range(s.seeds)],
         )
 
+    usual = {name: {w: {n: curves(name, w, n) for n in s.depths} for w in s.widths} for name in WIRINGS}
     data = {
-        "curves": {name: {w: {n: curves(name, w, n) for n in s.depths} for w in s.widths} for name in WIRINGS},
+        **{part: _each(usual, i) for i, part in enumerate(("curves", "streams"))},
         "inits": {
-            name: {i: {w: {n: curves(name, w, n, i) for n in s.init_depths} for w in s.init_widths} for i in INITS}
+            name: {
+                i: _each({w: {n: curves(name, w, n, i) for n in s.init_depths} for w in s.init_widths}, 0)
+                for i in INITS
+            }
             for name in compared
         },
         "tokens": experiment.B * experiment.T,
     }
     save("gradient_flow", data, options, range(s.seeds))
     rows.finish()
+
+
+def _each(table: Data | list[Sequence[str]], part: int) -> Data | list[str]:
+    """The table with one part of each seed's pair."""
+    if isinstance(table, list):
+        return [pair[part] for pair in table]
+    return {key: _each(inner, part) for key, inner in table.items()}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """How large is the gradient of each layer's weights in untrained stacks?"""
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -55,12 +57,27 @@ def curve(
     return weight_gradients(layers, x, target)
 
 
+@torch.no_grad()
+def stream(layers: Iterable[nn.Module], x: Tensor) -> list[float]:
+    """RMS of the stream before the first of some layers and after each.
+
+    Args:
+        layers: those of a stack without the norm at its end. x: (B, T, d_model) float.
+
+    Returns:
+        list of floats, one more than layers.
+    """
+    streams = [x, *(x := layer(x) for layer in layers)]
+    return [float(x.square().mean().sqrt()) for x in streams]
+
+
 def recorded() -> Recorded:
     """Recorded curves.
 
     Returns:
-        dict with ``curves`` (wiring → width → depth → one list per seed, Xavier weights), ``inits`` (wiring → init →
-        width → depth → one list per seed, for Post-LN and Pre-LN) and ``made`` (device, torch, date, command).
+        dict with ``curves`` (wiring → width → depth → one list per seed, Xavier weights), ``streams`` (the same, with
+        one number more), ``inits`` (wiring → init → width → depth → one list per seed, for Post-LN and Pre-LN) and
+        ``made`` (device, torch, date, command).
         Widths and depths are ints.
 
     Raises:
@@ -70,6 +87,7 @@ def recorded() -> Recorded:
     return {
         "made": data["made"],
         "curves": {n: _sizes(t) for n, t in data["curves"].items()},
+        "streams": {n: _sizes(t) for n, t in data["streams"].items()},
         "inits": {n: {i: _sizes(t) for i, t in inits.items()} for n, inits in data["inits"].items()},
     }
 

@@ -142,15 +142,16 @@ def bars(page):
 @pytest.mark.parametrize("depth", [12, 96])
 def test_bars_are_the_norms_on_one_linear_scale(stage, depth):
     """Learner's at 12 layers, recorded at 96; only of those layers that the gradient has come to."""
+    tall = 0.53 * 124
     widget = GradientFlowExplorer(WIRED, depth=depth, back=96)
     page, curves = stage(widget), [widget.curve(0), widget.curve(1)]
     top = max(c.max() for c in curves)
     for seen, curve in zip(bars(page), curves, strict=True):
-        assert seen == pytest.approx(128 * curve / top, abs=0.02)
+        assert seen == pytest.approx(tall * curve / top, abs=0.02)
     assert f"linear from 0 to {top:.3g}" in page.locator(".ta-bar .ta-note").text_content()
     set_state(page, {"back": 5})
     for seen, curve in zip(bars(page), curves, strict=True):
-        assert (seen[:-5] == 0).all() and seen[-5:] == pytest.approx(128 * curve[-5:] / top, abs=0.02)
+        assert (seen[:-5] == 0).all() and seen[-5:] == pytest.approx(tall * curve[-5:] / top, abs=0.02)
     last = depth - 4
     assert f"come to layer {last}: {curves[0][last - 1]:.3g} (Post-LN), {curves[1][last - 1]:.3g} (Pre-LN)" in formula(
         page
@@ -159,9 +160,63 @@ def test_bars_are_the_norms_on_one_linear_scale(stage, depth):
     assert f"run back through 5 of {depth} layers." in widget.alt
 
 
+TALLER = "svg[aria-label^='The gradient of each layer'] text.ta-strong"
+
+
+@browser_test
+@pytest.mark.parametrize("one, times", [("DeepNorm", [20, 1]), ("norm inside", [1, 2000]), ("Post-LN", [1, 1])])
+def test_bars_that_would_be_hairlines_are_drawn_larger_and_say_so(stage, one, times):
+    widget = GradientFlowExplorer(WIRED, wiring=one, depth=96, back=96)
+    page, curves = stage(widget), [widget.curve(widget.wiring), widget.curve(widget.other)]
+    top = max(c.max() for c in curves)
+    for seen, curve, n in zip(bars(page), curves, times, strict=True):
+        assert seen == pytest.approx(0.53 * 124 * n * curve / top, abs=0.02) and seen.max() > 0.1 * 0.53 * 124
+    said = page.locator(TALLER).all_text_contents()
+    assert said == [f"bars {n:,} × as tall as to scale" if n > 1 else "" for n in times]
+    set_state(page, {"back": 0})
+    assert page.locator(TALLER).all_text_contents() == ["", ""]  # of bars that are not there
+
+
+def bands(page):
+    """Heights of both streams, in px, at 97 places from the input to the end of the last layer; None if not drawn."""
+    found = []
+    for node in page.locator(".ta-stream").all():
+        if not node.is_visible():
+            found.append(None)
+            continue
+        y = [float(spot.split(" ")[1]) for spot in node.get_attribute("d")[1:-1].split("L")]
+        found.append(np.array(y[::-1][:97]) - np.array(y[:97]))
+    return found
+
+
+@browser_test
+@pytest.mark.parametrize("depth", [12, 96])
+def test_a_streams_band_is_as_high_as_its_numbers_are_large(stage, depth):
+    """Linear from 0; one scale for both stacks and all depths."""
+    widget = GradientFlowExplorer(WIRED, depth=depth, seed=1)
+    page = stage(widget)
+    most = max(GradientFlowExplorer(WIRED, depth=d, seed=1).stream(k).max() for d in (48, 96) for k in (0, 1))
+    for seen, k in zip(bands(page), (0, 1), strict=True):
+        assert seen[:: 96 // depth] == pytest.approx(0.42 * 124 * widget.stream(k) / most, abs=0.03)
+    divided = page.locator("[data-readout=size]").all_text_contents()
+    assert divided == ["", f"÷ {widget.stream(1)[-1]:.3g}"]  # Post-LN has no norm at its end
+    assert (
+        f"Pre-LN’s stream has RMS {widget.stream(1)[0]:.3g} before layer 1 and {widget.stream(1)[-1]:.3g} after"
+        in widget.alt
+    )
+
+
+@browser_test
+def test_no_recorded_stream_is_drawn_for_another_wiring(stage):
+    widget = GradientFlowExplorer({**WIRED, "pre_ln": WIRED["post_ln"]})
+    one, two = bands(stage(widget))
+    assert one is not None and two is None
+    assert "Post-LN’s stream has" in widget.alt and "Pre-LN’s stream has" not in widget.alt
+
+
 @browser_test
 def test_the_gradient_runs_back_from_the_last_layer_and_stops_at_the_first(moving):  # noqa: F811
-    page = moving(GradientFlowExplorer(WIRED, back=0, step=1))
+    page = moving(GradientFlowExplorer(WIRED, back=0, step=2))
     assert not any(seen.any() for seen in bars(page))
     page.get_by_role("button", name="Let the gradient run back").click()
     frame(page, 600)
@@ -181,17 +236,17 @@ def test_the_gradient_runs_back_from_the_last_layer_and_stops_at_the_first(movin
 
 @browser_test
 def test_an_answer_lets_the_gradient_run_where_the_step_is_about_it(moving):  # noqa: F811
-    page = moving(GradientFlowExplorer(WIRED, **STORY[2].state, step=2))
+    page = moving(GradientFlowExplorer(WIRED, **STORY[3].state, step=3))
     answer = lambda name: page.locator(".ta-asks").get_by_role("button", name=name, exact=True).click()
-    answer("both")
+    answer("the last")
     frame(page, 600)
     assert all((seen[72:] > 0).all() and not seen[:70].any() for seen in bars(page))  # a quarter of 96 layers
     frame(page, 2000)
     frame(page, WHOLE)
     assert trait(page, "back") == 96 and all((seen > 0).all() for seen in bars(page))
-    answer("Pre-LN’s")  # the bars are there already
+    answer("the first")  # the bars are there already
     frame(page, WHOLE)
-    assert frame(page, WHOLE) == 0 and page.locator(".ta-reply").text_content() == f"✓ {STORY[2].because}"
+    assert frame(page, WHOLE) == 0 and page.locator(".ta-reply").text_content() == f"✓ {STORY[3].because}"
 
 
 @browser_test
@@ -286,7 +341,7 @@ def test_a_wiring_beside_itself_has_one_row_of_numbers(stage):
 
 
 @browser_test
-def test_curves_or_all_wirings_unfold_when_asked_or_when_the_story_is_about_them(stage):
+def test_curves_or_all_wirings_unfold_when_asked_and_the_story_stays_on_one_picture(stage):
     page = stage(CASE.make(**LATER))
     shown = lambda: [area(page, name).is_visible() for name in ("Wirings", "Layers", "Depths", "Flow")]
     tall = lambda: area(page, "Flow").bounding_box()["height"] > 200
@@ -297,10 +352,10 @@ def test_curves_or_all_wirings_unfold_when_asked_or_when_the_story_is_about_them
     assert shown() == [False, True, True, True]
     show_all(page, "Curves")
     assert shown() == [False, False, False, True] and tall()
-    set_state(page, {"step": 3})
-    assert shown() == [True, False, False, True]
-    set_state(page, {"step": 4})
-    assert shown() == [False, True, True, True]
+    show_all(page)
+    for i, step in enumerate(STORY):
+        set_state(page, {**step.state, "step": i})
+        assert shown() == [False, False, False, True] and tall(), step.says
 
 
 @browser_test
@@ -314,10 +369,13 @@ def test_the_first_step_is_a_button_and_what_it_does(stage):
     assert not any(seen.any() for seen in bars(page))
     find(page, "button", "◂ Let the gradient run back").press("Enter")
     settle(page)
-    assert all((seen > 0).all() for seen in bars(page)) and offered().count(True) == 1
+    assert (
+        all((seen > 0).all() for seen in bars(page)) and offered().count(True) == 1
+    )  # nothing comes in under the hand
+    assert bands(page) == [None, None]
     set_state(page, {"seed": 1})  # from Python: its control shows it
-    assert all(offered())
-    set_state(page, {"seed": 0, "step": 2})
+    assert offered().count(True) == 2 and find(page, "slider", "seed").is_visible()
+    set_state(page, {**STORY[6].state, "step": 6})
     assert all(offered())
 
 

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import torch
 from anatomy.experiments import gradient_flow
+from anatomy.experiments.gradient_flow import DEPTHS
 from anatomy.widgets import GradientFlowExplorer, WrongOutput
 from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 from anatomy.widgets.tools.base import NOTHING_GIVEN
+
+from autograder.reference.placement import deepnorm_decoder_only
 
 from ..learners import unfinished
 from .learners import WIRED
@@ -93,11 +96,33 @@ def test_wrong_names_results_and_errors():
         GradientFlowExplorer({"pre_ln": lambda x, f, n: 1 / 0})
 
 
+@pytest.mark.parametrize("name, depth, seed", [("Pre-LN", 12, 1), ("sandwich", 24, 0), ("DeepNorm", 6, 2)])
+def test_a_recorded_stream_is_what_a_stack_gives(name, depth, seed):
+    scale = deepnorm_decoder_only(depth) if name == "DeepNorm" else None
+    layers = gradient_flow.build(WIRED, name, depth, 32, seed=seed, scale=scale)
+    x, _ = gradient_flow.batch(32, seed)
+    by_hand = [x.pow(2).mean().item() ** 0.5]
+    for layer in layers[:depth]:
+        x = layer(x)
+        by_hand.append(x.pow(2).mean().item() ** 0.5)
+    widget = GradientFlowExplorer(WIRED, depth=depth, seed=seed)
+    assert widget.stream(NAMES.index(name)) == pytest.approx(by_hand, rel=2e-3)
+    assert gradient_flow.stream(layers[:depth], gradient_flow.batch(32, seed)[0]) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_every_recorded_stack_has_its_stream():
+    table = np.frombuffer(GradientFlowExplorer(WIRED).tables["streams"], "<f4").reshape(len(NAMES), 4, len(DEPTHS), 3, -1)
+    for i, depth in enumerate(DEPTHS):
+        assert (table[:, :, i, :, : depth + 1] > 0.5).all() and np.isnan(table[:, :, i, :, depth + 1 :]).all()
+
+
 @pytest.mark.parametrize("state", [{}, {"depth": 96, "wiring": "norm inside", "back": 96}, {"back": 5}])
 def test_a_still_picture_prints_a_norm_of_one_as_1(state):
     made = GradientFlowExplorer(WIRED, **state).figure()
     made.draw_without_rendering()
-    for axes in made.axes:
+    assert [axes.get_yscale() for axes in made.axes] == ["log", "linear", "log"]
+    assert made.axes[1].get_ylim()[0] == 0 and len(made.axes[1].lines) == 2  # both streams
+    for axes in (made.axes[0], made.axes[2]):
         low, high = axes.get_ylim()
         inside = {
             text.get_text()

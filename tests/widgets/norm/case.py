@@ -11,7 +11,7 @@ CASE = Case(
     [
         ("slider", "scale", "scale", "ArrowRight"),
         ("slider", "shift", "shift", "ArrowLeft"),
-        ("slider", "ε", "eps", "End", {"step": 1}),
+        ("slider", "ε", "eps", "End", {"step": 1, "shift": 3.0}),
         ("group", "norms as", "show", "ArrowRight"),
         ("group", "stage", "stage", "ArrowLeft", {"show": "points"}),
     ],

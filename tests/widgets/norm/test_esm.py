@@ -129,7 +129,7 @@ def shown(page):
 @pytest.mark.parametrize("grip, name, to", [("grip μ: shift", "shift", 5.0), ("grip σ: scale", "scale", 3.0)])
 def test_a_grip_is_dragged_and_moved_by_keys(stage, grip, name, to):
     """Mouse, the grip's own keys and the slider give the same state; Escape undoes a drag."""
-    page = stage(CASE.make())
+    page = stage(CASE.make(shift=3.0))
     before = trait(page, name)
     handle = page.get_by_role("slider", name=grip, exact=True)
     pulled(page, middle(handle), 12)
@@ -154,7 +154,7 @@ def test_a_grip_is_dragged_and_moved_by_keys(stage, grip, name, to):
 
 
 def test_a_bar_is_lifted_and_takes_all_others_along(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(shift=3.0))
     pulled(page, on_entry(page, "Input", 2), 24)
     assert trait(page, "shift") == 10.0 and trait(page, "scale") == 1.0
     assert '"entry":2' in page.locator(".ta").get_attribute("data-peek")  # the bar stays held

@@ -1,12 +1,11 @@
 """The story of NormExplorer: the right answers are true of the widget's own tables, the others are not."""
 
 import numpy as np
+import pytest
 from anatomy.widgets import NormExplorer, norm
 from anatomy.widgets.norm.story import STORY
 
 from .learners import NORMS
-
-POSITIVE = [s for s in norm.SCALES if s > 0]
 
 
 def shown(i, **changes):
@@ -28,51 +27,52 @@ def test_it_starts_where_the_widget_starts():
     assert {name: getattr(widget, name) for name in STORY[0].state} == STORY[0].state
 
 
-def test_three_outputs_of_layer_norm_are_below_0():
-    widget = shown(0)
-    outputs = widget.outputs()
-    below = np.flatnonzero(outputs["layer_norm"] < 0).tolist()
-    assert (widget.vector() > 0).all() and (outputs["rms_norm"] > 0).all()
-    assert chosen(0) == str(len(below)) == "3" and below == [1, 4, 7]  # as `because` says
-    assert below == np.flatnonzero(widget.vector() < 3.5).tolist() and np.isclose(widget.vector().mean(), 3.5)
+def test_neither_norm_notices_a_larger_scale():
+    """The input outgrows its axis."""
+    grown = [s for s in norm.SCALES if s >= 1]
+    assert [np.abs(shown(0, scale=s).vector()).max() > norm.END for s in grown] == [False, False, True, True]
+    assert noticed(0, "scale", grown) == set() and chosen(0) == "neither’s"
 
 
 def test_only_rms_norm_notices_a_shift():
     assert noticed(1, "shift", norm.SHIFTS) == {"rms_norm"} and chosen(1) == "RMSNorm’s only"
+    spread = {name: np.ptp(y) for name, y in shown(1, shift=10.0).outputs().items()}
+    assert spread["rms_norm"] < 0.5 < 3 < spread["layer_norm"]  # "nearly alike"
 
 
-def test_only_rms_norms_point_stays_above_the_plane():
+def test_only_layer_norm_takes_the_height_away():
     places = shown(2, stage=2).points()
     high = {name: way[-1][1] for name, way in places.items()}
-    assert abs(high["layer_norm"]) < 1e-6 and chosen(2) == "RMSNorm’s" and f"{high['rms_norm']:.2f}" == "0.90"
+    assert abs(high["layer_norm"]) < 1e-6 and chosen(2) == "the height" and f"{high['rms_norm']:.2f}" == "0.90"
     assert "0.90" in STORY[2].because and abs(places["rms_norm"][0]).max() < 3  # x itself is in the frame
     assert all(np.isclose(np.hypot(*way[-1]), 1, atol=1e-4) for way in places.values())  # both end on the circle
+    x, fallen, _ = places["layer_norm"]
+    assert fallen[0] == pytest.approx(x[0]) and abs(fallen[1]) < 1e-6  # straight
 
 
-def test_neither_norm_notices_a_larger_scale():
-    """The input outgrows its axis, as the step says."""
-    assert [np.abs(shown(3, scale=s).vector()).max() > norm.END for s in (1.0, 3.0, 10.0, 100.0)] == [False] * 2 + [
-        True
-    ] * 2
-    assert noticed(3, "scale", [s for s in POSITIVE if s >= 1]) == set() and chosen(3) == "neither"
+def test_at_mean_0_both_norms_are_one():
+    apart = {shift: np.abs(np.subtract(*shown(3, shift=shift).outputs().values())).max() for shift in norm.SHIFTS}
+    assert [shift for shift, gap in apart.items() if gap < norm.TOLERANCE] == [-0.5] and chosen(3) == "not at all"
+    assert "−0.5" in STORY[3].look and shown(3, shift=-0.5).vector().mean() == pytest.approx(0, abs=1e-6)
+    assert f"μ is {shown(3).vector().mean():.1f}" in STORY[3].says
 
 
-def test_scale_minus_1_turns_all_bars_over():
-    now, before = shown(4), shown(4, scale=1.0)
-    assert chosen(4) == "both"
+def test_only_a_large_epsilon_keeps_a_flat_input_small():
+    widget = shown(4)
+    variance = widget.vector().var()
+    assert np.abs(widget.vector()).max() < norm.END / 300 and f"{variance:.5f}" in STORY[4].because  # "almost flat"
+    long = {}
+    for eps in norm.EPSILONS:
+        widget.eps = eps
+        long[eps] = max(np.abs(y).max() for y in widget.outputs().values())
+    assert long[1e-8] > 2 and long[0.1] < 0.1 and chosen(4) == "keeps it small"
+    assert sorted(long.values(), reverse=True) == list(long.values())
+    assert np.sqrt(variance + 0.1) == pytest.approx(np.sqrt(0.1), rel=1e-3)  # "nearly √ε"
+
+
+def test_layer_norm_forgets_size_and_mean_and_keeps_the_sign():
+    assert chosen(5) == "3 · x + 3" and shown(5, scale=3.0, shift=3.0).facts()["layer_norm"] < norm.TOLERANCE
+    assert shown(5, scale=3.0, shift=3.0).facts()["rms_norm"] > 1
+    now, before = shown(5, scale=-1.0), shown(5)
     for name in NORMS:
         assert np.allclose(now.outputs()[name], -before.outputs()[name], atol=1e-5)
-
-
-def test_only_the_largest_epsilon_halves_the_bars():
-    widget, first = shown(5), shown(5, scale=1.0)
-    variance = widget.vector().var()
-    assert np.abs(widget.vector()).max() < norm.END / 30  # "almost flat"
-    assert f"{variance:.3f}" in STORY[5].says and round(0.1 / variance) == 7
-    shorter = []
-    for choice in STORY[5].choices:
-        widget.eps = float(choice.replace("−", "-"))
-        long = {name: np.abs(widget.outputs()[name]).max() / np.abs(first.outputs()[name]).max() for name in NORMS}
-        shorter.append(all(v < 0.5 for v in long.values()))
-        assert shorter[-1] or all(v > 0.9 for v in long.values())
-    assert shorter.index(True) == STORY[5].answer and sum(shorter) == 1

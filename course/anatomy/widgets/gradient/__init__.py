@@ -34,7 +34,8 @@ class GradientFlowExplorer(SeveralFunctions):
     Names: post_ln, pre_ln, norm_inside ``(x, sublayer, norm)``, sandwich ``(x, sublayer, norm_in, norm_out)``, deepnorm
     ``(x, sublayer, norm, alpha)`` and parallel ``(x, attention, ffn, norm)``. Each wires untrained stacks of width 32
     with 6 and 12 layers, three seeds, on float32 (2, 16, 32); this takes a second or two in total. Wider and deeper
-    curves are recorded, and labeled with their device.
+    curves are recorded, and labeled with their device; so are the streams' sizes, which are not drawn for a function
+    that is wired otherwise than the reference.
 
     Traits wiring and other (indices into NAMES; names work too), depth, width and seed follow the controls; back is the
     number of layers, from the last, that the gradient has run back through. Raises the errors of TableWidget, and
@@ -46,6 +47,7 @@ class GradientFlowExplorer(SeveralFunctions):
     function_name = "wirings"
     controls = ("wiring", "other", "depth", "width", "seed", "back")
     story = STORY
+    opening = tuple({"back": n} for n in (2, 4, 6, 8, 10, 12))
 
     wiring = t.Int(0, min=0, max=len(NAMES) - 1).tag(sync=True)
     other = t.Int(1, min=0, max=len(NAMES) - 1).tag(sync=True)
@@ -88,11 +90,7 @@ class GradientFlowExplorer(SeveralFunctions):
         return {f"g_{name}": np.stack(tables)}
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
-        curves = np.full((len(NAMES), len(WIDTHS), len(DEPTHS), SEEDS, DEPTHS[-1]), np.nan)
-        for a, name in enumerate(NAMES):
-            for b, width in enumerate(WIDTHS):
-                for c, depth in enumerate(DEPTHS):
-                    curves[a, b, c, :, :depth] = self._recorded["curves"][name][width][depth]
+        curves, streams = self._table("curves"), self._table("streams")
         last = np.stack([curves[:, :, c, :, depth - 1] for c, depth in enumerate(DEPTHS)], -1)
         x = np.log(DEPTHS) - np.log(DEPTHS).mean()
         far = []
@@ -107,14 +105,26 @@ class GradientFlowExplorer(SeveralFunctions):
         return {
             **{k: v for k, v in reference.items() if k not in mine},
             "curves": curves,
+            "streams": streams,
             "slopes": np.log(last) @ x / (x @ x),
             "far": np.array(far),
             "own": np.array(own),
         }
 
+    def _table(self, what):
+        """What is recorded of all stacks as (wirings, widths, depths, seeds, most numbers of a stack), NaN beyond."""
+        found = self._recorded[what]
+        table = np.full((len(NAMES), len(WIDTHS), len(DEPTHS), SEEDS, DEPTHS[-1] + (what == "streams")), np.nan)
+        for a, name in enumerate(NAMES):
+            for b, width in enumerate(WIDTHS):
+                for c, depth in enumerate(DEPTHS):
+                    stacks = np.array(found[name][width][depth])
+                    table[a, b, c, :, : stacks.shape[1]] = stacks
+        return table
+
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": _("Gradient norm per layer, before training"),
+            "title": _("Where to put the norm: which layers does the gradient push?"),
             "names": [_(name) for name in NAMES],
             "depths": list(DEPTHS),
             "widths": list(WIDTHS),
@@ -124,6 +134,7 @@ class GradientFlowExplorer(SeveralFunctions):
             "tables": [f"g_{w.function}" for w in WIRINGS.values()],
             "places": [_place(n) for n in NAMES],
             "functions": [w.function for w in WIRINGS.values()],
+            "final": [w.final for w in WIRINGS.values()],
             "device": self._recorded["made"]["device"],
             "steep": STEEP,
             "tolerance": TOLERANCE,
@@ -140,6 +151,14 @@ class GradientFlowExplorer(SeveralFunctions):
             table = self.shown(f"g_{WIRINGS[NAMES[place]].function}")[_place(NAMES[place])]
             return table[LIVE_DEPTHS.index(self.depth), self.seed, : self.depth].astype(float)
         return np.array(self._recorded["curves"][NAMES[place]][self.width][self.depth][self.seed])
+
+    def stream(self, place: int) -> np.ndarray:
+        """RMS of the recorded stack's stream, before layer 1 and after each layer, (depth + 1,) float64."""
+        return np.array(self._recorded["streams"][NAMES[place]][self.width][self.depth][self.seed])
+
+    def _same(self, place):
+        """Whether that wiring is the reference's, so that the recorded stream is its own, too."""
+        return bool(np.frombuffer(self.tables["far"], "<f4")[place] <= TOLERANCE)
 
     def facts(self, place: int) -> dict[str, float]:
         """For that wiring: ``first_to_last``, ``last``, ``slope`` of the last layer's norm against depth, ``deeper``,
@@ -192,7 +211,15 @@ class GradientFlowExplorer(SeveralFunctions):
             deeper2=times(two["deeper"]),
         )
         lit = "" if not self._on_its_way() else _("The gradient has run back through {n} of {depth} layers.")
-        return sentences(told, lit.format(n=self.back, depth=self.depth), broken.format(name=name), self.notice)
+        sizes = [
+            _("{name}’s stream has RMS {first} before layer 1 and {last} after layer {depth}.").format(
+                name=_(NAMES[place]), first=number(r[0]), last=number(r[-1]), depth=self.depth
+            )
+            for place in dict.fromkeys((self.wiring, self.other))
+            if self._same(place)
+            for r in [self.stream(place)]
+        ]
+        return sentences(told, *sizes, lit.format(n=self.back, depth=self.depth), broken.format(name=name), self.notice)
 
     def _on_its_way(self):
         """A still picture cannot be run: where nothing has run yet, it shows, and tells, the whole."""
@@ -200,7 +227,7 @@ class GradientFlowExplorer(SeveralFunctions):
 
     def figure(self) -> Figure:
         fig = new_figure(8.4, 3.1)
-        left, right = fig.subplots(1, 2, width_ratios=[1.5, 1])
+        left, middle, right = fig.subplots(1, 3, width_ratios=[1.5, 1, 1])
         layers = np.arange(1, self.depth + 1)
         if self.is_live(self.wiring):
             saved = self._recorded["curves"][NAMES[self.wiring]][self.width][self.depth][self.seed]
@@ -208,12 +235,16 @@ class GradientFlowExplorer(SeveralFunctions):
         for place, color, style in ((self.wiring, BLUE, "-"), (self.other, VERMILLION, ":")):
             left.semilogy(layers, self.curve(place), color=color, linestyle=style, label=NAMES[place])
             lasts = [self._recorded["curves"][NAMES[place]][self.width][n][self.seed][-1] for n in DEPTHS]
+            if self._same(place):
+                middle.plot(np.arange(self.depth + 1), self.stream(place), color=color, linestyle=style)
             right.loglog(DEPTHS, lasts, "o", color=color, linestyle=style, markersize=4)
         if self._on_its_way():  # what the gradient has not come to yet
             left.axvspan(0, self.depth - self.back + 0.5, color="white", alpha=0.85, zorder=3)
         left.legend(fontsize=7)
         plain(left, f"{self.depth} layers, width {self.width}", "layer", "gradient norm")
-        plain(right, f"Last layer, recorded ({self._recorded['made']['device']})", "number of layers", "")
+        middle.set_ylim(0)
+        plain(middle, "Stream, recorded", "after layer", "RMS")
+        plain(right, f"Last layer ({self._recorded['made']['device']})", "number of layers", "")
         for axes in (left, right):
             _whole_decades(axes)
         right.set_xticks(DEPTHS, [str(n) for n in DEPTHS])

@@ -1,7 +1,12 @@
-// The gradient on its way back: from the loss at the right, through the layers of both stacks, as bars on their stream.
+// Both stacks: the stream as a band that is as high as its numbers are large, from the input at the left to the loss,
+// and above it, as bars, the gradient on its way back.
 
-// px: a stack with its bars, where nothing else is shown below it and where something is; what it leaves above its bars.
-const [TALL, LOW_ROW, OVER] = [134, 68, 6];
+// px: a stack, where nothing else is shown below it and where something is; what it leaves free above its bars.
+const [TALL, LOW_ROW, OVER] = [130, 68, 6];
+const [BARS, BAND] = [0.53, 0.42]; // shares of a stack: its bars; its stream where it is largest
+const POINTS = 96; // of a band, whatever the depth is: so it travels
+const TIMES = [1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 1e5, 1e6]; // as tall as to scale, for hairlines
+const STREAM = { "data-part": "stream", "data-of": "depth" }; // the first step does without it
 
 /** Both stacks, each with its wiring drawn before it. wires: draw(function, name) of each. */
 function flowPicture(ui, parent, room, wide, { at }) {
@@ -12,13 +17,16 @@ function flowPicture(ui, parent, room, wide, { at }) {
   parent.style.marginBottom = "0";
   const wires = [0, 1].map((i) => wiringPicture(drawings, i));
   const W = wide ? room - DRAWING - 8 : room;
-  const [left, right] = [12, 52];
+  const [left, right] = [58, 78];
   const iw = W - left - right;
   let row = LOW_ROW;
   const canvas = picture(box, W, 2 * row + 16, tr("The gradient of each layer, as bars, on its way from the loss back to layer 1"));
+  // What is drawn in both lanes of each stack.
+  const lanes = [0, 1].map(() => [label(canvas, left - 10, 0, tr("gradient"), "end", "ta-small"),
+    fill(label(canvas, left - 10, 0, tr("stream"), "end", "ta-small"), STREAM)]);
   const stacks = [0, 1].map((i) => stackOf(canvas, { left, iw }, i));
   const numbers = svg("g");
-  const named = label(canvas, left - 10, 0, tr("layer"), "start", "ta-small");
+  const named = label(canvas, left - 10, 0, tr("layer"), "end", "ta-small");
   const here = svg("rect", { y: 0, class: "ta-axis", style: "stroke: var(--ta-ink); stroke-dasharray: 2 3" });
   const hint = label(canvas, left + iw / 2, 20, tr("empty: let the gradient run back from the loss"), "middle");
   canvas.append(numbers, here);
@@ -32,17 +40,26 @@ function flowPicture(ui, parent, room, wide, { at }) {
   let numbered = "";
   return {
     wires,
-    /** Bars of the last `back` layers, a real number; one linear scale for both stacks; returns its end. */
-    draw(curves, size, back, layer, large) {
+    /**
+     * Bars of the last `back` layers, a real number; one linear scale for both stacks, but for bars that would be hairlines,
+     * which are drawn many times as tall. streams: { sizes, normed, most }, the end of the bands' scale, or null.
+     * Returns the end of the bars' scale.
+     */
+    draw(curves, streams, size, back, layer, large) {
       row = large && wide ? TALL : LOW_ROW;
       fill(canvas, { height: 2 * row + 16, viewBox: `0 0 ${W} ${2 * row + 16}` });
       const top = Math.max(...curves.flat().filter(Number.isFinite), 1e-12);
-      stacks.forEach((stack, i) => stack(curves[i], top, back, (i + 0.5) * row, row - OVER));
+      stacks.forEach((stack, i) => stack(curves[i], streams[i], top, back, i * row, row - OVER));
+      lanes.forEach(([gradient, stream], i) => {
+        fill(gradient, { y: i * row + BARS * row });
+        fill(stream, { y: (i + 1) * row - (BAND / 2) * row });
+        stream.style.visibility = streams[i] ? "visible" : "hidden";
+      });
       hint.style.visibility = back > 0 ? "hidden" : "visible"; // boxes without bars look as if something were missing
       const x = (n) => left + (n - 0.5) * step();
       if (numbered !== `${size}/${row}`) {
         const every = size > 24 ? size / 8 : size > 12 ? 3 : 1;
-        const shown = Array.from({ length: size }, (_, j) => j + 1).filter((n) => n % every === 0 && (n > 1 || every > 1));
+        const shown = Array.from({ length: size }, (_, j) => j + 1).filter((n) => n % every === 0 || n === 1);
         numbers.replaceChildren();
         for (const n of shown) label(numbers, x(n), 2 * row + 13, String(n), "middle", "ta-small");
         fill(named, { y: 2 * row + 13 });
@@ -57,36 +74,63 @@ function flowPicture(ui, parent, room, wide, { at }) {
 }
 
 /**
- * One stack: its layers as faint boxes, the stream through them, and a bar for each layer that the gradient has come
- * to, from 0 to `top`. The gradient's front is an arrow; it starts at the loss and leaves the stack at the left.
+ * One stack: its layers as faint boxes with a bar for each that the gradient has come to, from 0 to `top`, and the
+ * stream below them. The gradient's front is an arrow on the stream; it starts at the loss.
  */
 function stackOf(canvas, { left, iw }, i) {
   const end = left + iw;
   const hue = `var(--ta-${i ? "two" : "one"})`;
   const boxes = svg("path", { style: "fill: var(--ta-panel); stroke: var(--ta-rule); stroke-opacity: 0.6" });
-  const stream = line(canvas, left - 8, 0, end + 10, 0);
+  const stream = line(canvas, left - 8, 0, end + 40, 0);
+  const band = svg("path", { ...STREAM, class: "ta-stream",
+    style: `fill: ${hue}; fill-opacity: 0.3; stroke: ${hue}; stroke-width: 1` });
   const bars = svg("path", { class: i ? "ta-open-two" : "ta-fill-one", style: i ? "stroke-width: 1" : "" });
   const front = svg("path", { d: "M-9 0l12 -9v18z",
     style: `fill: ${hue}; stroke: var(--ta-paper); stroke-width: 1.5; pointer-events: none` });
-  const loss = svg("circle", { r: 7, cx: end + 16, class: "ta-loss", style: `fill: var(--ta-paper); stroke: ${hue}; stroke-width: 2.5` });
-  const name = label(canvas, end + 16, 0, tr("loss"), "middle", "ta-small");
-  canvas.append(boxes, stream, bars, loss, front);
-  return (curve, top, back, middle, tall) => {
+  const loss = svg("circle", { r: 7, cx: end + 42, class: "ta-loss",
+    style: `fill: var(--ta-paper); stroke: ${hue}; stroke-width: 2.5` });
+  const name = label(canvas, end + 52, 0, tr("loss"), "start", "ta-small");
+  const divided = fill(label(canvas, end + 4, 0, "", "start", "ta-small"), { ...STREAM, "data-readout": "size" });
+  const taller = label(canvas, left + 4, 0, "", "start", "ta-strong");
+  taller.style.cssText = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 4px; pointer-events: none";
+  canvas.append(boxes, stream, band, bars, taller, loss, front);
+  return (curve, sizes, top, back, above, tall) => {
     const size = curve.length;
     const each = iw / size;
     const w = Math.max(each - (size > 24 ? 1 : 3), 1.5);
+    const [foot, middle] = [above + OVER / 2 + BARS * tall, above + OVER / 2 + (1 - BAND / 2) * tall];
+    const own = Math.max(...curve.filter(Number.isFinite), 1e-12);
+    const times = TIMES.findLast((n) => n <= top / own);
     const x = (j) => left + (j + 0.5) * each - w / 2;
-    const slot = (_, j) => `M${x(j).toFixed(2)} ${(middle - tall / 2).toFixed(2)}v${tall}h${w.toFixed(2)}v${-tall}z`;
-    fill(boxes, { d: curve.map(slot).join("") });
+    const bar = (j, wide, high) =>
+      `M${x(j).toFixed(2)} ${foot.toFixed(2)}v${(-high).toFixed(2)}h${wide.toFixed(2)}v${high.toFixed(2)}z`;
+    fill(boxes, { d: curve.map((_, j) => bar(j, w, BARS * tall)).join("") });
     fill(stream, { y1: middle, y2: middle });
     fill(loss, { cy: middle });
-    fill(name, { y: middle + 21 });
-    fill(front, { transform: `translate(${(end - back * each).toFixed(2)} ${middle})` });
+    fill(name, { y: middle + 4 });
+    fill(front, { transform: `translate(${(back > 0 ? end - back * each : end + 28).toFixed(2)} ${middle})` });
     front.style.opacity = back < size ? 1 : 0;
     fill(bars, { d: curve.map((v, j) => {
       const lit = clamp(back - (size - 1 - j), 0, 1); // the layer that it comes to now grows
-      const high = Number.isFinite(v) ? (tall * lit * v) / top : 0;
-      return `M${x(j).toFixed(2)} ${(middle + high / 2).toFixed(2)}v${(-high).toFixed(2)}h${(lit && w).toFixed(2)}v${high.toFixed(2)}z`;
+      const high = Number.isFinite(v) ? (BARS * tall * lit * v * times) / top : 0;
+      return bar(j, lit && w, high);
     }).join("") });
+    write(taller, times > 1 && back > 0 ? tr("bars {n} × as tall as to scale", { n: whole(times) }) : "");
+    fill(taller, { y: above + OVER + 10 });
+    band.style.visibility = sizes ? "visible" : "hidden";
+    write(divided, sizes?.normed ? `÷ ${short(sizes.sizes.at(-1))}` : "");
+    if (!sizes) return;
+    const half = (v) => (BAND * tall * v) / sizes.most / 2;
+    const last = sizes.sizes.at(-1);
+    const edge = Array.from({ length: POINTS + 1 }, (_, k) => {
+      const [at, part] = [Math.floor((k * size) / POINTS), ((k * size) / POINTS) % 1];
+      const v = sizes.sizes[at] + part * ((sizes.sizes[at + 1] ?? last) - sizes.sizes[at]);
+      return [left + (k * iw) / POINTS, half(v)];
+    });
+    // The norm at the end of a stack whose stream is not normed brings it back to size 1.
+    edge.push([end + 26, half(sizes.normed ? 1 : last)], [end + 36, half(sizes.normed ? 1 : last)]);
+    const way = [...edge.map(([a, b]) => [a, middle - b]), ...edge.reverse().map(([a, b]) => [a, middle + b])];
+    fill(band, { d: `M${way.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(2)}`).join("L")}z` });
+    fill(divided, { y: middle - half(last) - 3 });
   };
 }

@@ -14,6 +14,7 @@ function gradientWidget(ui) {
   slider(ui, { trait: "width", name: tr("width d"), values: spec.widths });
   slider(ui, { trait: "seed", name: tr("seed"), max: spec.seeds - 1 });
   slider(ui, { trait: "back", name: tr("run back through"), max: () => ui.get("depth") });
+  Object.assign(ui.controls.lastChild.dataset, { part: "run", of: "wiring" }); // the button moves it, but doesn't bring it
   ui.readout.style.minHeight = `${wide ? 43 : 116}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
@@ -42,9 +43,6 @@ function gradientWidget(ui) {
   });
   const why = html("p", { class: "ta-note", style: "margin: 0", "data-readout": "why" });
   top.append(why);
-  const first = Object.entries(spec.story?.[0]?.state ?? {}).filter(([trait]) => trait !== "back");
-  /** The first step of a page by itself is a button and what it does, as long as nobody has set anything else. */
-  const bare = () => ui.get("alone") && ui.get("step") === 0 && first.every(([trait, value]) => ui.get(trait) === value);
   const sides = ["one", "two"].map(() => {
     const side = html("div", { style: wide ? "display: grid; grid-template-columns: minmax(124px, max-content) 1fr" : "" });
     const caption = html("b", { style: "font-size: 12px" });
@@ -69,6 +67,13 @@ function gradientWidget(ui) {
   function recordedCurve(place, w, d, s) {
     const from = (((place * W + w) * D + d) * S + s) * L;
     return [...ui.table("curves").subarray(from, from + spec.depths[d])];
+  }
+
+  /** RMS of the stream before layer 1 and after each layer; null for a function that is not wired as the reference is. */
+  function streamOf(place, { w, d, s }) {
+    if (ui.table("own")[place] === 1 && !(ui.table("far")[place] <= spec.tolerance)) return null;
+    const from = (((place * W + w) * D + d) * S + s) * (L + 1);
+    return [...ui.table("streams").subarray(from, from + spec.depths[d] + 1)];
   }
 
   /** The last layer's norm of that wiring for every depth. */
@@ -118,13 +123,12 @@ function gradientWidget(ui) {
       const key = `${chosen},${w},${d},${s}`;
       if (key !== drawn) now = settle(chosen, w, d, s);
       drawn = key;
-      ui.controls.hidden = bare();
-      const unfolded = below(bare());
+      const unfolded = below();
       smallRow.hidden = unfolded !== "all";
       top.hidden = unfolded !== "curves";
       small.draw(chosen);
       const back = Math.min(ui.seen("back"), size);
-      linear(flow.draw(now.curves, size, back, pointedLayer(), unfolded === ""));
+      linear(flow.draw(now.curves, now.streams, size, back, pointedLayer(), unfolded === ""));
       const layer = pointedLayer();
       layers.point(layer === undefined ? null : now.curves.map((c) => [layer, c[layer - 1]]));
       depth.point(now.lasts.map((c) => [size, c[d]]));
@@ -142,14 +146,17 @@ function gradientWidget(ui) {
       if (layer !== undefined) {
         how = tr("g[{layer}] = √Σ (∂loss/∂W)² over the weights W of layer {layer} = {a} ({one}), {b} ({two}).",
           { layer, one, two, a: at(now.curves[0], layer - 1), b: at(now.curves[1], layer - 1) });
+        const [r, r2] = now.streams.map((stream) => stream && short(stream.sizes[layer]));
+        if (r && r2) how += ` ${tr("Stream after it, RMS: {r}, {r2}.", { r, r2 })}`;
       } else if (ui.seen("last")) {
         const [p, q] = now.slopes.map((slope) => fixed(slope, 2));
         how = tr("g[{size}] of {size} layers = {a} ({one}), {b} ({two}); about depth to the power {p} and {q}.",
           { size, one, two, p, q, a: at(now.lasts[0], d), b: at(now.lasts[1], d) });
       }
-      ui.say(tr(one === two ? N_("{size} layers of width {width}, seed {seed}. {one}: first / last {ratio}, last {last}.")
-        : N_("{size} layers of width {width}, seed {seed}. {one}: first / last {ratio}, last {last}. {two}: first / last " +
-          "{ratio2}, last {last2}."),
+      ui.say(tr(one === two
+        ? N_("{size} layers of width {width}, seed {seed}. {one}: layer 1 gets {ratio} times the {last} of layer {size}.")
+        : N_("{size} layers of width {width}, seed {seed}. {one}: layer 1 gets {ratio} times the {last} of layer {size}; " +
+          "{two}: {ratio2} times {last2}."),
       { size, width: ui.get("width"), seed: s, one, two, ratio: ratio[0], last: last[0], ratio2: ratio[1], last2: last[1] }), how);
       ui.root.dataset.key = `${key},${back < size ? back : ""},${short(now.curves[0][0])}`;
     },
@@ -160,6 +167,12 @@ function gradientWidget(ui) {
     const live = chosen.map(isLive);
     const curves = chosen.map(curveOf);
     const lasts = chosen.map(lastsOf);
+    // One scale for both bands and for every depth, so that a stream is seen to grow with it.
+    const most = Math.max(...chosen.flatMap((p) => spec.depths.flatMap((_, i) => streamOf(p, { w, d: i, s }) ?? [])));
+    const streams = chosen.map((p) => {
+      const sizes = streamOf(p, { w, d, s });
+      return sizes && { sizes, most, normed: spec.final[p] };
+    });
     const far = chosen.map((p) => ui.table("far")[p]);
     const slopes = chosen.map((p) => ui.table("slopes")[(p * W + w) * S + s]);
     const size = spec.depths[d];
@@ -188,7 +201,7 @@ function gradientWidget(ui) {
       sides[i][1]([[short(curves[i][0] / curves[i].at(-1)), ""], [short(curves[i].at(-1)), ""],
         [times(lasts[i].at(-1) / lasts[i][0]), trend(slopes[i])], compared]);
     });
-    return { curves, lasts, slopes };
+    return { curves, lasts, slopes, streams };
   }
 }
 
@@ -241,25 +254,19 @@ function runBack(ui, bar) {
 
 /**
  * Buttons that unfold one thing below the flow: the curves, or all wirings. The flow is large while neither is shown.
- * Returns which one is: "curves", "all" or ""; a step of the story that is about one begins with it. away: they are not
- * offered yet.
+ * Returns which one is: "curves", "all" or "".
  */
 function unfolding(ui, bar) {
-  const ABOUT = { 1: "curves", 3: "all", 4: "curves", 5: "curves" };
-  let chosen = null;
-  const open = () => chosen ?? ABOUT[ui.get("step")] ?? "";
+  let open = "";
   const nodes = Object.entries({ curves: tr("Curves"), all: tr("All {n} wirings", { n: ui.spec.names.length }) }).map(
-    ([what, name]) => [what, button(bar, name, () => {
-      chosen = open() === what ? "" : what;
+    ([what, name]) => [what, fill(button(bar, name, () => {
+      open = open === what ? "" : what;
       ui.ask();
-    })]);
-  ui.listen("step", () => { chosen = null; });
-  return (away) => {
-    for (const [what, node] of nodes) {
-      node.hidden = away && open() === "";
-      node.setAttribute("aria-pressed", String(open() === what));
-    }
-    return open();
+    }), { "data-part": "unfold", "data-of": "wiring" })]);
+  ui.listen("step", () => { open = ""; });
+  return () => {
+    for (const [what, node] of nodes) node.setAttribute("aria-pressed", String(open === what));
+    return open;
   };
 }
 

@@ -2,78 +2,107 @@
 
 from ..tools.story import Step
 
-POST, PRE = 0, 1  # indices in NAMES
+POST, PRE, DEEP = 0, 1, 5  # indices in NAMES
 _USUAL = {"wiring": POST, "other": PRE, "depth": 12, "width": 32, "seed": 0, "back": 96}
+_LATER = ("wiring", "other", "width", "unfold", "checks")
 
 STORY = (
     Step(
-        "Post-LN norms after each sum, Pre-LN before each sublayer. Let a gradient run back from the loss: a bar is "
-        "how hard it pushes a layer’s weights.",
-        "Whose last layer, next to the loss, is pushed harder?",
+        "Before training, a gradient runs back from the loss through 12 layers. A bar is how hard it pushes a layer’s "
+        "weights. Post-LN norms after each sum, Pre-LN before each sublayer.",
+        "Whose last layer would a large first step hit harder?",
         ("Post-LN’s", "Pre-LN’s", "both alike"),
         0,
-        "0.55 against 0.17; from all 12 starts, 2.2 to 3.2 times as hard. So Post-LN needs tiny first steps (warm-up).",
+        "It gets 0.55, Pre-LN’s 0.17; from all 12 starts, 2.2 to 3.2 times as much. So Post-LN needs tiny first steps: "
+        "a warm-up.",
         "Let the gradient run back, and compare the bars of layer 12, at the right.",
         {**_USUAL, "back": 0},
         moves=("back",),
         show=({"back": 1}, {"back": 4}, {"back": 8}, {"back": 12}),
         waits=("line", "signs"),
+        without=(*_LATER, "depth", "seed", "run", "stream"),
     ),
     Step(
-        "Make the stacks deeper: run along “Last layer against depth”.",
-        "Which last layer gets less gradient in a deeper stack?",
-        ("Post-LN’s", "Pre-LN’s", "both"),
-        1,
-        "From all starts Pre-LN’s falls: its stream grows with each sum, and the last norm divides a gradient by its "
-        "size. Post-LN is normed after each sum, so its stream keeps its size.",
-        "Follow both lines of that picture from 6 to 96.",
-        _USUAL,
+        "Why? The band is the stream, as high as its numbers are large (RMS). Every layer adds to it. Only Pre-LN lets "
+        "it grow: one last norm, before the loss, divides it back to size 1.",
+        "What becomes of Pre-LN’s last bar in 96 layers?",
+        ("it shrinks", "it stays", "it grows"),
+        0,
+        "Dividing the stream divides its gradient, too. From 6 to 96 layers the stream grows 4.9 times, and the last "
+        "bar shrinks 4.7 times. In Post-LN both stay nearly as they are.",
+        "Move the number of layers to 96: watch the band’s right end, and the bar above it.",
+        {**_USUAL, "depth": 6},
         moves=("depth",),
-        show=tuple({"depth": n, "last": True} for n in (6, 12, 24, 48, 96)),
+        show=tuple({"depth": n} for n in (12, 24, 48, 96)),
         waits=("line", "signs", "numbers"),
+        without=(*_LATER, "seed", "run"),
     ),
     Step(
-        "96 layers. Press “Let the gradient run back”, and watch its size from layer 96 to layer 1.",
-        "Whose layer 1 gets more than five times what layer 96 gets?",
-        ("Post-LN’s", "Pre-LN’s", "both"),
-        1,
-        "The gradient gains on its way back, most where Pre-LN’s stream is still small: layer 1 gets 14.6 times what "
-        "layer 96 gets; 6.5 to 15.6 from all 12 starts. Post-LN’s varies: 0.02 to 4.0 times.",
-        "Compare the first bar with the last: read “first / last layer” below.",
+        "24 layers. Now take 96, four times as many: Pre-LN’s stream gets four times as many additions.",
+        "How many times as high is its end then?",
+        ("about 2", "about 4", "about 16"),
+        0,
+        "Before training, additions point in random directions and partly cancel: a random walk. Its size grows like "
+        "the root of their number, and √4 = 2; here 1.9, from all 12 starts 1.9 to 2.4.",
+        "Compare the band’s right end at 24 and at 96 layers; the scale stays.",
+        {**_USUAL, "depth": 24},
+        moves=("depth",),
+        show=({"depth": 48}, {"depth": 96}),
+        waits=("line", "signs", "numbers"),
+        without=(*_LATER, "seed", "run"),
+    ),
+    Step(
+        "96 layers. In Pre-LN, each layer reads the stream through a norm, which divides by the stream’s size at that "
+        "place. Look at the band, guess, and let the gradient run back.",
+        "Which layers of Pre-LN get the largest push?",
+        ("the first", "the middle ones", "the last"),
+        0,
+        "Where the stream is thin, little is divided. Layer 1 gets 14.6 times what layer 96 gets; 6.5 to 15.6 from all "
+        "12 starts. So deep layers are asked to change little.",
+        "Let the gradient run back, and compare the bars with the band below them.",
         {**_USUAL, "depth": 96, "back": 0},
         moves=("back",),
         show=tuple({"back": n} for n in (16, 32, 48, 64, 80, 96)),
         waits=("line", "signs"),
+        without=(*_LATER, "depth", "seed", "run"),
     ),
     Step(
-        "The small pictures show the gradient norm per layer. Point to see one large; a click keeps it.",
-        "Which one gives 96 layers the same gradient?",
-        ("norm inside", "sandwich", "DeepNorm"),
-        2,
-        "Its small curve is level: first / last layer is 0.99, and 0.99 to 1.06 from all 12 starts.",
-        "Compare “first / last layer”: 1 means alike.",
+        "So why not Post-LN, with a warm-up? Each seed draws other weights. Try all three.",
+        "Whose layer 1 may get nearly no gradient?",
+        ("Post-LN’s", "Pre-LN’s", "both"),
+        0,
+        "With seed 2 it gets 0.02 times what layer 96 gets; from 12 starts, 0.02 to 4.0 times. Each norm on the "
+        "stream rescales the gradient, and 192 such factors multiply: chance decides.",
+        "Set the seed to 2, and look at the bars of layer 1, at the left.",
         {**_USUAL, "depth": 96},
-        moves=("wiring",),
-        show=({"wiring": 4}, {"wiring": 2}, {"wiring": 5}),
+        moves=("seed",),
+        show=({"seed": 1}, {"seed": 2}),
+        waits=("line", "signs"),
+        without=(*_LATER, "depth", "run"),
     ),
     Step(
-        "One picture is one random start. Change the seed and the width.",
-        "Is the blue line in “Last layer against depth” level for all of them?",
-        ("yes", "no"),
-        0,
-        "Its ends differ by a factor of at most 1.3. But layer 1 of 96 gets 0.02 to 4.0 times as much as layer 96.",
-        "Watch Post-LN’s “16 × deeper” below: the word says which way its last layer goes.",
-        {**_USUAL, "depth": 96, "width": 64, "seed": 1},
-        moves=("width", "seed"),
-        show=({"seed": 2}, {"seed": 0}, {"width": 256}, {"width": 32}, {"width": 64, "seed": 1}),
+        "DeepNorm norms each sum, too, but multiplies the stream by α = 3.7 before it and starts with small weights: "
+        "each layer changes the stream only a little. Let the gradient run back.",
+        "Which of its 96 layers get the largest push?",
+        ("the first", "the last", "all alike"),
+        2,
+        "The stream passes almost unchanged, and so does the gradient: layer 1 gets 0.99 to 1.06 times what layer 96 "
+        "gets, from all 12 starts. So 1,000 layers could be trained (arXiv:2203.00555).",
+        "Let the gradient run back, and compare DeepNorm’s bars with each other.",
+        {**_USUAL, "wiring": DEEP, "depth": 96, "back": 0},
+        moves=("back",),
+        show=tuple({"back": n} for n in (16, 32, 48, 64, 80, 96)),
+        waits=("line", "signs"),
+        without=("width", "run", "checks"),
     ),
     Step(
-        "Now break it: give the widget a function that puts a norm in the wrong place.",
-        "Where would you see it?",
-        ("in the curve per layer", "in “Last layer against depth”"),
-        0,
-        "Solid line and gray dashes part, and the last sign says differs. The other picture is recorded.",
-        "Read under each caption whose curves these are.",
+        "Now break it: give the widget a pre_ln that forgets the norm and returns x + sublayer(x).",
+        "What becomes of the gradient on its way back?",
+        ("it vanishes", "it stays as it was", "it explodes"),
+        2,
+        "Layer 1 of 12 gets 26 times what layer 12 gets: each layer makes stream and gradient larger, and no norm "
+        "divides.",
+        "Compare Pre-LN’s bars at the left with those at the right.",
         _USUAL,
     ),
 )

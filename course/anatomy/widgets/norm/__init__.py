@@ -47,10 +47,10 @@ class NormExplorer(SeveralFunctions):
     function_name = "norms"
     controls = ("scale", "shift", "eps", "show", "stage")
     story = STORY
-    opening = tuple({"shift": s} for s in (1.0, 0.5, 0.0, -0.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0))
+    opening = tuple({"scale": s} for s in (3.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.3, 1.0))
 
     scale = t.Enum(SCALES, 1.0).tag(sync=True)
-    shift = t.Enum(SHIFTS, 3.0).tag(sync=True)
+    shift = t.Enum(SHIFTS, 0.0).tag(sync=True)
     eps = t.Enum(EPSILONS, 1e-5).tag(sync=True)
     show = t.Enum(SHOWS, SHOWS[0]).tag(sync=True)
     stage = t.Int(len(STAGES) - 1, min=0, max=len(STAGES) - 1).tag(sync=True)
@@ -84,7 +84,7 @@ class NormExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": _("LayerNorm and RMSNorm: who notices a shift, who a scale?"),
+            "title": _("LayerNorm and RMSNorm: which changes of a vector do they notice?"),
             "d": D,
             "end": END,
             "scales": list(SCALES),

@@ -3,8 +3,10 @@
 const NORMS = { layer_norm: "LayerNorm", rms_norm: "RMSNorm" };
 const PULL = 12; // px of a drag to the next value of a list
 const STAGES = [N_("x"), N_("mean subtracted"), N_("after the norm")];
-// Where the bars stood before, and the sizes that the norms divide by: the first step does without them.
-const [EARLIER, SIZES] = [{ "data-part": "before", "data-of": "shift" }, { "data-part": "sizes", "data-of": "scale" }];
+// Where the bars stood before, the formulas, the mean, and the sizes that the norms divide by: some steps go without.
+const EARLIER = { "data-part": "before", "data-of": "shift" };
+const FORMULA = { "data-part": "formula", "data-of": "eps" };
+const [MEAN, SIZES] = [{ "data-part": "mean", "data-of": "shift" }, { "data-part": "sizes", "data-of": "scale" }];
 const [INPUT, GAP, LEAST] = [280, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
 
 function normWidget(ui) {
@@ -30,7 +32,9 @@ function normWidget(ui) {
   const W = wide ? Math.floor((room - INPUT - 2 * GAP) / 2) : half >= LEAST ? half : room;
   const input = inputChart(ui, row, wide ? INPUT : room);
   const charts = Object.entries(NORMS).map(([norm, name], i) => barChart(ui, row, {
-    W, left: 22, caption: `${name}: ${i ? "x ÷ √(RMS² + ε)" : "(x − μ) ÷ √(σ² + ε)"}`, name: tr("Bars: the eight entries after {norm}", { norm: name }),
+    W, left: 22, caption: name,
+    formula: i ? "x ÷ √(RMS² + ε)" : "(x − μ) ÷ √(σ² + ε)",
+    name: tr("Bars: the eight entries after {norm}", { norm: name }),
     entries: tr("Entries of {norm}", { norm: name }), kind: `ta-fill-${i ? "two" : "one"}`, end: 3.2, ticks: [3, 2, 1, 0, -1, -2, -3], more: { norm },
   }));
   const verdicts = charts.map(({ canvas }) => {
@@ -152,14 +156,16 @@ function formulas({ i, x, first, scale, of, eps, norm, seen, spec, exponent }) {
 }
 
 /** Bars up and down from 0, their numbers below; a short line where each bar was, dashes where the reference is. */
-function barChart(ui, parent, { W, left, right = 0, caption, name, entries, kind, tint = "", end, ticks, more = {} }) {
+function barChart(ui, parent, { W, left, right = 0, caption, formula = "", name, entries, kind, tint = "", end, ticks, more = {} }) {
   const D = ui.spec.d;
   const [topEdge, ih] = [6, 204];
   const H = topEdge + ih + 34;
   const step = (W - left - right) / D;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "display: block; margin-left: 0", ...EARLIER });
-  box.append(html("p", { class: "ta-caption" }, caption, note));
+  // The formula is not bold: with it the caption stays one line, and the three pictures stay level.
+  const told = formula && html("span", { style: "font-weight: 400; white-space: nowrap", ...FORMULA }, ` ${formula}`);
+  box.append(html("p", { class: "ta-caption" }, caption, told, note));
   parent.append(box);
   const canvas = picture(box, W, H, name);
   const middle = topEdge + ih / 2;
@@ -334,7 +340,7 @@ function inputChart(ui, parent, W) {
     const grip = svg("g", {}, svg("rect", { x: x - 12, y: -16, width: 24, height: 32, rx: 8, class: "ta-grip",
       style: "fill: var(--ta-paper)" }), svg("path", { d: `M${x} -13l4 4h-8zM${x} 13l4 -4h-8z`, style: "fill: var(--ta-ink)" }));
     label(grip, x, 4, letter, "middle", "ta-strong");
-    if (trait === "scale") fill(grip, SIZES);
+    fill(grip, trait === "scale" ? SIZES : MEAN);
     canvas.append(handle(ui, grip, {
       canvas, trait, name: tr("grip {letter}: {trait}", { letter, trait: tr(trait) }), values, drag: move(values), says: (i) => short(values[i]),
     }));
@@ -348,6 +354,7 @@ function inputChart(ui, parent, W) {
       const note = Math.abs(most) > spec.end ? tr("short lines: x₀; arrows: bars go on, to {most}", { most: short(most) })
         : tr("short lines: x₀, at shift 0 and scale 1");
       chart.draw(x, { note, before, entry });
+      ruler.style.visibility = ui.without("mean", "shift") ? "hidden" : "visible";
       fill(ruler, { y1: y(mean).toFixed(1), y2: y(mean).toFixed(1) });
       const put = ({ g, draw }, place, from, to) => {
         fill(g, { transform: `translate(${place.toFixed(1)},${y(from).toFixed(1)})` });

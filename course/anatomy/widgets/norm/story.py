@@ -3,84 +3,93 @@
 from ..tools.story import Step
 
 _BARS = {"show": "bars", "stage": 2}
+_START = {"scale": 1.0, "shift": 0.0, "eps": 1e-5, **_BARS}
 
 STORY = (
     Step(
-        "A norm brings numbers to one size. LayerNorm subtracts their mean μ and divides by σ, their typical distance "
-        "from μ. RMSNorm only divides, by RMS, their typical distance from 0.",
-        "All inputs are above 0. How many outputs of LayerNorm are below 0?",
-        ("none", "3", "6"),
-        1,
-        "Entries 1, 4 and 7 lie below the mean, 3.5. For RMSNorm all eight stay above 0.",
-        "Count the bars that hang down in the middle picture.",
-        {"scale": 1.0, "shift": 3.0, "eps": 1e-5, **_BARS},
-        show=tuple({"entry": i} for i in (1, 4, 7)),
+        "A stream’s numbers may grow 100 times through a model. A norm divides them by their typical size: LayerNorm "
+        "by σ, seen from their mean, RMSNorm by RMS, seen from 0. Drag the grip σ up.",
+        "Which norm’s bars grow with the input?",
+        ("LayerNorm’s only", "RMSNorm’s only", "neither’s"),
+        2,
+        "σ and RMS grow by the same factor as the input, so the quotient stays. Whatever the stream’s size, each layer "
+        "reads numbers of one size.",
+        "Do any bars leave the short lines, where they stood before?",
+        _START,
+        moves=("scale",),
+        show=({"scale": 3.0}, {"scale": 10.0}, {"scale": 100.0}),
         waits=("line", "numbers"),
-        without=("eps", "scale", "show", "before", "sizes"),
+        without=("eps", "shift", "show", "mean", "formula", "checks"),
     ),
     Step(
-        "The shift is 0 here. Drag a bar of the input, or the grip μ, up and down: all eight move together.",
+        "Now add one number to all eight. Drag a bar of the input, or the grip μ, their mean, up and down.",
         "Which norm’s bars change?",
-        ("LayerNorm’s only", "RMSNorm’s only", "both"),
+        ("LayerNorm’s only", "RMSNorm’s only", "both norms’"),
         1,
-        "LayerNorm takes the mean away, and the shift with it. RMSNorm never looks at the mean.",
+        "LayerNorm takes the mean away first, and the shift with it. RMSNorm keeps it: at shift 10 its bars are nearly "
+        "alike, as the mean drowns the differences.",
         "Which bars leave the short lines, where they stood at shift 0?",
-        {"scale": 1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
+        _START,
         moves=("shift",),
-        show=({"shift": 0.5}, {"shift": 1.0}, {"shift": 2.0}),
+        show=({"shift": 1.0}, {"shift": 3.0}, {"shift": 10.0}),
         waits=("line", "numbers"),
-        without=("eps", "show"),
+        without=("eps", "scale", "show", "formula", "checks"),
     ),
     Step(
-        "Now all 8 numbers of x are one point: the larger their mean, the higher it stands. The flat line is the plane "
-        "of mean 0, seen from the side. Go through the stages, from x to its result y.",
-        "Which y is high above the plane?",
-        ("LayerNorm’s", "RMSNorm’s", "both"),
-        1,
-        "Both end on the circle, but RMSNorm only shortens x: its y is still 0.90 of the radius high. LayerNorm took "
-        "all the height away first.",
-        "Set “after the norm” and look for the two triangles.",
+        "The same as geometry: the 8 numbers of x are one point. Up is the mean, the direction (1, …, 1); the flat "
+        "line is all vectors of mean 0. Go through the stages, from x to y.",
+        "What does only LayerNorm throw away?",
+        ("the height", "the length", "both"),
+        0,
+        "Both end on the circle, at one length. LayerNorm first lets x fall straight onto the flat line; RMSNorm only "
+        "shortens it, and y is still 0.90 of the radius high.",
+        "Set “after the norm”: both triangles lie on the circle. How high is each?",
         {"scale": 1.0, "shift": 2.0, "eps": 1e-5, "show": "points", "stage": 0},
         moves=("stage",),
         show=({"stage": 1}, {"stage": 2}),
         waits=("line", "signs"),
+        without=("eps", "scale", "shift", "formula", "checks"),
     ),
     Step(
-        "Drag the grip σ up: the input gets 3, 10, 100 times as large and outgrows its axis. ε, which only prevents "
-        "a division by 0, is tiny here.",
-        "Which norm’s bars change?",
-        ("LayerNorm’s only", "RMSNorm’s only", "neither"),
-        2,
-        "Numerator and denominator grow by one factor. So a stream may grow 100 times through a model, and each layer "
-        "still reads numbers of the same size.",
-        "Do any bars leave the short lines?",
-        {"scale": 1.0, "shift": 0.0, "eps": 1e-8, **_BARS},
-        moves=("scale",),
-        show=({"scale": 3.0}, {"scale": 10.0}, {"scale": 100.0}),
-        waits=("line", "numbers"),
+        "Many models use RMSNorm, which leaves the mean in. Here μ is 2.5. Drag it down to 0.",
+        "How do both norms’ bars differ there?",
+        ("not at all", "in their length", "in their signs"),
+        0,
+        "At mean 0, RMS is σ. Weights that write into the stream can learn to write with mean 0, as subtracting it is "
+        "linear; so a norm need not do it each time.",
+        "Drag μ until the dotted line lies on 0, at shift −0.5. Compare bar 4 of both.",
+        {**_START, "shift": 2.0},
+        moves=("shift",),
+        show=({"shift": 1.0}, {"shift": 0.0}, {"shift": -0.5}),
+        waits=("line", "signs", "numbers"),
+        without=("eps", "scale", "show", "before", "formula", "checks"),
     ),
     Step(
-        "The scale is −1: all inputs have changed their sign. The short lines are where the bars stood before.",
-        "Which norm’s bars turn over?",
-        ("neither", "RMSNorm’s only", "both"),
-        2,
-        "σ and RMS are sizes, and no size is negative. Dividing by one keeps every sign, so the bars stay turned over.",
-        "Compare the bars with the short lines in both norms.",
-        {"scale": -1.0, "shift": 0.0, "eps": 1e-5, **_BARS},
-        show=({"scale": 1.0}, {"scale": -1.0}),
-        waits=("line", "numbers"),
-    ),
-    Step(
-        "Now break it: at scale 0.1 the input is almost flat, and σ² is only 0.014. Raise ε, which is added under the "
-        "root, one step at a time.",
-        "At which ε are the bars less than half as long?",
-        ("1e−5", "1e−3", "0.1"),
-        2,
-        "ε = 0.1 is 7 times σ²: the root is then mostly ε, and the scale is no longer divided away.",
+        "At scale 0.01 the input is almost flat: it may be mere noise. Yet both norms make it as large as any other. "
+        "Raise ε, which stands under the root.",
+        "What does a large ε do for such an input?",
+        ("keeps it small", "makes it larger", "nothing"),
+        0,
+        "σ² is only 0.00014. Beside ε = 0.1 it hardly counts: the divisor is nearly √ε, and noise is not blown up. A "
+        "small ε only prevents 0 ÷ 0.",
         "Move ε to its right end and compare with the short lines.",
-        {"scale": 0.1, "shift": 0.0, "eps": 1e-8, **_BARS},
+        {**_START, "scale": 0.01, "eps": 1e-8},
         moves=("eps",),
         show=({"eps": 1e-5}, {"eps": 1e-3}, {"eps": 0.1}),
+        waits=("line", "numbers"),
+        without=("shift", "show"),
+    ),
+    Step(
+        "Try both: scale 3 with shift 3, then scale −1 with shift 0.",
+        "Which change of x can no layer after LayerNorm notice?",
+        ("3 · x + 3", "−x", "both"),
+        0,
+        "LayerNorm forgets size and mean. All else stays: σ is never negative, so −x turns every bar over. RMSNorm "
+        "forgets the size alone.",
+        "After each change, do LayerNorm’s bars leave the short lines?",
+        {**_START, "eps": 1e-8},
+        moves=("scale", "shift"),
+        show=({"scale": 3.0}, {"shift": 3.0}, {"scale": 1.0, "shift": 0.0}, {"scale": -1.0}),
         waits=("line", "numbers"),
     ),
 )
