@@ -191,9 +191,7 @@ WORKED_WITH = {
     ("MemoryExplorer", 4): "what the puppy reads; the question is about the dog",
     ("MixExplorer", 0): "the weights that are dragged, and their sum",
     ("CacheStepper", 3): "the rule that is to be used",
-    ("ObjectiveLab", 1): "the place of the token, which happens to be 3",
-    ("ObjectiveLab", 5): "the tokens of one objective, to compare with the other one’s",
-    ("SoftmaxStabilityExplorer", 2): "a note that says what QK-norm is, not what its slope does",
+    ("SoftmaxStabilityExplorer", 6): "a note that says what QK-norm is, not what its slope does",
 }
 # Visible words of the read-outs: the line, signs, facts, notes, and whatever else can wait.
 READ_OUT = """() => {

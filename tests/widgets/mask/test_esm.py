@@ -3,7 +3,7 @@
 import pytest
 import torch
 from anatomy.widgets import MaskExplorer
-from anatomy.widgets.mask import LAYERS
+from anatomy.widgets.mask import GUESS, KIND_NAMES, LAYERS
 from anatomy.widgets.mask.scenes import KINDS, SCENES
 
 from autograder.recording.widgets.mask import MASKS
@@ -232,3 +232,23 @@ def test_layers_extend_the_reach_of_a_narrow_mask(stage):
     find(page, "slider", "layers").press("End")
     settle(page)
     assert "after 4 layers it depends on 5 of 8" in said(page)
+
+
+def test_a_bar_from_zero_shows_the_loss(stage):
+    """Its whole line is the loss of guessing; where nothing predicts the next token, there is none."""
+    widget = CASE.make(mask="causal", query=3)
+    page = stage(widget)
+    chart = page.locator(".ta-svg[aria-label^='The loss']")
+    width = lambda name: float(chart.locator(f"rect.ta-{name}").get_attribute("width"))
+    for painted, layers in (("", 2), ("3,4", 2), ("0,3", 1), ("0,3", 2)):
+        widget.painted, widget.layers = painted, layers
+        page.evaluate(
+            "(s) => Object.entries(s).forEach(([k, v]) => model.set(k, v))", {"painted": painted, "layers": layers}
+        )
+        settle(page)
+        assert width("fill-two") / width("axis") == pytest.approx(widget.loss() / GUESS, abs=1e-3)
+        assert chart.locator("text").last.text_content() == f"{widget.loss():.2f}"
+    for mask in ("GLM: part A, part B", "cross-attention, input padded", "UniLM: bidirectional"):
+        page.evaluate("(n) => { model.set('painted', ''); model.set('mask', n); }", KIND_NAMES.index(mask))
+        settle(page)
+        assert not chart.is_visible(), mask

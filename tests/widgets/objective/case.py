@@ -12,6 +12,7 @@ CASE = Case(
     [
         ("combobox", "objective", "objective", "ArrowDown"),
         ("slider", "predicted word", "place", "ArrowRight"),
+        ("checkbox", "nothing follows yet", "cut", " "),
         ("slider", "hide others", "draw", "End", {"objective": "blank_infilling", "step": 1}),
     ],
     crowded=tuple({"objective": i} for i in range(len(OBJECTIVES))),

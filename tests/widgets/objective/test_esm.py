@@ -195,7 +195,7 @@ def test_the_word_is_to_be_guessed_before_it_is_shown(stage):
     page = stage(CASE.make())
     step = ObjectiveLab.story[0]
     set_state(page, {**step.state, "step": 0})
-    word, mark = page.locator(".ta-svg text[data-readout]"), page.locator(".ta-svg text.ta-until")
+    word, mark = page.locator(".ta-svg text[data-readout='']"), page.locator(".ta-svg text.ta-until")
     assert word.all_text_contents() == ["two"] * 3 and not any(w.is_visible() for w in word.all())
     assert mark.all_text_contents() == ["?"] * 3 and all(m.is_visible() for m in mark.all())
     output = page.locator(".ta-controls output").first
@@ -214,3 +214,43 @@ def test_pairs_of_sentences_have_no_word_to_predict(stage):
 
 def test_the_loss_is_told_only_of_what_is_pointed_at(stage):
     assert stage(CASE.make()).locator(".ta-formula").text_content() == ""
+
+
+def test_where_nothing_follows_the_rest_of_the_rows_is_gone(stage):
+    """No arrow comes from behind the word, and each name says how much is missing, as Python does."""
+    lab = CASE.make(cut=True)
+    page = stage(lab)
+    for place in (2, 5, 9):
+        lab.place = place
+        set_state(page, {"place": place})
+        p, lost = lab.lost()
+        for name, (blue, orange, _, arrows) in zip(("GPT", "BERT", "T5"), three(page), strict=True):
+            gone, every = lost.get(name, (0, 0))
+            assert blue == arrows and len(blue) == every - gone and all(c < p for c in blue)
+            assert orange == ([p] if name in lost else [])
+            assert f"{name} loses {gone} of {every}" in said(page) or name not in lost
+            if name in lost:
+                assert page.get_by_text(f"{gone} of {every} missing", exact=True).first.is_visible()
+        for word in WORDS[p + 1 :]:
+            drawn = page.locator(".ta-svg[aria-label^='One sentence'] rect + text").all_text_contents()
+            assert drawn.count(word) == 3 * WORDS[: p + 1].count(word)
+        told = ", ".join(f"{name} loses {gone} of {every}" for name, (gone, every) in lost.items())
+        assert f"is not written yet: {told}." in lab.words
+    page.get_by_role("checkbox", name="nothing follows yet").press(" ")
+    settle(page)
+    assert not page.evaluate("() => model.get('cut')") and "missing" not in page.locator(".ta").text_content()
+
+
+def test_each_name_counts_the_words_to_predict(stage):
+    for name, counts in (
+        ("next_token_pairs", ["10 words", "3 words", "4 words"]),
+        ("blank_infilling", ["4 words"] * 2),
+    ):
+        page = stage(CASE.make(objective=name))
+        assert page.locator(".ta-svg [data-readout=tally]").all_text_contents() == counts
+
+
+def test_on_a_phone_answers_that_are_all_empty_take_no_line(stage):
+    page = stage(CASE.make(objective="blank_infilling"), viewport={"width": 390, "height": 900})
+    rows = page.locator(".ta-svg[aria-label^='Rows of tokens'] text[text-anchor=start]").all_text_contents()
+    assert rows.count("model reads") == 2 and rows.count("must predict") == 1

@@ -43,7 +43,7 @@ class MaskExplorer(SeveralFunctions):
     function_name = "masks"
     controls = ("mask", "size", "query", "layers", "painted")
     story = STORY
-    opening = tuple({"query": row} for row in range(8))
+    opening = tuple({"key": column} for column in range(4))  # what row “two” sees; the story asks about this row
 
     mask = t.Int(0, min=0, max=len(KINDS) - 1).tag(sync=True)
     size = t.Int(4, min=0, max=max(len(k.sizes) for k in KINDS) - 1).tag(sync=True)

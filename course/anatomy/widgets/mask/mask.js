@@ -35,7 +35,7 @@ function maskWidget(ui) {
     ends: () => ui.get("query") === scene().rows.length - 1,
   });
   const [left, gap] = [50, 20];
-  const side = Math.min(288, room - left - 2);
+  const side = Math.min(284, room - left - 2);
   const wide = room >= left + side + gap + 300;
   const choose = ui.controls.firstChild;
   if (wide) choose.style.cssText = "grid-column: span 2; grid-template-columns: max-content minmax(0, max-content) max-content";
@@ -48,7 +48,8 @@ function maskWidget(ui) {
   const copies = (i, layers) => (now.s.predicts.includes(i) ? now.ways[layers][i * N + i + 1] > 0 : undefined);
   let now = null; // what is on the sheet; made anew when the scene, the paint or the tables change
   const grid = maskGrid(ui, row, { left, side, N, setting: () => now, paint });
-  const path = pathPanel(ui, row, wide ? room - left - side - 2 - gap : Math.min(room, 420), wide ? 244 : 220, N, () => now);
+  const path = pathPanel(ui, row, wide ? room - left - side - 2 - gap : Math.min(room, 420), wide ? 208 : 220, N, () => now);
+  const lossBar = barOfLoss(path.box, wide ? room - left - side - 2 - gap : Math.min(room, 420), spec.guess);
   const show = signs(wide ? path.box : ui.row(), [
     [tr("allowed pairs"), tr("True in the mask, of all pairs")],
     [tr("pairs that look ahead"), tr("the key is later than the query")],
@@ -114,7 +115,13 @@ function maskWidget(ui) {
     const many = now.s.predicts.length;
     if (!now.square) return ["", tr("not counted: not a square mask")];
     if (!many) return ["", tr("none: {why}", { why: now.s.instead })];
-    return [tr("{n} of {all}", { n: copied, all: many }), tr("so its loss is {loss}", { loss: fixed((spec.guess * (many - copied)) / many, 2) })];
+    return [tr("{n} of {all}", { n: copied, all: many }), tr("so its loss is {loss}", { loss: fixed(lossNow(layers), 2) })];
+  }
+
+  /** Nats that it costs, undefined where no position predicts the next token. */
+  function lossNow(layers) {
+    const many = now.s.predicts;
+    return now.square && many.length ? (spec.guess * many.filter((i) => !copies(i, layers)).length) / many.length : undefined;
   }
 
   function lossFormula(query, layers) {
@@ -151,6 +158,7 @@ function maskWidget(ui) {
       drawn = now;
       grid.mark(query, key);
       path.draw(query, key, level ?? 0, layers);
+      lossBar(lossNow(layers));
       show([...now.signs, copier(layers)]);
       // What would move nothing is not offered. Its room stays: nothing moves.
       size.parentNode.style.visibility = kind().sizes.length > 1 ? "" : "hidden";
@@ -272,7 +280,8 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
     paint(positions, reference) {
       const { s, rows, columns, may, given, right, cells: turned } = setting();
       write(caption, ui.get("alone") ? tr("The mask") : reference ? tr("Reference’s mask") : tr("Your mask"));
-      write(note, turned.length ? tr("filled: may look; corner: painted") : tr("filled: may look"));
+      write(note, `${turned.length ? tr("filled: may look; corner: painted") : tr("filled: may look")}${
+        positions.length ? tr("; on top: positions") : ""}`);
       head = 20 + 14 * positions.length;
       if (shape !== `${rows},${columns},${head}`) layout(rows, columns);
       shape = `${rows},${columns},${head}`;

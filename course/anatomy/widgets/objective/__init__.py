@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import traitlets as t
 
-from ...system.translation import sentences
+from ...system.translation import listed, sentences
 from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, VERMILLION, Figure, new_figure, rectangle
 from ..tools.several import SeveralFunctions
@@ -62,20 +62,22 @@ class ObjectiveLab(SeveralFunctions):
     first_sentinel)``, ``blank_infilling(ids, spans, order, mask_id, start_id, end_id)``, ``nsp_pair(documents,
     document, sentence, replacement)`` and ``sop_pair(first, second, swap)``. T5 and GLM hide the same spans.
 
-    Traits objective (index into TITLES; a function's name works too), draw and place (index of a token) follow the
-    controls; a click on a token chooses it. Raises the errors of TableWidget.
+    Traits objective (index into TITLES; a function's name works too), draw, place (index of a token) and cut (what
+    follows the predicted word is not written yet) follow the controls; a click on a token chooses it. Raises the errors
+    of TableWidget.
     """
 
     recording = "objective"
     names = tuple(OBJECTIVES)
     function_name = "objectives"
-    controls = ("objective", "draw", "place")
+    controls = ("objective", "draw", "place", "cut")
     story = STORY
     opening = tuple({"place": i} for i in range(7))
 
     objective = t.Int(0, min=0, max=len(OBJECTIVES) - 1).tag(sync=True)
     draw = t.Int(0, min=0, max=DRAWS - 1).tag(sync=True)
     place = t.Int(2, min=0, max=2 * SIZE - 1).tag(sync=True)
+    cut = t.Bool(False).tag(sync=True)
 
     def __init__(self, functions: Functions | None = None, objective: int | str = 0, **state: Any) -> None:
         index = cls_index(objective) if isinstance(objective, str) else objective
@@ -150,6 +152,32 @@ class ObjectiveLab(SeveralFunctions):
         part_a = int((rows[5] == 0).sum()) if reads == "prefix" else SIZE if reads == "full" else 0
         return np.stack([there[0] & ((column_of <= column) | (column_of < part_a)), there[1]])
 
+    def lost(self) -> tuple[int, dict[str, tuple[int, int]]]:
+        """The word above which the models are compared, and for each that must predict it, how many of the words that
+        it sees stand behind that word, and how many it sees in all."""
+        masked = self._reference["e_mask_tokens"][self.draw, 1, :T] != IGNORE
+        spans = np.frombuffer(self.tables["hidden"], "<f4").reshape(DRAWS, T)[self.draw] > 0
+        glm = _filled(self._reference["e_blank_infilling"][self.draw].astype(int), spans)
+        name, (row, column) = self.names[self.objective], self.at()
+        encoder = int((self.example()[0] != NOTHING).sum())
+        written = [w for c in range(T) if spans[c] for w in ([c] if spans[c - 1] and c else [-1, c])]
+        places = {
+            "next_token_pairs": {c: c + 1 for c in range(T - 1)},
+            "mask_tokens": {c: c for c in range(T)},
+            "span_corruption": {encoder + n: c for n, c in enumerate(written) if c >= 0},
+            "blank_infilling": {c: w for w, c in glm.items()},
+        }
+        p = places.get(name, {}).get(column if row == 0 else encoder + column, int(np.argmax(spans)))
+        kept = [c for c in range(T) if not spans[c]]
+        seen = {
+            "GPT": list(range(p)) if p else None,
+            "BERT": [c for c in range(T) if c != p] if masked[p] else None,
+            "T5": [*kept, *(c for c in range(p) if spans[c])] if spans[p] else None,
+            "GLM": [*kept, *(w for w, c in glm.items() if c < glm[p])] if spans[p] else None,
+        }
+        beside = ("T5", "GLM") if name == "blank_infilling" else ("GPT", "BERT", "T5") if name in places else ()
+        return p, {m: (sum(c > p for c in sees), len(sees)) for m in beside if (sees := seen[m]) is not None}
+
     def wording(self, label: int) -> str:
         """A label in words; empty if nothing is predicted."""
         if label in (IGNORE, NOTHING):
@@ -169,6 +197,9 @@ class ObjectiveLab(SeveralFunctions):
         answer = self.wording(rows[row + 1][column])
         about = _("Objective lab with {whose} example of {title}, draw {draw}.")
         reads = _("The model reads: {read}; the decoder: {decoder}.") if decoder else _("The model reads: {read}.")
+        word_lost, lost = self.lost() if self.cut else (0, {})
+        told = listed(_("{name} loses {n} of {all}").format(name=m, n=n, all=of) for m, (n, of) in lost.items())
+        unwritten = _("What follows “{word}” is not written yet: {told}").format(word=TEXT[word_lost], told=told)
         counted = _("{read} tokens read, {predicted} predicted; {wrong} entries differ from the reference.")
         return sentences(
             about.format(whose=self.whose, title=_(TITLES[self.objective]), draw=self.draw),
@@ -177,6 +208,7 @@ class ObjectiveLab(SeveralFunctions):
             _("At token {n} it sees {seen} and predicts {answer}.").format(
                 n=column, seen=" ".join(seen), answer=answer or _("nothing")
             ),
+            f"{unwritten}." if lost else "",
             counted.format(**found),
         )
 
@@ -215,6 +247,18 @@ class ObjectiveLab(SeveralFunctions):
 def cls_index(name: str) -> int:
     """Index of an objective by its function's name."""
     return list(OBJECTIVES).index(name)
+
+
+def _filled(rows, spans):
+    """Word → column of GLM's example at which it is predicted. A piece is known by the position of its [M]."""
+    starts = [c for c in range(T) if spans[c] and not (c and spans[c - 1])]
+    masks = [c for c in range(SIZE) if rows[5, c] == 0 and rows[0, c] == VOCABULARY.index("[M]")]
+    found = {}
+    for column in np.flatnonzero(rows[5] > 0):
+        at = starts[masks.index(rows[4, column])] + int(rows[5, column]) - 1
+        if at < T and spans[at]:
+            found[at] = int(column)
+    return found
 
 
 def draws(inputs: Inputs, i: int) -> dict[str, Any]:

@@ -45,7 +45,7 @@ function objectiveWidget(ui) {
   const others = slider(ui, {
     trait: "draw", name: tr("hide others"), max: spec.draws - 1, show: (i) => tr("{n} of {all}", { n: i + 1, all: spec.draws }),
   });
-  const bar = html("div", { class: "ta-bar" });
+  const bar = html("div", { class: "ta-bar", style: room > 770 ? "grid-column: span 2" : "" }); // one line for both
   ui.controls.append(bar);
   player(ui, bar, {
     stepName: tr("To the next predicted word"), playName: tr("Play predicted words"), every: PLACE_MS,
@@ -55,9 +55,16 @@ function objectiveWidget(ui) {
     },
     ends: () => ui.get("place") >= (predicting().at(-1) ?? 0),
   });
+  const cut = keepKeys(html("input", { type: "checkbox" }));
+  cut.addEventListener("change", () => ui.set("cut", cut.checked));
+  ui.bind("cut", (value) => { cut.checked = value; });
+  const style = "display: inline-flex; align-items: center; gap: 4px; min-height: 24px";
+  bar.append(html("label", { style }, cut, tr("nothing follows yet")));
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
-  const ways = waysToSee(ui, ui.row(), () => ({ draws: drawsNow(), which: THEIRS.indexOf(objective().function) }));
+  const ways = waysToSee(ui, ui.row(), () => ({
+    draws: drawsNow(), which: THEIRS.indexOf(objective().function), cut: ui.get("cut"),
+  }));
   const beneath = ui.row();
   Object.assign(beneath.dataset, { part: "example", of: "objective" });
   const table = tokenTable(ui, beneath, { word, wording, lengths, setting: () => now });
@@ -116,7 +123,7 @@ function objectiveWidget(ui) {
       if (!now || now.key !== key) {
         const [rows, right] = [example(), example("ref_")];
         now = {
-          key, rows, right, title: objective().title, pair: objective().classes.length > 0,
+          key, rows, right, title: objective().title, marks: MARKS[objective().function], pair: objective().classes.length > 0,
           asked: [1, 3].flatMap((r) => rows[r]).filter((v) => v !== spec.nothing && v !== spec.ignore).length,
           wrong: rows.reduce((sum, values, r) => sum + values.filter((v, c) => v !== right[r][c]).length, 0),
           reference: ui.get("notice") || !ui.table("own")[ui.get("objective")],
@@ -144,10 +151,12 @@ function objectiveWidget(ui) {
       const words = [0, 2].flatMap((r, k) => now.rows[r].filter((_, c) => seen[k][c])).map(word);
       const answer = wording(now.rows[row + 1][column]);
       const other = ui.seen("word"); // one that has no place in the example
-      if (other !== undefined) ui.say(tr("“{word}” is not among the words to predict here.", { word: spec.text[other] }));
+      const lost = ui.get("cut") ? ways.lost() : "";
+      if (lost) ui.say(lost, ui.pointing ? formula(now, at, seen) : "");
+      else if (other !== undefined) ui.say(tr("“{word}” is not among the words to predict here.", { word: spec.text[other] }));
       else ui.say(tr(answer ? N_("{place}, “{word}”, sees {seen} → must predict “{answer}”") : N_("{place}, “{word}”, sees {seen} → predicts nothing"),
         { place: placed(row, column), word: word(now.rows[row][column]), seen: words.join(" "), answer }), ui.pointing ? formula(now, at, seen) : "");
-      ui.root.dataset.key = `${key},${row},${column}`;
+      ui.root.dataset.key = `${key},${row},${column},${ui.get("cut")}`;
     },
   };
 }
@@ -155,13 +164,26 @@ function objectiveWidget(ui) {
 /** A token by its row, the decoder's or the only one that is read, and its column. */
 const placed = (row, column) => tr(row ? N_("decoder token {n}") : N_("token {n}"), { n: column });
 
+/** What the marks in an example are, and what its rows have to do with one another. */
+const MARKS = {
+  next_token_pairs: N_("below each word: the next one, to be predicted"),
+  mask_tokens: N_("[M]: a hidden word, to be predicted; below the others stands nothing"),
+  span_corruption: N_("⟨0⟩, ⟨1⟩: blanks; decoder starts with [PAD], then reads earlier answers"),
+  blank_infilling: N_("[M]: a blank; from [S] to [E]: its piece; position: of the blank"),
+  nsp_pair: N_("[CLS] must tell; [SEP] ends a sentence"),
+  sop_pair: N_("[CLS] must tell; [SEP] ends a sentence"),
+};
+
 /**
  * Rows of tokens under one another, in as many pieces as the room asks for. Pointing at a token, or at its label or its
  * position, shows what that token sees.
  */
 function tokenTable(ui, parent, { word, wording, lengths, setting }) {
   const { spec, room } = ui;
-  const [left, top, cell, step] = [room > 600 ? 92 : 78, 4, room < 900 ? 42 : clamp(Math.floor((room - 94) / spec.size), 50, 70), 30];
+  // On a phone the names of the rows stand above them, so that more tokens stand side by side.
+  const above = room < 480 ? 16 : 0;
+  const [left, top, step] = [above ? 0 : 92, 4, 30 + above];
+  const cell = above ? 41 : room < 900 ? 42 : clamp(Math.floor((room - 94) / spec.size), 50, 70);
   const per = Math.max(2, Math.min(spec.size, Math.floor((room - left - 2) / cell)));
   const W = left + per * cell + 2;
   const [caption, note] = [html("span"), html("small")];
@@ -207,15 +229,14 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
 
   return {
     layout() {
-      const { rows, right, pair, hidden, reference, title } = setting();
-      write(caption, title);
+      const { rows, right, pair, hidden, reference, title, marks } = setting();
+      write(caption, tr("Input and answers: {title}", { title }));
       const some = rows[2].some((v) => v !== spec.nothing);
       const names = { [TEXT]: tr("text"), 0: some ? tr("encoder reads") : tr("model reads"), 1: tr("must predict"),
         2: tr("decoder reads"), 3: tr("must predict"), 4: tr("position"), 5: tr("in blank") };
-      write(note, tr(hidden.some(Boolean)
-        ? N_("blue: what the framed token sees; orange: what it must predict; dashed: hidden{whose}")
-        : N_("blue: what the framed token sees; orange: what it must predict{whose}"),
-      { whose: ui.get("alone") ? "" : `; ${reference ? tr("the reference") : tr("yours")}` }));
+      // Where a sentence stands above, that has told the colors.
+      const colors = pair ? tr("; blue: what the framed token sees; orange: what it must predict") : "";
+      write(note, `${tr(marks)}${colors}${ui.get("alone") ? "" : `; ${reference ? tr("the reference") : tr("yours")}`}`);
       const cells = { [TEXT]: pair ? [] : spec.text.map((_, c) => c) };
       rows.forEach((values, r) => {
         // The encoder of T5 predicts nothing: no row of dashes for it.
@@ -225,20 +246,24 @@ function tokenTable(ui, parent, { word, wording, lengths, setting }) {
       lines = [];
       for (const section of [[TEXT, 0, 1, 4, 5], [2, 3]]) {
         for (let from = 0; from < spec.size; from += per) {
-          for (const row of section) if (cells[row].some((c) => c >= from && c < from + per)) lines.push({ row, from, to: from + per });
+          for (const row of section) {
+            const here = cells[row].filter((c) => c >= from && c < from + per);
+            // Answers that are all empty need no line.
+            if (here.some((c) => row !== 1 || wording(rows[1][c]))) lines.push({ row, from, to: from + per });
+          }
         }
       }
       fill(canvas, { viewBox: `0 0 ${W} ${top + lines.length * step}`, height: top + lines.length * step });
       chips.replaceChildren();
       tokens = [];
       lines.forEach(({ row, from, to }, l) => {
-        const y = top + l * step + 2;
-        label(chips, left - 8, y + 17, names[row], "end", "ta-small");
+        const y = top + l * step + above + 2;
+        label(chips, above ? 0 : left - 8, above ? y - 5 : y + 17, names[row], above ? "start" : "end", "ta-small");
         for (const column of cells[row].filter((c) => c >= from && c < to)) {
           const value = row === TEXT ? null : rows[row][column];
           const wide = row === 1 && value >= spec.class ? 2 : 1;
           const x = left + (column - from) * cell + 1;
-          const rect = svg("rect", { x, y, width: wide * cell - 2, height: step - 4, rx: 3, class: "ta-axis" });
+          const rect = svg("rect", { x, y, width: wide * cell - 2, height: 26, rx: 3, class: "ta-axis" });
           const text = label(chips, x + (wide * cell - 2) / 2, y + 17, row === TEXT ? spec.text[column] : row > 3 ? String(value)
             : row % 2 ? wording(value) : word(value), "middle", "ta-small");
           if (row < 4) chips.insertBefore(rect, text);

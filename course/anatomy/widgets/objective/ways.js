@@ -17,6 +17,9 @@ function seenByEach(p, { masked, spans, columns }) {
   ];
 }
 
+/** Of the words seen to predict word p, those behind it, and all. */
+const missing = (seen, p) => ({ n: seen.filter((c) => c > p).length, all: seen.length });
+
 /** Place of the token that must predict word p under that objective, and back; undefined where there is none. */
 function placesOf(which, { spans, columns, encoder }) {
   const written = []; // words of T5's decoder; undefined for the sentinel before each span
@@ -40,16 +43,21 @@ function columnsOf(spans, masks, at, inside) {
   return columns;
 }
 
-/** The picture; setting() → { draws: { masked, spans, columns, reads, encoder }, which: place in MODELS, or −1 }. */
+/**
+ * The picture; setting() → { draws: { masked, spans, columns, reads, encoder }, which: place in MODELS, or −1, cut }.
+ * Where cut, the text ends at the word: each name says how much is missing of what that model learned to predict from.
+ */
 function waysToSee(ui, parent, setting) {
   const { text } = ui.spec;
   const narrow = ui.room < 480;
-  const [left, row] = [narrow ? 0 : 52, CHIP + ARC + (narrow ? 14 : 0)];
+  const [left, row] = [narrow ? 0 : 92, CHIP + ARC + (narrow ? 14 : 0)];
   const cell = Math.min(WIDEST, (ui.room - left - 2) / text.length);
   const W = left + cell * text.length + 2;
   const high = () => beside(setting().which).length * row;
-  const box = html("div", { class: "ta-panel", style: "margin-bottom: 8px" }, html("p", { class: "ta-caption" },
-    tr("One word to predict"), html("small", {}, tr("blue: it sees this; gray: covered; dashed: taken out of the text"))));
+  const box = html("div", { class: "ta-panel", style: "margin-bottom: 4px" }, html("p", { class: "ta-caption" },
+    tr("One word to predict"),
+    html("small", {}, tr("blue: it sees this; gray: covered; dashed: hidden, [M] is read there"),
+      html("span", { "data-part": "tally" }, tr("; words: how many it must predict")))));
   parent.append(box);
   const canvas = picture(box, W, row, tr("One sentence under several models: what each sees to predict one word"));
   const stack = svg("g");
@@ -58,8 +66,13 @@ function waysToSee(ui, parent, setting) {
   const y = ARC + (narrow ? 14 : 0);
   const rows = MODELS.map((name) => {
     const node = svg("g");
-    label(node, narrow ? 0 : left - 10, narrow ? 12 : y + 16, name, narrow ? "start" : "end", "ta-strong");
-    const why = label(node, left + (narrow ? 44 : 2), narrow ? 12 : y - 7, "", "start", "ta-small");
+    label(node, narrow ? 0 : left - 6, narrow ? 12 : y + 3, name, narrow ? "start" : "end", "ta-strong");
+    const why = label(node, left + (narrow ? 110 : 2), narrow ? 12 : y - 7, "", "start", "ta-small");
+    const [tally, lost] = [{ "data-part": "tally", "data-readout": "tally" }, {}].map((more) => {
+      const text = label(node, narrow ? 42 : left - 6, narrow ? 12 : y + 18, "", narrow ? "start" : "end", "ta-small");
+      fill(text, { style: "font-size: 11px", ...more });
+      return text;
+    });
     // One for each word, which it keeps: so arrows travel to the next word instead of jumping.
     const arcs = text.map(() => svg("path", { style: "fill: none; stroke: var(--ta-one); stroke-width: 1.4" }));
     const head = svg("path", { style: "fill: var(--ta-one)" });
@@ -70,7 +83,7 @@ function waysToSee(ui, parent, setting) {
       return [rect, label(node, middle(c), y + 16, "", "middle", "ta-small")];
     });
     node.append(svg("g", { class: "ta-arcs" }, ...arcs), head, unknown);
-    return { node, why, arcs, head, chips, unknown };
+    return { node, why, arcs, head, chips, unknown, tally, lost };
   });
   const places = () => placesOf(setting().which, setting().draws);
   const now = () => ui.seen("word") ?? places().wordAt(ui.seen("place")) ?? Math.max(setting().draws.spans.indexOf(true), 0);
@@ -86,18 +99,23 @@ function waysToSee(ui, parent, setting) {
     says: (c) => text[c],
   });
 
-  function drawRow({ why, arcs, head, chips, unknown }, i, p, seen, { masked, spans, reads }) {
-    write(why, seen ? "" : i ? tr("does not hide “{word}”, so it need not predict it", { word: text[p] })
+  function drawRow({ why, arcs, head, chips, unknown, tally, lost }, i, p, seen, { masked, spans, reads }, cut) {
+    write(why, seen ? "" : i ? tr("does not hide “{word}”: no prediction", { word: text[p] })
       : tr("nothing stands before “{word}”", { word: text[p] }));
+    const there = (c) => !cut || c <= p;
+    const asked = [text.slice(1), masked, spans, spans][i].filter(Boolean).length;
+    write(tally, cut ? "" : tr("{n} words", { n: asked }));
+    write(lost, cut && seen ? tr("{n} of {all} missing", missing(seen, p)) : "");
     const hides = [() => false, (c) => masked[c], (c) => spans[c], (c) => spans[c]][i];
     chips.forEach(([rect, words], c) => {
-      const [target, blue] = [seen !== null && c === p, seen?.includes(c) ?? false];
+      const [target, blue] = [seen !== null && c === p, there(c) && (seen?.includes(c) ?? false)];
       const color = target ? "fill: var(--ta-two); fill-opacity: 0.3" : blue ? "fill: var(--ta-one); fill-opacity: 0.3"
-        : seen ? "fill: var(--ta-rule); fill-opacity: 0.55" : "fill: none";
-      const edge = hides(c) && !target ? "; stroke-dasharray: 4 3; stroke: var(--ta-soft)" : "";
+        : seen && there(c) ? "fill: var(--ta-rule); fill-opacity: 0.55" : "fill: none";
+      const edge = there(c) && hides(c) && !target ? "; stroke-dasharray: 4 3; stroke: var(--ta-soft)" : "";
       fill(rect, { class: target ? "ta-mark" : "ta-axis", style: color + edge });
-      write(words, i === 1 && masked[c] && !target ? reads[c] : text[c]);
-      fill(words, { class: target || blue ? "ta-strong" : "ta-small", style: "font-size: 11px" });
+      write(words, !there(c) ? "" : i === 1 && masked[c] && !target ? reads[c] : text[c]);
+      const style = `font-size: 11px${narrow ? "; font-weight: 400" : ""}`; // on a phone, bold words would touch
+      fill(words, { class: target || blue ? "ta-strong" : "ta-small", style });
       words.toggleAttribute("data-readout", target);
     });
     fill(unknown, { x: middle(p), style: seen ? "" : "display: none" });
@@ -107,14 +125,14 @@ function waysToSee(ui, parent, setting) {
       return `M${from} ${top}C${from} ${top - bow(c)} ${to} ${top - bow(c)} ${to} ${top - 3}`;
     };
     const bow = (c) => 12 + (18 * Math.abs(c - p)) / text.length;
-    arcs.forEach((path, c) => fill(path, { d: arc(c), opacity: Number(seen?.includes(c) ?? false) }));
+    arcs.forEach((path, c) => fill(path, { d: arc(c), opacity: Number(there(c) && (seen?.includes(c) ?? false)) }));
     fill(head, { d: `M${middle(p)} ${top}l-4 -7h8z`, opacity: Number(seen?.length > 0) });
   }
 
   let drawn = "";
   return {
     draw() {
-      const { draws, which } = setting();
+      const { draws, which, cut } = setting();
       box.hidden = which < 0;
       if (which < 0) return;
       const those = beside(which);
@@ -126,8 +144,18 @@ function waysToSee(ui, parent, setting) {
       }
       const p = now();
       const each = seenByEach(p, draws);
-      for (const i of those) drawRow(rows[i], i, p, each[i], draws);
+      for (const i of those) drawRow(rows[i], i, p, each[i], draws, cut);
       place();
+    },
+    /** In words: what each loses where nothing follows the word; "" where no sentence is shown. */
+    lost() {
+      const { draws, which } = setting();
+      const p = now();
+      const each = which < 0 ? [] : seenByEach(p, draws);
+      const said = which < 0 ? [] : beside(which).filter((i) => each[i])
+        .map((i) => tr("{name} loses {n} of {all}", { name: MODELS[i], ...missing(each[i], p) }));
+      const told = said.join(tr("{a}, {b}", { a: "", b: "" }));
+      return told && tr("What follows “{word}” is not written yet: {told}", { word: text[p], told });
     },
   };
 }
