@@ -15,6 +15,7 @@ CASE = Case(
         ("slider", "value v", "value", "Home", {"activation": "gelu"}),
         ("slider", "shift of all units", "shift", "ArrowRight", {"activation": "relu", "shift": -4}),
         ("group", "look at", "look", "ArrowRight"),
+        *(("slider", f"grip: weight of unit {n}", f"w{n}", "ArrowUp") for n in (1, 2, 3)),
     ],
     crowded=({}, {"look": "gate and units"}, {"look": "gate and units", "activation": 4}),
     drawn=UNLABELED,

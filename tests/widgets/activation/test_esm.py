@@ -67,7 +67,7 @@ def test_a_point_shows_its_formula_and_lights_up_everywhere(stage, panel):
     page.mouse.move(*on_place(page, panel, 40))
     settle(page)
     heard = readout(page)
-    assert "gelu at x = −2.00: gate −0.046 · 1.50 = −0.068" in heard
+    assert "gelu at x = −2.00: gate −0.046 · value (−3.00) = 0.137" in heard
     assert "f(x) = x · Φ(x) = −2.00 · 0.023 = −0.046" in heard
     assert "f′(x) = Φ(x) + x · φ(x) = 0.023 + (−2.00) · 0.054 = −0.085" in heard
     now = views(page)
@@ -156,7 +156,7 @@ def test_the_heap_and_the_value_are_dragged(stage, handle, name, by, keys):
         page.evaluate(f"([v]) => Number([...document.querySelectorAll('rect.ta-axis')][{i}].getAttribute(v))", [v])
         for i, v in ((0, "width"), (2, "height"))
     )
-    step = wide / 8 if name == "shift" else high / 8.4 * 0.25
+    step = wide / 8 if name == "shift" else high / 8.4 * 0.25 * 2  # the grip stands at x = 2
     pulled(page, node, by[0] * step * len(keys), by[1] * step * len(keys))
     moved = trait(page, name)
     by_hand = readout(page), views(page), page.locator(".ta-svg text").all_text_contents()
@@ -218,6 +218,36 @@ def test_two_layers_draw_what_python_computes(stage, state, told):
     assert "Sum = 2 · f(2.00) − 4 · f(1.00) + 3 · f(0.00) = 0" in readout(page)
 
 
+@pytest.mark.parametrize("n, by", [(1, -3), (2, 3), (3, 1)])
+def test_a_grip_on_a_unit_drags_its_weight(stage, n, by):
+    """The grip follows the hand, keys do the same, and formula, line and alt text have the new weight."""
+    widget = ActivationExplorer(ACTIVATIONS, activation="relu", look="two layers")
+    page = stage(widget)
+    node = page.get_by_role("slider", name=f"grip: weight of unit {n}", exact=True)
+    box = page.get_by_label("The sum of three weighted units").locator("rect.ta-axis").first
+    pulled(page, node, 0, -by * float(box.get_attribute("height")) / 8.4)
+    setattr(widget, f"w{n}", getattr(widget, f"w{n}") + by)
+    weight = widget.weights[n - 1]
+    assert trait(page, f"w{n}") == weight
+    by_hand, points = readout(page), sum_line(page)
+    caption = page.locator(".ta-row .ta-row .ta-caption").nth(n - 1).text_content()
+    text = str(weight).replace("-", "−")
+    assert caption.startswith(f"{text} f(x") and node.text_content() == text and f"{text} f(x" in widget.words
+    page.evaluate("([name, value]) => model.set(name, value)", [f"w{n}", weight - (1 if by > 0 else -1)])
+    node.press("ArrowUp" if by > 0 else "ArrowDown")
+    settle(page)
+    assert (readout(page), sum_line(page)) == (by_hand, points)
+
+
+def test_who_finds_the_hill_is_told(stage):
+    page = stage(ActivationExplorer(ACTIVATIONS, activation="relu", look="two layers", w3=2))
+    verdict = page.locator("[data-readout=verdict]")
+    assert verdict.text_content() == "the hill"
+    for state in ({"w3": 3}, {"w3": 2, "activation": 4}):
+        set_state(page, state)
+        assert verdict.text_content() == "it bends"
+
+
 @pytest.mark.parametrize("place", [60, 90, 110])
 def test_the_heights_of_three_units_add_up_to_the_height_of_the_sum(stage, place):
     """In numbers under the captions, and as sticks in the pictures."""
@@ -248,18 +278,18 @@ def test_the_layers_or_the_curve_with_its_gate_are_in_sight(stage):
 
 def test_what_is_0_up_to_rounding_is_told_as_0(stage):
     page = stage(ActivationExplorer({**ACTIVATIONS, "relu": lambda x: x.relu() - 1.1e-16}, activation="relu", place=30))
-    assert "gate 0.000 · 1.50 = 0.000" in readout(page)
+    assert "gate 0.000 · value (−3.75) = 0.000" in readout(page)
     for place in range(70, 90):
         page.evaluate("(place) => model.set('place', place)", place)
         settle(page)
         assert "e−" not in readout(page)
 
 
-STEPS = [(False,) * 3, (True, False, False), (True, True, False), *[(True, False, True)] * 2, (True, False, False)]
+STEPS = [*[(False,) * 3] * 2, (True, False, False), *[(True, False, True)] * 2, *[(True, True, False)] * 2]
 
 
 def test_each_step_shows_the_panels_that_it_needs(stage):
-    """The gate comes with the third step and the units with the fourth, in the picture, the line and the controls."""
+    """The units come with the fourth step and the gate with the sixth, in the picture, the line and the controls."""
     page = stage(CASE.make())
     set_state(page, {"alone": True})
     panels = [

@@ -1,5 +1,7 @@
 """The story of ActivationExplorer: the right answers are true of the widget's own tables, the others are not."""
 
+import itertools
+
 import numpy as np
 from anatomy.widgets import ActivationExplorer
 from anatomy.widgets import activation as act
@@ -37,55 +39,66 @@ def test_it_starts_where_the_widget_starts():
 
 def test_without_a_bend_the_sum_of_the_units_is_a_straight_line():
     straight = {"beta": 0.0}
-    x, f, slope = curves(shown(0, **straight))
+    _, f, slope = curves(shown(0, **straight))
+    x = shown(0)._inputs["x"].numpy()
     assert np.allclose(f, x / 2, atol=1e-6) and np.allclose(slope, 0.5, atol=1e-6) and "x/2" in STORY[0].because
-    sums = shown(0, **straight).sums()
-    assert (
-        chosen(0) == "a straight line" and not shown(0, **straight).bends() and np.ptp(sums) > 2
-    )  # and not 0 everywhere
-    assert np.allclose(np.diff(sums), np.diff(sums)[0], atol=1e-5)
+    assert chosen(0) == "only a straight line" and np.ptp(shown(0, **straight).sums()) > 2  # and not 0 everywhere
+    for weights in itertools.product(act.WEIGHTS, repeat=3):
+        steps = np.diff(shown(0, **straight, **dict(zip(("w1", "w2", "w3"), weights, strict=True))).sums())
+        assert np.allclose(steps, steps[0], atol=1e-5), weights
     assert all(shown(0, beta=beta).bends() for beta in act.BETAS[1:])
 
 
-def test_gelu_is_steepest_at_1_4():
+def test_the_hill_is_flat_at_its_right_if_the_weights_add_up_to_0():
     widget = shown(1)
-    x, _, slope = curves(widget)
-    assert widget.name == "gelu" and chosen(1) == f"x = {x[slope.argmax()]:.1f}"
-    assert np.isclose(slope.max(), 1.129, atol=5e-4) and "1.129" in STORY[1].because
+    assert widget.name == "relu" and chosen(1) == "when the weights add up to 0"
+    x = widget._inputs["x"].numpy()[20:-20]
+    hill = shown(1, w1=2, w2=-4, w3=2).sums()
+    assert np.allclose(hill, np.maximum(0, 2 - 2 * abs(x)), atol=1e-5) and "2 − 4 + 2 = 0" in STORY[1].because
+    for w1, w2, w3 in itertools.product(act.WEIGHTS, repeat=3):
+        right = shown(1, w1=w1, w2=w2, w3=w3).sums()[x > 1.01]
+        assert np.allclose(np.diff(right), 0.05 * (w1 + w2 + w3), atol=1e-5)
 
 
-def test_a_sigmoid_gate_makes_nothing_larger():
+def test_relu_has_no_slope_left_of_0():
     widget = shown(2)
-    assert widget.name == "sigmoid" and chosen(2) == "no"
-    _, f, _ = curves(widget)
-    assert (f > 0).all() and (f < 1).all()
-    for v in act.VALUES:
-        assert (np.abs(f * v) <= abs(v)).all() and (f * v * v >= 0).all()
-    _, f, _ = curves(shown(2, activation="gelu"))
-    assert (f > 1).any()  # another gate can, as the picture shows
+    x, f, slope = curves(widget)
+    assert widget.name == "relu" and chosen(2) == "nothing"
+    assert (f[x < -0.01] == 0).all() and (slope[x < -0.01] == 0).all() and (slope[x > 0.01] == 1).all()
 
 
 def test_all_inputs_of_dead_units_are_below_0():
+    """So nothing moves their weights. "no", they never wake."""
     widget = shown(3)
     inputs, dead = units(widget)
-    assert widget.name == "relu" and 0 < dead.sum() < act.UNITS and chosen(3) == "all are below 0"
+    assert widget.name == "relu" and 0 < dead.sum() < act.UNITS and chosen(3) == "no"
     assert (inputs[:, dead] < 0).all() and (inputs[:, ~dead] > 0).any(0).all()
-    assert (inputs[:, dead].mean(0) < -1).all() and (inputs.std(0) > 0.5).all()  # the other choices
-    x, f, slope = curves(widget)
-    assert (f[x < -0.01] == 0).all() and (slope[x < -0.01] == 0).all()
+    assert all(state["unit"] in np.flatnonzero(dead) for state in STORY[3].show)
 
 
-def test_gelu_has_no_dead_units_and_mostly_flat_slopes():
-    found = shown(4).facts()
-    assert chosen(4) == "none, but most slopes are flat" and found["dead"] == 0
-    assert f"{100 * found['flat']:.0f} %" in STORY[4].because and found["flat"] > 0.5
-    relu = shown(4, activation=act.ACTIVATIONS.index("relu")).facts()["dead"]
-    assert STORY[4].choices[0] == f"{relu}, as with relu"
+def test_gelu_and_swish_let_the_dead_units_learn_again():
+    assert chosen(4) == "yes, the same inputs teach them again" and shown(4).facts()["dead"] == 14
+    for name, share in (("gelu", 42), ("swish", 18)):
+        widget = shown(4, activation=act.ACTIVATIONS.index(name))
+        found = widget.facts()
+        assert found["dead"] == 0 and round(100 * found["flat"]) == share and f"{share} % of" in STORY[4].because
+        flat = widget.shown(f"u_{name}")[widget._row(), act.SHIFTS.index(widget.shift), 1]
+        _, dead = units(shown(4))
+        assert (flat[dead] < 1).all()  # each of them has a slope that is not flat
+    assert {state["activation"] for state in STORY[4].show} == {4, 6} and STORY[4].state["beta"] == 1
 
 
-def test_swish_turns_into_relu():
-    far = [shown(5, beta=b).facts()["relu"] for b in act.BETAS]
-    assert chosen(5) == "relu" and far == sorted(far, reverse=True) and far[-1] < 0.02
-    x, f, _ = curves(shown(5, beta=act.BETAS[-1]))
-    sigmoid = curves(shown(5, activation=act.ACTIVATIONS.index("sigmoid")))[1]
-    assert np.abs(f - sigmoid).max() > 1 and np.abs(f - x / 2).max() > 1
+def test_two_straight_lines_multiply_to_a_parabola():
+    x, f, _ = curves(shown(5))
+    assert chosen(5) == "a parabola" and np.allclose(f, x / 2, atol=1e-6)
+    assert STORY[5].state["value"] == 0 and max(act.VALUES) == 2
+    assert np.allclose(f * 2 * x, x**2, atol=1e-5) and "v x²/2" in STORY[5].because
+
+
+def test_a_sigmoid_gate_makes_nothing_larger():
+    widget = shown(6)
+    assert widget.name == "sigmoid" and chosen(6) == "swish only"
+    _, f, _ = curves(widget)
+    assert (f > 0).all() and (f < 1).all()
+    x, f, _ = curves(shown(6, activation=act.ACTIVATIONS.index("swish")))
+    assert (f[x > 1.3] > 1).all() and (np.abs(f[x < 0]) < 1).all()

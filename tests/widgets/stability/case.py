@@ -25,7 +25,12 @@ CASE = Case(
     silent=("coefficient", "quantity"),
     crowded=(
         {},
-        *({**MORE, "part": part, "factor": 22} for part in ("soft cap", "QK-norm", "z-loss", "dtypes")),
+        *(
+            {**MORE, "part": part, "factor": 22}
+            for part in ("soft cap", "QK-norm", "z-loss", "dtypes", "loss", "slope")
+        ),
+        {"factor": 14},
+        {"factor": 14, "exp_of": "x − max"},
         {**MORE, "factor": 36, "coefficient": 1.0, "gain": 8.0},
         {**RUN, "run_step": 19},
         {**MORE, "factor": 36, "part": "dtypes", "exp_of": "x − max"},

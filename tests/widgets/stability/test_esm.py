@@ -43,7 +43,7 @@ def grip(page):
 
 def lit(page):
     """Index of the marked bar in each panel, -1 if none is marked."""
-    return page.evaluate("""() => [...document.querySelectorAll('.ta-remedies svg')].map((s) => (
+    return page.locator(".ta-remedies svg:visible").evaluate_all("""(all) => all.map((s) => (
       [...s.querySelectorAll('rect[fill-opacity]')].findIndex((r) => r.classList.contains('ta-lit'))))""")
 
 
@@ -164,8 +164,8 @@ def test_bars_beside_each_other_begin_at_one_height(stage, width, broken):
     page = stage(
         SoftmaxStabilityExplorer(more=True, functions={**RIGHT, **broken}), viewport={"width": width, "height": 900}
     )
-    tops = page.evaluate(
-        "() => [...document.querySelectorAll('.ta-remedies svg')].map((s) => Math.round(s.getBoundingClientRect().top))"
+    tops = page.locator(".ta-remedies svg:visible").evaluate_all(
+        "(all) => all.map((s) => Math.round(s.getBoundingClientRect().top))"
     )
     assert len(tops) == 4 and len(set(tops)) == (1 if width == 820 else 2)
 
@@ -250,7 +250,15 @@ def test_functions_that_give_nan_are_said_not_drawn(stage):
     assert "nan" in widget.alt and widget.png()
 
 
-SHOWN = {"soft cap": (2, 2, False), "QK-norm": (3, 3, False), "z-loss": (2, 0, False), "dtypes": (1, 0, True)}
+SHOWN = {
+    "soft cap": (2, 2, False),
+    "QK-norm": (3, 3, False),
+    "z-loss": (2, 0, False),
+    "dtypes": (1, 0, True),
+    "loss": (3, 0, False),
+    "slope": (1, 1, False),
+}
+BEGINS = {"dtypes": "A dtype", "loss": "Loss in float16", "slope": "The slope of", "soft cap": "A soft cap"}
 
 
 @pytest.mark.parametrize("part", SHOWN)
@@ -262,50 +270,61 @@ def test_one_remedy_stands_alone_with_a_line_that_says_what_it_does(stage, part)
     lines = page.locator("g[clip-path] path[class]").evaluate_all(seen)
     assert (panels, lines, page.get_by_label("Number line").is_visible()) == SHOWN[part]
     note = page.locator(".ta-row > .ta-note")
-    assert note.text_content().startswith(("A " + part).rstrip("s") if part in ("soft cap", "dtypes") else part) or (
+    assert note.text_content().startswith(BEGINS.get(part, part)) or (
         part == "z-loss" and "z-loss = " in note.text_content()
     )
     heard = readout(page)
     assert all(f"with {name}" not in heard for name in ("soft cap", "QK-norm")[SHOWN[part][1] - 1 if lines else 0 :])
     if lines:
         heard = point(page, curves(page), 6.5 / 37, 0.3)
-        assert "(no remedy)" in heard and "(soft cap)" in heard and ("(QK-norm)" in heard) == (lines == 3)
+        assert (
+            "(no remedy)" in heard and ("(soft cap)" in heard) == (lines > 1) and ("(QK-norm)" in heard) == (lines > 2)
+        )
     set_state(page, {"part": "all"})
     assert note.text_content() == "" and page.locator(".ta-remedies svg:visible").count() == 4
     assert page.locator("g[clip-path] path[class]").evaluate_all(seen) == 3
 
 
-def test_it_begins_with_one_factor_and_unfolds_the_rest(stage):
-    """Folded, only the scores, their weights and their slider; the button says whether it is open, by key too."""
+def test_it_begins_with_float16_and_unfolds_the_rest(stage):
+    """Folded, only the scores, their weights and float16; the button says whether it is open, by key too."""
     page = stage(SoftmaxStabilityExplorer(RIGHT))
     fold = page.get_by_role("button", name="remedies, curves and dtypes")
     weights = bars(page, "no remedy").locator("..")
     assert fold.get_attribute("aria-expanded") == "false" and page.get_by_role("slider").count() == 3
     line = page.get_by_role("slider", name="dtypes", exact=True)
-    assert line.count() == 0 and "largest weight 0.403, entropy 1.60 nats (2.08 where all" in readout(page)
+    lanes = page.locator("svg[aria-label^='Number line'] rect[height='9']:visible")
+    assert line.count() == 0 and lanes.count() == 1 and "in float16, the largest weight is 0.40." in readout(page)
     signs = page.locator(".ta-signs")
     assert not any(signs.nth(i).is_visible() for i in range(signs.count())) and signs.count() > 0
     long = weights.locator("rect[fill-opacity]").first.bounding_box()["width"]
     fold.press("Enter")
     settle(page)
-    assert fold.get_attribute("aria-expanded") == "true" and trait(page, "more") and line.count() == 1
+    assert (
+        fold.get_attribute("aria-expanded") == "true"
+        and trait(page, "more")
+        and line.count() == 1
+        and lanes.count() == 4
+    )
     assert weights.locator("rect[fill-opacity]").first.bounding_box()["width"] < long / 2
     page.get_by_role("button", name="Previous step").focus()
     fold.click()
     settle(page)
     assert not trait(page, "more") and curves(page).count() == 0
-    page.get_by_role("button", name="Next step").click()
-    settle(page)
+    for _ in range(5):
+        page.get_by_role("button", name="Next step").click()
+        settle(page)
     assert curves(page).is_visible()  # a step opens what it needs
 
 
 @pytest.mark.parametrize("width", [820, 390])
 def test_what_stands_beside_a_heading_is_not_torn(stage, width):
     page = stage(SoftmaxStabilityExplorer(more=True), viewport={"width": width, "height": 900})
-    lines = page.locator(".ta-remedies .ta-caption small").evaluate_all(
+    lines = page.locator(".ta-remedies .ta-caption small:visible").evaluate_all(
         "(all) => all.map((e) => e.getClientRects().length)"
     )
-    high = page.locator(".ta-remedies .ta-caption small").evaluate_all("(all) => all.map((e) => e.offsetHeight)")
+    high = page.locator(".ta-remedies .ta-caption small:visible").evaluate_all(
+        "(all) => all.map((e) => e.offsetHeight)"
+    )
     assert lines == [1] * 4 and max(high) < 22
 
 
@@ -329,3 +348,44 @@ def test_the_grip_of_the_scores_has_an_arrow_at_both_sides_of_them(stage, more):
     assert all(b["x"] + b["width"] <= arrows["x"] + arrows["width"] - 6 for b in spots)
     assert box["x"] < arrows["x"] and arrows["x"] + arrows["width"] < box["x"] + box["width"]
     assert box["y"] <= spots[0]["y"] + 2 and spots[-1]["y"] + spots[-1]["height"] <= box["y"] + box["height"] + 2
+
+
+HALF = """() => [...document.querySelector('.ta-remedies svg').querySelectorAll('text')].filter((_, i) => i % 2).map(
+  (e) => e.textContent)"""
+
+
+@pytest.mark.parametrize("exp_of", ["x", "x − max"])
+@pytest.mark.parametrize("state", [{}, {"more": True, "part": "dtypes"}])
+def test_the_first_bars_are_what_torch_computes_in_float16(stage, state, exp_of):
+    """With its NaN, in the picture and in the words; alone, the lane of float16 is the same."""
+    widget = SoftmaxStabilityExplorer(RIGHT, exp_of=exp_of, **state)
+    page = stage(widget)
+    for factor in (0, 6, 10, 11, 14, 36):
+        set_state(page, {"factor": factor})
+        widget.factor = factor
+        x = scores(widget._inputs)[factor].half()
+        p = x.exp() / x.exp().sum() if exp_of == "x" else torch.softmax(x, -1)
+        told = ["NaN" if v != v else f"{v:.2f}" for v in p.tolist()]
+        assert page.evaluate(HALF) == told, factor
+        assert f"exp({exp_of}) gives {', '.join(told[:-1])}" in widget.words
+        red = bars(page, "no remedy").locator("..").locator("rect[style*='--ta-bad']").count()
+        assert red == told.count("NaN")
+        e = (x if exp_of == "x" else x - x.max()).exp().tolist()
+        kinds = ["none" if v != v else "out" if v == math.inf else "zero" if v == 0 else "held" for v in e]
+        assert lane_marks(page)[0] == kinds
+    assert "softmax in float16" in page.locator(".ta-remedies .ta-caption").first.text_content()
+
+
+def test_the_log_of_a_weight_that_became_0_is_infinite_and_logsumexp_is_not(stage):
+    widget = SoftmaxStabilityExplorer(RIGHT, more=True, part="loss", factor=13)
+    page = stage(widget)
+    ends = lambda name: [
+        float(t.replace("∞", "inf").replace("−", "-"))
+        for t in bars(page, name).locator("..").locator("text").all_text_contents()[1::2]
+    ]
+    x = scores(widget._inputs)[13]
+    assert ends("−log p") == pytest.approx((-torch.softmax(x.half(), -1).log()).tolist(), abs=0.1)
+    assert ends("log Z − x") == pytest.approx((torch.logsumexp(x, -1) - x).tolist(), abs=0.1)
+    assert ends("−log p").count(math.inf) == 4
+    assert point(page, bars(page, "−log p"), 0.6, 7.5 / 8).endswith("−log p[7] = −log 0 = ∞")
+    assert "log Z − x[7] = 22.6 − −22.6 = 45.3" in point(page, bars(page, "log Z − x"), 0.6, 7.5 / 8)

@@ -156,3 +156,24 @@ def test_unwritten_functions_fall_back_by_themselves():
     assert widget.notice == "" and all(array(widget, "own"))
     with pytest.raises(TypeError, match="does not know soft_cup"):
         SoftmaxStabilityExplorer({"soft_cup": unfinished})
+
+
+def test_a_soft_cap_makes_large_scores_alike():
+    """At factor 256 the four positive scores end at the cap, and share what there is; a cap of 1 gives no key much."""
+    widget = SoftmaxStabilityExplorer(RIGHT, factor=22)
+    plain, capped = widget.rows()["none"], widget.rows()["soft cap"]
+    up = plain > 0
+    assert up.sum() == 4 and (plain[up].min(), plain.max()) == (128, 512)
+    assert capped[up] == pytest.approx([10] * 4)
+    assert torch.softmax(torch.tensor(capped), -1).numpy()[up] == pytest.approx([0.25] * 4, abs=1e-4)
+    for factor in range(A):
+        low = SoftmaxStabilityExplorer(RIGHT, cap=1.0, factor=factor).readings()
+        assert low["weight"]["soft cap"] < 0.24 and low["largest"]["soft cap"] <= 1
+
+
+def test_z_loss_pushes_the_largest_logit_most():
+    widget = SoftmaxStabilityExplorer(RIGHT, factor=8, coefficient=1.0)
+    pull, row = widget.shown("g_z_loss_gradient")[2, 8], widget.rows()["none"]
+    assert pull.argmax() == row.argmax() and (pull > 0).all() and pull[0] > 1.5 * pull[1]
+    p = torch.softmax(torch.tensor(row), -1)
+    assert pull == pytest.approx((2 * widget.readings()["log_z"] * p).numpy(), rel=1e-4)

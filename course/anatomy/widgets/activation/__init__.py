@@ -25,7 +25,8 @@ VALUES = tuple(v / 4 for v in range(-8, 9))
 REACH, STEP = 4.0, 0.05
 POINTS = round(2 * REACH / STEP) + 1
 LOOKS = (N_("two layers"), N_("gate and units"))
-NET = ((2, 1), (-4, 0), (3, -1))  # of the two layers: 2 f(x + 1) − 4 f(x) + 3 f(x − 1)
+WEIGHTS = tuple(range(-4, 5))
+NET = (1, 0, -1)  # of the two layers: w1 f(x + 1) + w2 f(x) + w3 f(x − 1)
 UNITS, TOKENS = 40, 64
 FLAT = 0.05  # with a slope below this, a unit learns almost nothing
 TOLERANCE = 1e-4
@@ -39,15 +40,16 @@ class ActivationExplorer(SeveralFunctions):
     that autograd computes. The units are 40 × 64 fixed pre-activations: each unit sees normal numbers around its own
     mean, and ``shift`` moves them all.
 
-    The traits activation (index into ACTIVATIONS; a name works too), beta, place (index of x), value and shift follow
-    the controls and the dragging; look, one of LOOKS, says what stands beside the curve. Raises the errors of
+    The traits activation (index into ACTIVATIONS; a name works too), beta, place (index of x), value (the gate meets
+    value · x), shift and w1, w2, w3 (weights of the units that are added up) follow the controls and the dragging;
+    look, one of LOOKS, says what stands beside the curve. Raises the errors of
     TableWidget, and WrongOutput if no gradient flows through a function.
     """
 
     recording = "activation"
     names = (*ACTIVATIONS, *BY_HAND.values())
     function_name = "activations"
-    controls = ("activation", "beta", "place", "value", "shift", "look")
+    controls = ("activation", "beta", "place", "value", "shift", "look", "w1", "w2", "w3")
     story = STORY
     opening = tuple({"place": place} for place in (60, 65, 70, 75, 80, 85, 95, 100, 95))
 
@@ -57,6 +59,9 @@ class ActivationExplorer(SeveralFunctions):
     value = t.Enum(VALUES, 1.5).tag(sync=True)
     shift = t.Enum(SHIFTS, -2).tag(sync=True)
     look = t.Enum(LOOKS, LOOKS[0]).tag(sync=True)
+    w1 = t.Enum(WEIGHTS, 2).tag(sync=True)
+    w2 = t.Enum(WEIGHTS, -4).tag(sync=True)
+    w3 = t.Enum(WEIGHTS, 3).tag(sync=True)
 
     def __init__(self, functions: Functions | None = None, activation: int | str | None = None, **state: Any) -> None:
         if activation is not None:  # whoever names one wants to see it, with all its effects
@@ -106,11 +111,12 @@ class ActivationExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": _("Activations: curve, slope, gate and silent units"),
+            "title": _("Activations: what a bend is good for"),
             "names": list(ACTIVATIONS),
             "betas": list(BETAS),
             "looks": list(LOOKS),
             "values": list(VALUES),
+            "weights": list(WEIGHTS),
             "shifts": list(SHIFTS),
             "x": inputs["x"].tolist(),
             "units": UNITS,
@@ -146,10 +152,16 @@ class ActivationExplorer(SeveralFunctions):
             "flat": float(flat.mean()),
         }
 
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """Weights of the three units that are added up."""
+        return self.w1, self.w2, self.w3
+
     def sums(self) -> np.ndarray:
-        """Two layers of three units at each x from −3 to 3, (121,): NET, a sum of weighted and shifted f."""
+        """Two layers of three units at each x from −3 to 3, (121,): a sum of weighted and shifted f."""
         f, one = self.shown(f"f_{self.name}")[self._row()].astype(float), round(1 / STEP)
-        return sum(weight * f[one * (1 + by) : POINTS - one * (1 - by)] for weight, by in NET)
+        parts = zip(self.weights, NET, strict=True)
+        return sum(weight * f[one * (1 + by) : POINTS - one * (1 - by)] for weight, by in parts)
 
     def bends(self) -> bool:
         """Whether the two layers draw more than a straight line."""
@@ -180,8 +192,8 @@ class ActivationExplorer(SeveralFunctions):
             about.format(whose=self.whose, name=self.name, beta=self.beta),
             here.format(x=x, value=f, slope=d),
             hand.format(gap=number(found["hand"]), state=states["hand"]),
-            _("As a gate on the value {value:g} it gives {product:.3f}.").format(
-                value=self.value, product=f * self.value
+            _("As a gate on the value {value:g} · x it gives {product:.3f}.").format(
+                value=self.value, product=f * self.value * x
             ),
             units.format(n=UNITS, shift=self.shift, dead=found["dead"], flat=100 * found["flat"]),
             self._layers(),
@@ -191,11 +203,15 @@ class ActivationExplorer(SeveralFunctions):
     def _layers(self):
         if self.look != LOOKS[0]:
             return ""
-        return (
-            _("Two layers of three units, 2 f(x + 1) − 4 f(x) + 3 f(x − 1), draw a line that bends.")
-            if self.bends()
-            else _("Two layers of three units, 2 f(x + 1) − 4 f(x) + 3 f(x − 1), draw a straight line.")
-        )
+        said = _("Two layers of three units, {formula}, draw a straight line.")
+        if self.bends():
+            said = _("Two layers of three units, {formula}, draw a line that bends.")
+        return said.format(formula=" + ".join(self._units()))
+
+    def _units(self):
+        """Formula of each of the three units."""
+        terms = zip(self.weights, ("f(x + 1)", "f(x)", "f(x − 1)"), strict=True)
+        return [f"{weight} {f}".replace("-", "−") for weight, f in terms]
 
     def figure(self) -> Figure:
         return self._sum_figure() if self.look == LOOKS[0] else self._curve_figure()
@@ -205,13 +221,11 @@ class ActivationExplorer(SeveralFunctions):
         fig = new_figure(8.4, 3.1)
         panels = fig.subplots(1, 4, width_ratios=[1, 1, 1, 1.8], sharey=True)
         f, x, one = self.shown(f"f_{self.name}")[self._row()], self._inputs["x"].numpy(), round(1 / STEP)
-        for panel, (weight, by), title in zip(
-            panels, NET, ("2 f(x + 1)", "+   −4 f(x)", "+   3 f(x − 1)"), strict=False
-        ):
+        for panel, weight, by, title in zip(panels, self.weights, NET, self._units(), strict=False):
             seen = slice(one * max(0, -by), POINTS - one * max(0, by))
             panel.plot(x[seen], weight * f[one * max(0, by) : POINTS - one * max(0, -by)], color=BLUE)
             panel.set_xlim(1 - REACH, REACH - 1)
-            plain(panel, title, "x", "")
+            plain(panel, title if panel is panels[0] else f"+   {title}", "x", "")
         panels[3].plot(x[one:-one], self.sums(), color=BLUE, linewidth=3)
         panels[3].set(xlim=(1 - REACH, REACH - 1), ylim=(-4.2, 4.2))
         plain(panels[3], f"=   {_('it bends') if self.bends() else _('a straight line')}", "x", "")
@@ -229,12 +243,13 @@ class ActivationExplorer(SeveralFunctions):
         curve.set_ylim(-1.5, 4.2)
         curve.legend(fontsize=7)
         plain(curve, self.name, "x", "")
-        gate.axhline(self.value, color=VERMILLION, linestyle=DASHES, label="value alone")
-        gate.plot(x, f * self.value, color=BLUE, label="gate · value")
-        gate.plot(x[self.place], f[self.place] * self.value, "o", color="black", markersize=5)
+        value = self.value * x
+        gate.plot(x, value, color=VERMILLION, linestyle=DASHES, label="value alone")
+        gate.plot(x, f * value, color=BLUE, label="gate · value")
+        gate.plot(x[self.place], (f * value)[self.place], "o", color="black", markersize=5)
         gate.set_ylim(-4.2, 4.2)
         gate.legend(fontsize=7)
-        plain(gate, f"As a gate on {self.value:g}", "x", "")
+        plain(gate, f"As a gate on {self.value:g} · x", "x", "")
         silent, flat = self.shown(f"u_{self.name}")[row, SHIFTS.index(self.shift)]
         units.imshow(1 - flat.reshape(5, 8), cmap=sequential(), vmin=0, vmax=1)
         for place in np.flatnonzero(silent == 1):

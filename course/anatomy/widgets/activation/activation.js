@@ -1,7 +1,7 @@
 // ActivationExplorer: the curve of an activation, its slope, what it does as a gate, and the units it silences.
 
-const TALL = 184; // px of the curve's frame
-const [GATE, UNITS, GAP] = [196, 210, 20]; // px: panels beside the curve, and between panels
+const TALL = 180; // px of the curve's frame
+const [GATE, UNITS, GAP] = [212, 210, 20]; // px: panels beside the curve, and between panels
 const ROUNDING = 1e-9; // what is smaller is 0
 const REACH_OF_TANGENT = 1.1; // in x, to each side
 
@@ -47,7 +47,7 @@ function activationWidget(ui) {
       size.parentNode.hidden = gate.box.hidden = !gated;
       moved.parentNode.hidden = units.box.hidden = !counted;
       curve.box.hidden = added;
-      curve.heap.style.display = counted ? "" : "none";
+      curve.only(counted);
       layers.box.hidden = !added;
       // Slopes, dead units and flat slopes are those of the hidden pictures.
       const at = now === "swish" ? spec.betas.indexOf(ui.seen("beta")) : 0;
@@ -58,7 +58,8 @@ function activationWidget(ui) {
       const own = ui.table("own")[ui.get("activation")] === 1;
       curve.draw({ f, d, right, place, shift, unit, own, toRelu: now === "swish" });
       gate.draw(f, value, place);
-      const sum = layers.draw(f, place);
+      const weights = WEIGHTS.map((name) => ui.get(name));
+      const sum = layers.draw(f, place, weights);
 
       const both = 2 * spec.units;
       const from = (at * spec.shifts.length + spec.shifts.indexOf(shift)) * both;
@@ -71,7 +72,8 @@ function activationWidget(ui) {
       const [far, relu, hand] = ui.table("facts").subarray((ui.get("activation") * spec.betas.length + at) * 3);
       const good = far <= spec.tolerance;
       // A slope by hand is given for few functions, and for swish with β = 1 alone.
-      const numbered = [true, !added && !Number.isNaN(hand), true, counted, counted];
+      const given = !ui.get("alone");
+      const numbered = [own || given, !added && !Number.isNaN(hand), !added && now === "swish" && given, counted, counted];
       items.forEach((item, i) => { item.hidden = !numbered[i]; });
       numbers([
         own ? [short(far), good ? tr("same") : tr("differs"), good] : ["–", ""],
@@ -82,17 +84,16 @@ function activationWidget(ui) {
       ]);
       const [x, y, slope] = [spec.x[place], f[place], d[place]];
       const here = { name: now, x: fixed(x, 2), y: told(y), slope: told(slope), dead, units: spec.units,
-        value: term(fixed(value, 2)), product: told(y * value) };
+        value: term(fixed(value * x, 2)), product: told(y * value * x) };
       if (unit >= 0) ui.say(...unitWords(unit, curve.inputs(unit, shift), silent[unit], flat[unit], spec.flat));
       else if (added) {
         ui.say(tr("{name} at x = {x}: f(x) = {y}, slope {slope}.", here),
-          Number.isFinite(sum) ? tr("Sum = 2 · f({plus}) − 4 · f({x}) + 3 · f({minus}) = {sum}",
-            { plus: fixed(x + 1, 2), x: fixed(x, 2), minus: fixed(x - 1, 2), sum: told(sum) }) : "");
+          Number.isFinite(sum) ? tr("Sum = {formula} = {sum}", { formula: summed(weights, x), sum: told(sum) }) : "");
       } else {
         ui.say(tr(LINES[`${gated ? "gate" : ""}${counted ? "units" : ""}`], here),
           formulas(now, x, ui.seen("beta"), [right[place], y], [rightSlope[place], slope], spec.tolerance));
       }
-      ui.root.dataset.key = `${now},${added},${at},${place},${value},${shift},${fixed(y, 4)}`;
+      ui.root.dataset.key = `${now},${added},${at},${place},${value},${shift},${weights},${fixed(y, 4)}`;
     },
   };
 }
@@ -100,9 +101,9 @@ function activationWidget(ui) {
 /** What the line says, by the panels that are there beside the curve. */
 const LINES = {
   "": N_("{name} at x = {x}: f(x) = {y}, slope {slope}."),
-  gate: N_("{name} at x = {x}: gate {y} · {value} = {product}."),
+  gate: N_("{name} at x = {x}: gate {y} · value {value} = {product}."),
   units: N_("{name} at x = {x}: f(x) = {y}, slope {slope}; {dead} of {units} units dead."),
-  gateunits: N_("{name} at x = {x}: gate {y} · {value} = {product}; {dead} of {units} units dead."),
+  gateunits: N_("{name} at x = {x}: gate {y} · value {value} = {product}; {dead} of {units} units dead."),
 };
 
 /** A number behind a sign: a negative one gets its parentheses. */
@@ -175,7 +176,8 @@ function plotPanel(ui, parent, texts) {
   const iw = W - left - right;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const note = html("small", { style: "display: block; margin-left: 0" });
-  box.append(html("p", { class: "ta-caption" }, caption, note));
+  const title = html("span", {}, caption);
+  box.append(html("p", { class: "ta-caption" }, title, note));
   parent.append(box);
   const canvas = picture(box, W, topEdge + tall + below, name);
   const x = (v) => left + ((v + reach) / (2 * reach)) * iw;
@@ -230,6 +232,7 @@ function plotPanel(ui, parent, texts) {
       fill(reader, { x1: x(a).toFixed(1), x2: x(a).toFixed(1) });
     },
     note: (text) => write(note, text),
+    title: (text) => write(title, text),
   };
 }
 
@@ -296,7 +299,13 @@ function curvePanel(ui, parent, W) {
   };
 
   return {
-    inputs, heap: foot, box: canvas.parentNode,
+    inputs, box: canvas.parentNode,
+    /** Without the units, their heap of inputs leaves no gap. */
+    only(counted) {
+      const H = counted ? floor + 30 : plot.bottom + 22;
+      foot.style.display = counted ? "" : "none";
+      fill(canvas, { viewBox: `0 0 ${W} ${H}`, height: H });
+    },
     draw({ f, d, right: expected, place, shift, unit, own, toRelu }) {
       const at = spec.x[place];
       plot.read(at);
@@ -328,36 +337,6 @@ function curvePanel(ui, parent, W) {
       write(words, tr(W < 320 ? N_("hatched: flat") : unit < 0 ? N_("inputs of all units; hatched: flat") : N_("inputs of unit {unit}; hatched: flat"), { unit }));
       const leftHand = middle < left + iw / 2;
       fill(words, { "text-anchor": leftHand ? "start" : "end", x: (leftHand ? Math.max(middle + 32, left) : Math.min(middle - 32, W)).toFixed(1) });
-    },
-  };
-}
-
-/** f(x) · v for every x, beside v alone, which is dragged. */
-function gatePanel(ui, parent, W) {
-  const { spec } = ui;
-  const plot = plotPanel(ui, parent, {
-    W, tall: TALL + 58, left: 24, right: 32, low: -4.2, high: 4.2, ticks: [-4, -2, 0, 2, 4], caption: tr("As a gate: f(x) · v"),
-    name: tr("Product of the activated gate and the value, for every input of the gate"), cursorName: tr("Gate: input x"), below: 22,
-  });
-  const paths = { alone: plot.path("ta-reference"), product: plot.path("ta-mine") };
-  const spot = plot.spot("ta-here", "fill: var(--ta-one)");
-  plot.note(tr("dashed: v, drag it"));
-  const pill = grip("v", 24, false);
-  const unit = (TALL + 58) / 8.4;
-  const apart = spec.values[1] - spec.values[0];
-  plot.canvas.append(handle(ui, pill.node, {
-    canvas: plot.canvas, trait: "value", name: tr("grip v: the value"), values: spec.values, says: (i) => fixed(spec.values[i], 2),
-    drag: ([, hand], start) => clamp(start.value + Math.round((start.y - hand) / unit / apart), 0, spec.values.length - 1),
-  }));
-  return {
-    box: plot.canvas.parentNode,
-    draw(f, value, place) {
-      const x = spec.x[place];
-      plot.read(x);
-      plot.draw(paths.alone, () => value);
-      plot.draw(paths.product, (i) => f[i] * value);
-      plot.move(spot, x, f[place] * value);
-      fill(pill.node, { transform: `translate(${W - 15},${plot.y(value).toFixed(1)})` });
     },
   };
 }

@@ -24,7 +24,7 @@ from .story import STORY
 FACTORS = tuple(2.0 ** (k / 2) for k in range(-6, 31))
 GROWTH = (N_("by the slider"), N_("as in a training run"))
 QUANTITIES = (N_("entropy"), N_("largest p"), N_("slope"), N_("largest score"))
-PARTS = (N_("soft cap"), N_("QK-norm"), N_("z-loss"), N_("dtypes"), N_("all"))
+PARTS = (N_("soft cap"), N_("QK-norm"), N_("z-loss"), N_("dtypes"), N_("loss"), N_("slope"), N_("all"))
 CAPS = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 GAINS = (0.5, 1.0, 2.0, 4.0, 8.0)
 COEFFICIENTS = (1e-4, 1e-2, 1.0)
@@ -50,9 +50,9 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     drawn.
 
     Traits grow and quantity are texts, factor and run_step are indices, cap, gain and coefficient are values; more
-    unfolds the remedies, the curves and the number line of dtypes, which the page begins without, and part, one of
-    PARTS, says which of them; exp_of, one of EXP_OF, says what stands on that line. Raises MissingRecording like
-    TableWidget, and TypeError for an unknown name.
+    unfolds the remedies, the curves and the number line of all dtypes; the page begins with float16 alone. part, one
+    of PARTS, says which of them; exp_of, one of EXP_OF, says what stands on that line, and of what softmax is made.
+    Raises MissingRecording like TableWidget, and TypeError for an unknown name.
     """
 
     recording = "stability"
@@ -61,7 +61,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
     forgiving = True  # with six functions, one that fails must not hide the others
     controls = ("grow", "factor", "run_step", "cap", "gain", "coefficient", "quantity", "exp_of", "more", "part")
     story = STORY
-    opening = tuple({"factor": FACTORS.index(2.0**n)} for n in (1, 2, 3, 4, 3, 2, 1))
+    opening = tuple({"factor": FACTORS.index(2.0**n)} for n in (1, 2, 1, 0, -1))
 
     grow = t.Enum(GROWTH, GROWTH[0]).tag(sync=True)
     factor = t.Int(FACTORS.index(1.0), min=0, max=len(FACTORS) - 1).tag(sync=True)
@@ -121,6 +121,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             # Torch's results in that dtype, with its rounding and its overflow; max keeps a NaN.
             "naive": np.stack([(c.exp() / c.exp().sum(-1, keepdim=True)).amax(-1).double() for c in cast]),
             "shifted": np.stack([torch.softmax(c, -1).amax(-1).double() for c in cast]),
+            "half": np.stack([(cast[0].exp() / cast[0].exp().sum(-1, keepdim=True)), torch.softmax(cast[0], -1)]),
             "lse_gap": np.where(finite, lse, np.nan),
             "gap": np.array([gaps[name] for name in self.names]),
             "hand": _gap(shown["g_z_loss_gradient"], shown["a_z_loss"]).max(-1),
@@ -133,7 +134,7 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": _("Growing scores: softmax, overflow and remedies"),
+            "title": _("Softmax of large scores: what breaks, and what helps"),
             "growth": list(GROWTH),
             "factors": list(FACTORS),
             "steps": inputs["steps"].int().tolist(),
@@ -147,7 +148,8 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "keys": KEYS,
             "exp_of": list(EXP_OF),
             "limits": [math.log(f.max) for f in FINFOS],
-            "least": [math.log(f.smallest_normal) + math.log(f.eps) for f in FINFOS],  # smaller numbers become 0
+            # What is below half of the smallest number is rounded to 0.
+            "least": [math.log(f.smallest_normal) + math.log(f.eps / 2) for f in FINFOS],
             "tolerance": TOLERANCE,
             "rounding": list(ROUNDING),
         }
@@ -166,6 +168,21 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             "soft cap": self.shown("y_soft_cap")[CAPS.index(self.cap), at].astype(float),
             "QK-norm": self.shown("s_qk_norm")[GAINS.index(self.gain), at].astype(float),
         }
+
+    @property
+    def halved(self) -> bool:
+        """Whether the first bars are softmax in float16, not exact."""
+        return not self.more or self.part in ("dtypes", "loss")
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the largest score is subtracted; a loss is shown with the shift alone."""
+        return self.exp_of == EXP_OF[1] or (self.more and self.part == "loss")
+
+    def half(self) -> np.ndarray:
+        """(8,) softmax in float16, with or without the shift; NaN where torch has it."""
+        table = np.frombuffer(self.tables["half"], "<f4").reshape(2, -1, KEYS)
+        return table[int(self.shifted), self._at()].astype(float)
 
     def marks(self) -> np.ndarray:
         """(dtypes, 8) places on the number line, in natural logarithms: the scores, or how far they are below the
@@ -223,8 +240,15 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             overflow = _("Softmax without a shift is not a number in no dtype.")
         loss = _("log Z is {log_z}, z-loss with coefficient {coefficient:g} {loss}, its largest gradient {pull}.")
         agrees = _("Differs from the reference: {names}.") if wrong else _("All agree with the reference.")
+        half = ""
+        if self.halved:
+            p = ["NaN" if np.isnan(v) else f"{v:.2f}" for v in self.half()]
+            half = _("In float16, softmax with exp({x}) gives {weights}.").format(
+                x=EXP_OF[int(self.shifted)], weights=listed(p)
+            )
         return sentences(
             about.format(whose=self.whose, setting=at, none=none, capped=capped, normed=normed),
+            half,
             bound.format(cap=self.cap, gain=self.gain, bound=number(n["bound"])),
             beyond.format(x=self.exp_of, counts=counts),
             overflow.format(dtypes=listed(n["nan"])),
@@ -241,12 +265,14 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         fig = new_figure(8.4, 5.2)
         axes, at, keys = fig.subplots(2, 3), self._at(), np.arange(KEYS)
         for a, (name, x), color in zip(axes[0], self.rows().items(), (BLUE, VERMILLION, GREEN), strict=True):
-            a.barh(keys, weights(x), color=color)
+            a.barh(keys, self.half() if name == "none" and self.halved else weights(x), color=color)
             a.set(xlim=(0, 1.02), yticks=keys, yticklabels=[number(v) if np.isfinite(v) else str(v) for v in x])
             a.invert_yaxis()
             plain(
                 a,
-                {"soft cap": f"soft cap {self.cap:g}", "QK-norm": f"QK-norm, gain {self.gain:g}"}.get(name, name),
+                {"soft cap": f"soft cap {self.cap:g}", "QK-norm": f"QK-norm, gain {self.gain:g}"}.get(
+                    name, _("softmax in float16") if self.halved else name
+                ),
                 "weight",
                 "score" if name == "none" else "",
             )

@@ -1,6 +1,8 @@
 // The number line of dtypes: where exp of each score lies, and where each dtype ends.
 
-const AXIS = [-48, 45]; // powers of ten; what lies farther out stands at the edge
+// Powers of ten: all dtypes, or float16 alone, and px beside its lane. What lies farther out stands at the edge.
+const ALL = { axis: [-48, 45], ticks: [-40, -20, 0, 20, 40], beside: 96 };
+const ONE = { axis: [-15, 10], ticks: [-12, -8, -4, 0, 4, 8], beside: 42 };
 const EDGE = 9; // px beyond both ends of the axis: there a number is 0, or ∞
 const LANE = 25; // px of a dtype
 const SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -24,19 +26,23 @@ function largest(log) {
  */
 function dtypeLines(ui, parent, across) {
   const { spec } = ui;
-  const [left, right, topEdge] = [64 + EDGE, 96 + EDGE, 18];
-  const [rows, bottom] = [spec.dtypes.length, topEdge + LANE * spec.dtypes.length];
+  const [left, topEdge] = [64 + EDGE, 18];
+  let [extent, rows, right, bottom] = [ALL, spec.dtypes.length, 0, 0];
+  const measure = (alone) => {
+    extent = alone ? ONE : ALL;
+    [rows, right] = [alone ? 1 : spec.dtypes.length, extent.beside + EDGE];
+    bottom = topEdge + LANE * rows;
+  };
+  measure(false);
   choice(ui, { trait: "exp_of", name: tr("exp of"), values: spec.exp_of, show: (x) => x });
   parent.append(ui.controls.lastChild);
   const canvas = picture(parent, across(), bottom + 30, tr("Number line: exp of each score, and how far each dtype reaches"));
-  const x = (log) => left + ((clamp(log / Math.LN10, ...AXIS) - AXIS[0]) / (AXIS[1] - AXIS[0])) * (across() - left - right);
+  const x = (log) => left + ((clamp(log / Math.LN10, ...extent.axis) - extent.axis[0]) / (extent.axis[1] - extent.axis[0])) * (across() - left - right);
   const told = svg("rect", { x: 0, height: LANE, style: "fill: var(--ta-panel); stroke: var(--ta-ink)" });
   canvas.append(told);
-  const ticks = [-40, -20, 0, 20, 40].map((n) => [n * Math.LN10, line(canvas, 0, topEdge, 0, bottom, n ? "ta-grid" : "ta-diagonal"),
-    label(canvas, 0, bottom + 12, power(n), "middle", "ta-small")]);
-  const [zero, infinite, below] = ["0", "∞", tr("logarithmic: each line is 10²⁰ times the one before")].map((text) =>
-    label(canvas, 0, bottom + 12, text, "middle", "ta-small"));
-  fill(below, { y: bottom + 26 });
+  const ticks = [...new Set([...ALL.ticks, ...ONE.ticks])].map((n) => [n, line(canvas, 0, topEdge, 0, bottom, n ? "ta-grid" : "ta-diagonal"),
+    label(canvas, 0, 0, power(n), "middle", "ta-small")]);
+  const [zero, infinite, below] = ["0", "∞", ""].map((text) => label(canvas, 0, 0, text, "middle", "ta-small"));
   const heads = [tr("largest p"), "log Z"].map((text) => label(canvas, 0, 11, text, "end", "ta-small"));
   const legend = [["held", "held"], ["zero", "→ 0"], ["out", "→ ∞"]].map(([kind, text]) => {
     const [d, style] = MARKS[kind];
@@ -46,42 +52,57 @@ function dtypeLines(ui, parent, across) {
   });
   const lanes = spec.dtypes.map((dtype, i) => {
     const y = topEdge + i * LANE;
-    label(canvas, 4, y + 21, dtype, "start", "ta-small");
+    const lane = svg("g"); // all of a lane, so that float16 can stand alone
+    canvas.append(lane);
+    label(lane, 4, y + 21, dtype, "start", "ta-small");
     const bar = svg("rect", { y: y + 13, height: 9, style: "fill: var(--ta-rule)" });
-    canvas.append(bar);
-    const end = label(canvas, 0, y + 10, largest(spec.limits[i]), "end", "ta-small");
+    lane.append(bar);
+    const end = label(lane, 0, y + 10, largest(spec.limits[i]), "end", "ta-small");
     end.style.cssText = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 3px";
     const marks = Array.from({ length: spec.keys }, () => svg("path"));
-    canvas.append(...marks);
-    const [p, z] = [0, 1].map(() => label(canvas, 0, y + 21, "", "end", "ta-small"));
+    lane.append(...marks);
+    const [p, z] = [0, 1].map(() => label(lane, 0, y + 21, "", "end", "ta-small"));
     p.dataset.readout = "largest p";
-    return { y: y + 17.5, bar, end, marks, p, z };
+    return { lane, y: y + 17.5, bar, end, marks, p, z };
   });
   const place = cursor(ui, canvas, {
     name: tr("dtypes"), cross: false,
     box: () => ({ x: 0, y: topEdge, width: across(), height: bottom - topEdge }),
     size: () => [1, rows],
-    at: () => [0, ui.seen("dtype") ?? 0],
+    at: () => [0, Math.min(ui.seen("dtype") ?? 0, rows - 1)],
     state: (_, dtype) => ({ dtype }),
     says: (_, dtype) => spec.dtypes[dtype],
   });
+  const stop = canvas.querySelector(".ta-area");
   const put = (node, at) => node.setAttribute("x", at); // words don't travel
   const mark = (node, text, good) => {
     write(node, text);
     node.style.cssText = good ? "" : "fill: var(--ta-bad); font-weight: 600";
   };
 
-  return (at, A, scores) => {
+  return (at, A, scores, alone, sums) => {
+    measure(alone);
+    stop.style.display = alone ? "none" : ""; // one lane gives no choice
     const W = across();
     const shifted = ui.get("exp_of") === spec.exp_of[1];
-    fill(canvas, { viewBox: `0 0 ${W} ${bottom + 30}`, width: W });
-    for (const [log, rule, text] of ticks) {
-      fill(rule, { x1: x(log), x2: x(log) });
-      put(text, x(log));
+    fill(canvas, { viewBox: `0 0 ${W} ${bottom + 30}`, width: W, height: bottom + 30 });
+    for (const [n, rule, text] of ticks) {
+      for (const node of [rule, text]) node.style.display = extent.ticks.includes(n) ? "" : "none";
+      fill(rule, { x1: x(n * Math.LN10), x2: x(n * Math.LN10), y2: bottom });
+      put(text, x(n * Math.LN10));
     }
+    for (const node of [zero, infinite, ...ticks.map(([, , text]) => text)]) node.setAttribute("y", bottom + 12);
+    below.setAttribute("y", bottom + 26);
+    write(below, alone ? W < 340 ? `exp(${ui.get("exp_of")})` : tr("{what} of each score; each line is 10⁴ times the one before", { what: `exp(${ui.get("exp_of")})` })
+      : tr("logarithmic: each line is 10²⁰ times the one before"));
+    lanes.forEach(({ lane, p, z }, i) => {
+      lane.style.display = i < rows ? "" : "none";
+      [p, z].forEach((node, i) => node.setAttribute("display", alone || (i && !sums) ? "none" : "inline")); // a style would be lost
+    });
+    heads.forEach((node, i) => node.setAttribute("display", alone || (i && !sums) ? "none" : "inline"));
     put(zero, left - EDGE);
     put(infinite, W - right + EDGE);
-    put(below, (left + W - right) / 2);
+    put(below, alone ? W / 2 : (left + W - right) / 2);
     heads.forEach((node, i) => put(node, W - (i ? 4 : 44)));
     legend.forEach(([node, text], i) => {
       node.setAttribute("transform", `translate(${left + i * 46},7)`);
@@ -100,7 +121,7 @@ function dtypeLines(ui, parent, across) {
       held.map((v) => v - top).forEach((v, k) => {
         const kind = v > limit ? "out" : v < least ? "zero" : "held";
         const [d, style] = MARKS[kind];
-        const beyond = { out: v > AXIS[1] * Math.LN10, zero: v < AXIS[0] * Math.LN10 }[kind] ? EDGE : 0;
+        const beyond = { out: v > extent.axis[1] * Math.LN10, zero: v < extent.axis[0] * Math.LN10 }[kind] ? EDGE : 0;
         marks[k].style.cssText = `${style}; visibility: ${Number.isNaN(v) ? "hidden" : "visible"}`;
         fill(marks[k], { d, "data-kind": Number.isNaN(v) ? "none" : kind,
           ...(Number.isNaN(v) ? {} : { transform: `translate(${(x(v) + (kind === "zero" ? -beyond : beyond)).toFixed(1)},${y})` }) });

@@ -1,22 +1,28 @@
 // SoftmaxStabilityExplorer: a row of scores grows; what softmax makes of it, dtype by dtype and remedy by remedy.
 
 const NAMES = [N_("no remedy"), N_("soft cap"), N_("QK-norm")];
-const HUES = ["one", "two", "good"];
+const HUES = ["one", "two", "good", "reference", "two", "good"];
 const DASHES = ["none", "7 4", "2 3"];
 const GRIP = 66; // px: width of the scores that are dragged
 const LINES = 338; // px of the number line of dtypes beside the curve
-// What is unfolded: the panels of bars, how many of the curves, and the number line.
+// What is unfolded: the panels of bars, how many of the curves, the number line, and whether softmax is computed in
+// float16, with its NaN. Folded, float16 stands alone.
+const FOLDED = { panels: [0], lines: 0, dtypes: true, half: true };
 const SHOWN = {
   "soft cap": { panels: [0, 1], lines: 2 },
   "QK-norm": { panels: [0, 1, 2], lines: 3 },
   "z-loss": { panels: [0, 3], lines: 0 },
-  dtypes: { panels: [0], lines: 0, dtypes: true },
+  dtypes: { panels: [0], lines: 0, dtypes: true, half: true },
+  loss: { panels: [0, 4, 5], lines: 0, half: true },
+  slope: { panels: [0], lines: 1 },
   all: { panels: [0, 1, 2, 3], lines: 3, dtypes: true },
 };
 const MEANING = {
   "soft cap": N_("A soft cap squeezes each score between −c and c: y = c tanh(x ÷ c)."),
   "QK-norm": N_("QK-norm gives q and k a fixed length before they meet, so no score gets beyond a bound."),
   "z-loss": N_("A logit is a score before softmax, Z the sum of all exp(logit). z-loss = λ (log Z)² is added to the loss."),
+  loss: N_("Loss in float16 if the token of that score is the right one, computed in two ways. p is its weight and Z the sum of all exp(x), so −log p = log Z − x."),
+  slope: N_("The slope of the largest weight p is p (1 − p): so much it moves if its score moves a little. What softmax passes back is in proportion to it."),
   dtypes: N_("A dtype says how a number is stored. Its bar ends at its largest number: what is larger becomes ∞, and ∞ ÷ ∞ is NaN, not a number. Left of the bar it becomes 0, which does no harm here."),
 };
 
@@ -43,14 +49,22 @@ function stabilityWidget(ui) {
 
   // Captions, sliders and bars stand in rows of one grid, so that the bars begin at one height whatever a caption says.
   const most = wide ? 4 : room >= 320 ? 2 : 1;
-  const shown = () => (ui.get("more") ? SHOWN[ui.get("part")] : { panels: [0], lines: 0 });
+  const shown = () => (ui.get("more") ? SHOWN[ui.get("part")] : FOLDED);
   const columns = () => Math.min(most, shown().panels.length);
   const top = ui.row("ta-remedies");
   top.style = "display: grid; column-gap: 16px";
   const across = () => Math.min(Math.floor((room - 16 * (columns() - 1)) / columns()), room < 900 ? 640 : 900); // fewer panels have more room
-  const tall = () => (shown().dtypes ? 14 : [room < 900 ? 24 : 32, 16, 16][shown().panels.length - 1]);
-  const bars = [...NAMES, N_("z-loss")].map((name) => tr(name)).map((name, i) => rowBars(ui, top, [across, tall], i, name,
-    i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name }) : tr("Gradient of z-loss by each of the eight logits")));
+  // With a number line or curves below them, rows are low.
+  const tall = () => {
+    const { panels, lines, dtypes } = shown();
+    if (shown() === FOLDED) return 20;
+    if (dtypes || lines) return 14;
+    return panels.length > 1 ? 16 : room < 900 ? 24 : 32;
+  };
+  const describe = (name, i) => (i < 3 ? tr("Softmax weights of eight scores, {remedy}", { remedy: name })
+    : i < 4 ? tr("Gradient of z-loss by each of the eight logits") : tr("Loss for each of the eight scores as {formula}", { formula: name }));
+  const bars = [...NAMES, N_("z-loss"), "−log p", "log Z − x"].map((name, i) => (i < 4 ? tr(name) : name))
+    .map((name, i) => rowBars(ui, top, [across, tall], i, name, describe(name, i)));
   /** A slider in the panel of what it moves; its whole name is for who does not see the panel. */
   const slide = (panel, [whole, shown], options) => {
     const at = whole.indexOf(shown);
@@ -75,7 +89,8 @@ function stabilityWidget(ui) {
   bar.append(ui.controls.firstElementChild);
   ui.controls.append(bar, second);
   const middle = ui.row();
-  unfolder(ui, bar, tr("remedies, curves and dtypes"), middle);
+  unfolder(ui, bar, tr("remedies, curves and dtypes"), second);
+  bar.lastElementChild.dataset.part = "more";
   choice(ui, { trait: "part", name: tr("show"), values: spec.parts, show: (part) => tr(part) });
   const parts = ui.controls.lastElementChild;
   second.append(parts);
@@ -83,7 +98,7 @@ function stabilityWidget(ui) {
   const left = html("div", { class: "ta-panel" });
   middle.append(left);
   // Alone, the number line has two thirds of the width.
-  const lined = () => (!wide ? room : shown().lines ? LINES : Math.round((room - 20) * 0.66));
+  const lined = () => (!wide ? room : shown() === FOLDED ? across() : shown().lines ? LINES : Math.round((room - 20) * 0.66));
   const dtypes = dtypeLines(ui, left, lined);
   // Beside the curves or the number line; on a phone, above them.
   const meaning = html("p", { class: "ta-note", style: wide ? "font-size: 13px" : "order: -1" });
@@ -117,8 +132,7 @@ function stabilityWidget(ui) {
       bars.forEach(({ box }, i) => { box.style.display = part.panels.includes(i) ? "grid" : "none"; });
       curve.only(part.lines);
       left.style.display = part.dtypes ? "" : "none";
-      if (wide) meaning.style.width = `${part.dtypes ? room - 20 - lined() : LINES}px`;
-      middle.hidden = !more;
+      if (wide) meaning.style.width = `${part.dtypes ? room - 20 - lined() : part.lines ? LINES : room}px`;
       below.hidden = !whole;
       second.hidden = !more;
       meaning.style.display = whole ? "none" : "";
@@ -139,7 +153,19 @@ function stabilityWidget(ui) {
       const notes = [tr("drag ↔"),
         tr(plain("soft_cap") ? N_("slope {slope}") : N_("reference, slope {slope}"), { slope: tellable(slope) }),
         tr(plain("qk_norm") ? N_("bound {bound}") : N_("reference, bound {bound}"), { bound: short(ui.table("b_qk_norm_bound")[g]) })];
-      now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), found[i].p, 1, notes[i], fixed, it));
+      const shift = part === SHOWN.loss || ui.get("exp_of") === spec.exp_of[1];
+      const half = cut("half", Number(shift), at); // softmax in float16
+      if (part.half) notes[0] = part === SHOWN.loss ? "p" : shift ? "exp(x − max) ÷ Σ exp(x − max)" : "exp(x) ÷ Σ exp(x)";
+      bars[0].name(part.half ? tr("softmax in float16") : tr(NAMES[0]));
+      const drawn0 = part.half ? half : found[0].p;
+      now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), i ? found[i].p : drawn0, 1, notes[i],
+        i || !part.half ? fixed : (v) => fixed(v, 2), it));
+      const logZ = ui.table("L_logsumexp")[at];
+      const losses = [half.map((p) => 0 - Math.log(p)), now[0].map((x) => logZ - x)]; // 0 −: no loss is −0
+      const most = Math.max(...losses[1].filter(Number.isFinite), 1e-3);
+      const tenth = (v) => short3(Number.isNaN(v) ? v : Number(v.toFixed(1)) || 0);
+      losses.forEach((loss, i) => bars[4 + i].draw(
+        now[0].map(short3), loss.map((v) => (Math.abs(v) < 0.05 ? 0 : v)), most, [tr("by the weight"), tr("by logsumexp")][i], tenth, it));
       const gradient = cut("g_z_loss_gradient", l, at);
       bars[3].draw(gradient.map((_, i) => tr("logit {n}", { n: i })), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
         tr(plain("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }),
@@ -166,20 +192,22 @@ function stabilityWidget(ui) {
       curve.shade(it.dtype === undefined ? []
         : [...ui.table("naive").subarray(it.dtype * A + from, it.dtype * A + from + last() + 1)].map((p) => !Number.isFinite(p)));
 
-      if (part.dtypes) dtypes(at, A, now[0]);
+      if (part.dtypes) dtypes(at, A, now[0], part === FOLDED, whole || !ui.get("alone"));
       whose(spec.names.map((name) => (own(name)
         ? [short(ui.table("gap")[spec.names.indexOf(name)]), right(name) ? tr("yours, same") : tr("yours, differs"), right(name)]
         : ["–", tr("reference shown")])));
-      const shift = ui.get("exp_of") === spec.exp_of[1];
       const broken = spec.dtypes.filter((_, i) => !Number.isFinite(ui.table(shift ? "shifted" : "naive")[i * A + at]));
       const told = tr("{growth}, scores up to {score}", { growth: grown(at - from), score: count(found[0].largest) });
       const here = { setting: told, n: it.key };
       if (it.dtype !== undefined) ui.say(tr("{setting}:", here), dtypeFormula(it));
-      else if (it.key !== undefined) ui.say(tr(it.panel === 3 ? N_("{setting}, logit {n}:") : N_("{setting}, key {n}:"), here), formula(it, found, gradient));
+      else if (it.key !== undefined) ui.say(tr(it.panel === 3 ? N_("{setting}, logit {n}:") : N_("{setting}, key {n}:"), here),
+        (part.half && halfFormula(it, half, losses, logZ)) || formula(it, found, gradient));
       else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found.slice(0, part.lines), which, slope));
-      else if (!more) {
-        ui.say(tr("{setting}: largest weight {a}, entropy {b} nats ({all} where all weights are alike).",
-          { ...here, a: fixed(found[0].values[1]), b: fixed(found[0].values[0], 2), all: fixed(Math.log(K), 2) }));
+      else if (part === FOLDED || part === SHOWN.loss) {
+        const largest = half.reduce((a, b) => Math.max(a, b));
+        ui.say(tr(Number.isNaN(largest) ? shift ? N_("{setting}: float16 cannot hold the largest score itself. ∞ − ∞ is NaN.")
+          : N_("{setting}: in float16, softmax gives NaN, which means “not a number”.")
+          : N_("{setting}: in float16, the largest weight is {p}."), { ...here, p: fixed(largest, 2) }));
       } else {
         const [a, b, c] = found.map((m) => fixed(m.values[1]));
         const softmax = tr(broken.length
@@ -192,8 +220,9 @@ function stabilityWidget(ui) {
           "QK-norm": N_("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm."),
           "z-loss": N_("{setting}: log Z is {z}, and z-loss {loss}."),
           dtypes: N_("{setting}. {softmax}"),
+          slope: N_("{setting}: largest weight {a}, slope {slope}."),
           all: N_("{setting}: largest weight {a} with no remedy, {b} with soft cap, {c} with QK-norm. {softmax}"),
-        }[ui.get("part")], { ...here, a, b, c, softmax, z, loss: tiny(loss) }));
+        }[ui.get("part")], { ...here, a, b, c, softmax, z, loss: tiny(loss), slope: tiny(found[0].values[2]) }));
       }
       ui.root.dataset.key = [more && ui.get("part"), ui.get("exp_of"), at, c, g, l, which, fixed(found[1].values[1], 5), fixed(loss, 5)].join();
     },
@@ -208,6 +237,15 @@ function stabilityWidget(ui) {
     return tr([N_("entropy −Σ p ln p, in nats = {values}"), N_("largest p = 1 ÷ Σ exp(x − max) = {values}"),
       N_("slope p (1 − p) = {values}"), N_("largest |x| = {values}")][which],
     { values: told.reduce((a, b) => tr("{a}, {b}", { a, b })) });
+  }
+
+  /** The pointed weight in float16, or one of the two losses. */
+  function halfFormula({ key: i, panel, now }, half, losses, logZ) {
+    const x = now[0].map(short3);
+    if (panel === 4) return `−log p[${i}] = −log ${weight(half[i])} = ${short3(losses[0][i])}`;
+    if (panel === 5) return `log Z − x[${i}] = ${short3(logZ)} − ${x[i]} = ${short3(losses[1][i])}`;
+    const shifted = shown() === SHOWN.loss || ui.get("exp_of") === spec.exp_of[1];
+    return tr("p[{i}] = exp({x}) ÷ Σ = {p} in float16", { i, x: shifted ? `${x[i]} − ${x[0]}` : x[i], p: weight(half[i]) });
   }
 
   /** How the pointed weight, or gradient, comes from its score. A function that differs keeps its own name. */
@@ -264,69 +302,6 @@ function measuresOf(x) {
   const weight = Math.max(...p);
   const entropy = p.reduce((a, v) => a - (v > 0 ? v * Math.log(v) : v), 0);
   return { p, largest: Math.max(...x.map(Math.abs)), values: [Number.isNaN(weight) ? NaN : entropy, weight, weight * (1 - weight)] };
-}
-
-/** Eight horizontal bars: a word at the left, the value at the right; negative bars are dashed. */
-function rowBars(ui, parent, [across, tall], panel, caption, name) {
-  const K = ui.spec.keys;
-  const [left, right, color] = [panel ? 56 : GRIP + 4, panel === 3 ? 54 : 42, `var(--ta-${HUES[panel] ?? "reference"})`];
-  // As a subgrid, so that a caption that wraps moves all four alike.
-  const box = html("div", { class: "ta-panel", role: "group", "aria-label": caption,
-    style: "display: grid; grid-template-rows: subgrid; grid-row: span 3; row-gap: 0" });
-  const [note, head] = [html("small", { style: "display: inline-block; white-space: nowrap" }), html("div")];
-  box.append(html("p", { class: "ta-caption" }, caption, note), head);
-  parent.append(box);
-  const canvas = picture(box, across(), K * tall(), name);
-  canvas.style.marginBottom = "6px";
-  const axis = line(canvas, left, 0, left, 0, "ta-axis");
-  const tracks = svg("path", { style: "fill: var(--ta-panel)" }); // how far a bar can go: the whole weight, 1
-  canvas.append(tracks);
-  const rows = Array.from({ length: K }, (_, i) => {
-    const bar = svg("rect", { x: left, fill: color, stroke: color });
-    canvas.append(bar);
-    const text = (x) => label(canvas, x, 0, "", "end", "ta-small");
-    return [text(left - (panel ? 8 : 18)), bar, text(0)];
-  });
-  const place = cursor(ui, canvas, {
-    name: tr("{panel}, bars", { panel: caption }), cross: false,
-    // The scores of the first panel are a grip of their own.
-    box: () => ({ x: panel ? 0 : left, y: 0, width: across() - (panel ? 0 : left), height: K * tall() }),
-    size: () => [1, K],
-    at: () => [0, ui.seen("key") ?? 0],
-    state: (_, key) => ({ key, panel }),
-    says(_, key) {
-      const [word, value] = [rows[key][0].textContent, rows[key][2].textContent];
-      return panel === 3 ? `${word}: ${value}` : tr("key {key}, score {score}: {weight}", { key, score: word, weight: value });
-    },
-  });
-  return {
-    canvas, head, box,
-    draw(words, values, limit, text, show, { key, panel: pointed }) {
-      const [W, row] = [across(), tall()];
-      fill(canvas, { viewBox: `0 0 ${W} ${K * row}`, width: W, height: K * row });
-      fill(axis, { y2: K * row });
-      write(note, text);
-      fill(tracks, { d: limit === 1 ? rows.map((_, i) => `M${left} ${i * row + 2}h${W - left - right}v${row - 4}H${left}z`).join("") : "" });
-      rows.forEach(([word, bar, value], i) => {
-        const v = values[i];
-        write(word, words[i]);
-        write(value, show(v));
-        value.setAttribute("x", W); // words don't travel
-        for (const node of [word, value]) node.setAttribute("y", (i + 0.5) * row + 4);
-        fill(bar, {
-          y: i * row + 2, height: row - 4,
-          width: Number.isFinite(v) ? ((Math.abs(v) / limit) * (W - left - right)).toFixed(1) : 0,
-          "fill-opacity": v < 0 ? 0.25 : 1, "stroke-dasharray": v < 0 ? "3 2" : "", class: i === key ? "ta-lit" : "",
-        });
-        for (const node of [word, value]) {
-          node.style.fontWeight = i === key ? 700 : 400;
-          node.style.fill = i === key ? "var(--ta-ink)" : "";
-          node.style.textDecoration = i === key && panel === pointed ? "underline" : "";
-        }
-      });
-      place();
-    },
-  };
 }
 
 /** A line and a mark for each remedy; each has a shape of its own, for who sees no color. */
