@@ -13,6 +13,7 @@ CASE = Case(
         ("combobox", "scheme", "scheme", "ArrowUp"),
         ("slider", "slope", "variant", "ArrowRight", {"scheme": NAMES.index("ALiBi")}),
         ("slider", "query position", "query", "ArrowLeft"),
+        ("slider", "trained on texts of", "trained", "ArrowLeft", {"scheme": NAMES.index("learned absolute")}),
     ],
-    crowded=tuple({"scheme": i} for i in range(len(LISTED))),
+    crowded=tuple({"scheme": i, "trained": n} for i in range(len(LISTED)) for n in (16, 32)),
 )

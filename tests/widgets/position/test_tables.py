@@ -168,3 +168,27 @@ def test_the_opening_runs_along_the_row_that_the_question_is_about():
     asked = PositionExplorer.story[0]
     assert all(state.keys() == {"key"} and 0 <= state["key"] < T for state in PositionExplorer.opening)
     assert f"place {asked.state['query']}" in asked.asks
+
+
+@pytest.mark.parametrize("length", [4, 9, 16, 17, 31])
+def test_what_a_training_text_trains_equals_loops(right, length):
+    """A row of a table is trained if any pair of a text of that length uses it."""
+    places = torch.arange(T)
+    r = places - places[:, None]
+    rows = {("T5, bidirectional", 1): POSITIONS["t5_relative_bucket"](r),
+            ("T5, causal", 0): POSITIONS["t5_relative_bucket"](r, bidirectional=False),
+            ("DeBERTa", 1): (-r + 8).clamp(0, 15), ("learned absolute", 0): torch.maximum(places[:, None], places),
+            **{("Shaw", j): POSITIONS["shaw_index"](T, T, k) for j, k in enumerate(CLIPS)}}  # fmt: skip
+    right.trained = length
+    for (right_scheme, right.variant), row in rows.items():
+        right.scheme = NAMES.index(right_scheme)
+        seen = set(row[:length, :length].flatten().tolist())
+        lacks = np.array([[n not in seen for n in line] for line in row.tolist()])
+        assert np.array_equal(right.untrained(), lacks), right_scheme
+        assert f"texts of {length} words, {lacks.mean():.0%} of the pairs" in right.alt
+    for right_scheme in ("sinusoidal", "Transformer-XL", "ALiBi"):
+        right.scheme = NAMES.index(right_scheme)
+        assert not right.untrained().any()
+    assert right.png()
+    right.trained = T
+    assert not right.untrained().any() and "lack a trained number" not in right.alt

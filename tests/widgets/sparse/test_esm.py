@@ -46,6 +46,15 @@ def lit(page):
     return page.get_by_role("group", name=WAYS).locator("circle.ta-lit").count()
 
 
+def bars(page):
+    """(numbers, filled share) of both bars: the pairs scored, and the tokens that reach the query."""
+    return page.locator(".ta-svg[aria-label^='Bars']").evaluate("""(e) => {
+      const width = (r) => Number(r.getAttribute('width'));
+      const frames = [...e.querySelectorAll(':scope > rect')].map(width);
+      return [...e.querySelectorAll('g')].filter((g) => g.querySelector('rect')).map((g, i) => [
+        g.querySelector('text').textContent, width(g.querySelector('rect')) / frames[i]]); }""")
+
+
 def later(widget):
     """The number of layers beyond those on show, for the pattern of a widget; "never" if the ways end before."""
     kind = KINDS[widget.pattern]
@@ -70,9 +79,19 @@ def test_every_pattern_and_size_says_what_python_says(stage):
             page.evaluate("([name, value]) => model.set(name, value)", [name, getattr(widget, name)])
         settle(page)
         found, cells = widget.facts(), page.locator(".ta-number").all_text_contents()
-        assert cells[0] == f"{found['pairs']} of 400" and cells[1].startswith(f"{found['all_pairs']} of ")
-        assert cells[2] == f"{found['reached']} of 20" and cells[4] == "0"
-        assert cells[3] == (str(found["full"]) if found["full"] else later(widget)), KINDS[scene.kind].name
+        assert cells[1] == "0"
+        assert cells[0] == (str(found["full"]) if found["full"] else later(widget)), KINDS[scene.kind].name
+        ahead = KINDS[scene.kind].ahead
+        every = widget.layers * (T * T if ahead else T * (T + 1) // 2)
+        most = T if ahead else widget.query + 1
+        shares = bars(page)
+        assert [told for told, _ in shares] == [
+            f"{found['all_pairs']} of {every}",
+            f"{found['reached']} of {most}",
+        ]
+        assert [share for _, share in shares] == pytest.approx(
+            [found["all_pairs"] / every, found["reached"] / most], abs=1e-3
+        )
         drawn = page.get_by_role("group", name=WAYS).get_attribute("data-inputs")
         assert [int(j) for j in drawn.split()] == widget.reached()[widget.query].nonzero()[0].tolist()
         assert "undefined" not in said(page) and "NaN" not in said(page)
@@ -102,7 +121,7 @@ def test_pointing_at_a_cell_says_if_it_is_scored_or_on_which_way_it_arrives(stag
     assert "mask[14, 6] = False" in shown(page) and "token 6 arrives by 14 ← 12 ← 10 ← 8 ← 6" in shown(page)
     assert lit(page) == 5  # one token in each layer, and the input
     point(page, GRID, 5, 14, T, T)
-    assert "no way yet from 5 to 14, one after 5 layers" in shown(page) and lit(page) == 1
+    assert "no path yet from 5 to 14, one after 5 layers" in shown(page) and lit(page) == 1
     page.mouse.move(1, 1)
     settle(page)
     assert trait(page, "query") == 0 and "query 0 looks" in shown(page) and lit(page) == 0
@@ -135,9 +154,9 @@ def test_pointing_at_a_token_counts_its_ways(stage):
     point(page, WAYS, 11, 4, T, 5)
     count = int(np.linalg.matrix_power(step, 4)[14, 11])
     terms = [str(n) for n in np.linalg.matrix_power(step, 3)[12:15, 11]]
-    assert f"ways from input token 11 to query 14 = {' + '.join(terms)} = {count}" in shown(page)
+    assert f"paths from input token 11 to query 14 = {' + '.join(terms)} = {count}" in shown(page)
     point(page, WAYS, 12, 1, T, 5)
-    assert "ways from token 12 of layer 3 to query 14 = 1" in shown(page) and lit(page) == 2
+    assert "paths from token 12 of layer 3 to query 14 = 1" in shown(page) and lit(page) == 2
     click(page, WAYS, 3, 0, T, 5)
     assert trait(page, "query") == 3
 
@@ -148,7 +167,7 @@ def test_tokens_of_the_ways_are_walked_by_keys(stage):
     for key in ("ArrowDown", "ArrowLeft"):
         page.keyboard.press(key)
     settle(page)
-    assert "ways from token 13 of layer 1 to query 14 = 1" in shown(page) and trait(page, "query") == 14
+    assert "paths from token 13 of layer 1 to query 14 = 1" in shown(page) and trait(page, "query") == 14
 
 
 @pytest.mark.parametrize("width, across", [(820, 6), (390, 6)])
@@ -226,3 +245,24 @@ def test_the_caption_tells_whose_pattern_is_drawn(stage):
     caption = lambda page: page.locator(".ta-caption").first.text_content()
     assert "the reference" in caption(stage(CASE.stubs()))
     assert "yours" in caption(stage(CASE.usual))
+
+
+def test_full_attention_fills_both_bars_and_a_window_neither(stage):
+    page = stage(SparseExplorer(PATTERNS, pattern="full, causal"))
+    assert bars(page) == [["210 of 210", 1], ["15 of 15", 1]]
+    find(page, "combobox", "pattern").press("ArrowDown")
+    settle(page)
+    assert [told for told, _ in bars(page)] == ["57 of 210", "3 of 15"] and all(share < 0.3 for _, share in bars(page))
+
+
+def test_the_dotted_line_is_named_where_one_is_drawn(stage):
+    page = stage(SparseExplorer(PATTERNS))
+    named = lambda: "dotted" in page.locator(".ta-caption", has_text="What reaches the query").text_content()
+    dotted = lambda: page.get_by_role("group", name=WAYS).locator("path[style*=dasharray]").get_attribute("d") != ""
+    seen = set()
+    for pattern in range(len(KINDS)):
+        page.evaluate("(k) => model.set('pattern', k)", pattern)
+        settle(page)
+        assert named() == dotted()
+        seen.add(named())
+    assert seen == {True, False}

@@ -50,6 +50,7 @@ KINDS = (
     N_("slope"),
     N_("terms"),
 )
+GRADED = (KINDS[2], KINDS[4], KINDS[7])  # variants that differ in a number, so they share their colors and scale
 # What each scheme does, in their order.
 ABOUT = (
     N_("The first Transformer (2017): waves of many speeds, fast ones on the left, make a vector for each position."),
@@ -63,6 +64,8 @@ ABOUT = (
     N_("Nothing is added to the scores: they come from the words alone."),
 )
 ENCODED = ("sinusoid", "LearnedPositions")  # have a vector for each position
+FILLED = ("shaw_index", "t5_relative_bucket", "deberta_scores")  # have a table by distance, which training fills
+SHORTEST = 4  # words of the shortest training text
 # float32 sums of 16 cosines are off by 1e-5; different schemes differ by tenths.
 TOLERANCE = 1e-3
 FACTS = ("spread", "direction", "reference")
@@ -78,21 +81,23 @@ class PositionExplorer(SeveralFunctions):
     Each is measured on 32 positions that all have the same token, so that only the position part of the scores remains:
     (32, 32) per variant. Tables, vectors and projections are fixed random numbers; nothing is trained.
 
-    Traits scheme (index into LISTED; a name works too), variant and query follow the controls; a variant beyond the
-    scheme's last one shows the last one. It begins without a scheme. Raises the errors of TableWidget.
+    Traits scheme (index into LISTED; a name works too), variant, query and trained (words of a training text: what no
+    such text trains is hatched) follow the controls; a variant beyond the scheme's last one shows the last one. It
+    begins without a scheme. Raises the errors of TableWidget.
     """
 
     recording = "position"
     names = tuple(dict.fromkeys(fn for _name, fn, *_rest in SCHEMES))
     function_name = "function of yours"
-    controls = ("scheme", "variant", "query")
+    controls = ("scheme", "variant", "query", "trained")
     story = STORY
-    # A pair of one distance walks along its diagonal: the score stands still.
+    # Wherever one points, the score stands still.
     opening = tuple({"key": key} for key in range(0, T, 4))
 
     scheme = t.Int(0, min=0, max=len(LISTED) - 1).tag(sync=True)
     variant = t.Int(0, min=0, max=7).tag(sync=True)
     query = t.Int(20, min=0, max=T - 1).tag(sync=True)
+    trained = t.Int(T, min=SHORTEST, max=T).tag(sync=True)
 
     def __init__(
         self,
@@ -101,13 +106,14 @@ class PositionExplorer(SeveralFunctions):
         scheme: int | str | None = None,
         variant: int = 0,
         query: int = 20,
+        trained: int = T,
         **named: Function,
     ) -> None:
         if scheme is None:
             scheme = len(SCHEMES)
         index = [name for name, *_ in LISTED].index(scheme) if isinstance(scheme, str) else scheme
         merged = {**(functions or {}), **named}
-        super().__init__(merged or None, scheme=index, variant=variant, query=query)
+        super().__init__(merged or None, scheme=index, variant=variant, query=query, trained=trained)
 
     @classmethod
     def measure_one(cls, name: str, fn: Function, inputs: Inputs) -> Tables:
@@ -117,16 +123,18 @@ class PositionExplorer(SeveralFunctions):
 
     def derive(self, mine: Tables, reference: Tables, inputs: Inputs) -> Tables:
         facts = np.zeros((len(LISTED), 8, len(FACTS)))
+        needs = np.zeros((len(LISTED), 8, 2 * T - 1))
         tables = {**reference, **mine}
         for i, (*_rest, variants) in enumerate(LISTED):
             for j in range(len(variants)):
                 S, right = (scores_in(source, i, j) for source in (tables, reference))
                 mean, low, high = profile(S)
                 facts[i, j] = (high - low).max(), np.abs(mean - mean[::-1]).max(), np.abs(S - right).max()
+                needs[i, j] = _lengths(reference, i, j)
         own = [float(f"{letter}_{fn}" in mine and mine is not reference) for _name, fn, letter, _variants in LISTED]
         unwritten = {k: v for k, v in reference.items() if k not in mine}
         nothing = np.zeros((1, T, T))
-        return {**unwritten, "s_": nothing, "ref_s_": nothing, "facts": facts, "own": np.array(own)}
+        return {**unwritten, "s_": nothing, "ref_s_": nothing, "facts": facts, "needs": needs, "own": np.array(own)}
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         schemes = [
@@ -140,12 +148,15 @@ class PositionExplorer(SeveralFunctions):
                 "made": fn != "",
                 "encodings": f"pe_{fn}" if fn in ENCODED else "",
                 "waves": fn == "sinusoid",
+                "graded": kind in GRADED,
+                "by_place": fn == "LearnedPositions",
             }
             for (name, fn, letter, variants), kind, about in zip(LISTED, KINDS, ABOUT, strict=True)
         ]
         return {
             "title": _("Positions: what does a score learn from them alone?"),
             "places": T,
+            "shortest": SHORTEST,
             "features": WIDTH,
             "schemes": schemes,
             "tolerance": TOLERANCE,
@@ -158,6 +169,14 @@ class PositionExplorer(SeveralFunctions):
     def scores(self) -> np.ndarray:
         """The scores shown, (32, 32) float64: row = query, column = key."""
         return scores_in({**self._reference, **self._mine}, *self._at())
+
+    def untrained(self) -> np.ndarray:
+        """(32, 32) boolean: pairs whose score needs a number that no text of ``trained`` words trains."""
+        places = np.arange(T)
+        if LISTED[self.scheme][1] == "LearnedPositions":
+            return np.maximum(places[:, None], places) >= self.trained
+        needs = np.frombuffer(self.tables["needs"], "<f4").reshape(len(LISTED), 8, 2 * T - 1)[self._at()]
+        return needs[places - places[:, None] + T - 1] > self.trained
 
     def facts(self) -> dict[str, float]:
         """For the scores shown: ``spread``, largest difference among pairs of the same distance; ``direction``, largest
@@ -190,13 +209,14 @@ class PositionExplorer(SeveralFunctions):
             _("Mean score by r: {near}.").format(
                 near=listed(f"{r}: {profile(S)[0][r + T - 1]:.2f}" for r in range(-4, 5))
             ),
-            self._highest(S[self.query]),
+            self._highest(np.where(self.untrained()[self.query], np.nan, S[self.query])),
             spread.format(spread=number(found["spread"]), state=_spread(S, found["spread"])),
             turned.format(
                 direction=number(found["direction"]),
                 state=_("no direction") if found["direction"] <= TOLERANCE else _("direction"),
             ),
             *([compared] if fn else []),
+            *([self._lack()] if self.trained < T else []),
         )
 
     def _highest(self, row):
@@ -206,25 +226,41 @@ class PositionExplorer(SeveralFunctions):
             return _("Query {query} gives {n} keys its largest score.").format(query=self.query, n=len(best))
         return _("Query {query} scores key {best} highest.").format(query=self.query, best=best[0])
 
+    def _lack(self):
+        """How many pairs have no trained number."""
+        lack = _("After training on texts of {n} words, {share} of the pairs lack a trained number.")
+        return lack.format(n=self.trained, share=f"{self.untrained().mean():.0%}")
+
     def figure(self) -> Figure:
         fig = new_figure(8.4, 3.6)
         heat, curve = fig.subplots(1, 2, width_ratios=[1, 1.3])
         i, j = self._at()
         name, fn, _letter, variants = LISTED[i]
         S, right = self.scores(), scores_in(self._reference, i, j)
-        top = np.abs(S[np.isfinite(S)]).max(initial=0) or 1
-        fig.colorbar(heat.imshow(S, cmap=diverging(), vmin=-top, vmax=top), ax=heat).ax.tick_params(labelsize=8)
+        shares = range(len(variants)) if KINDS[i] in GRADED else (j,)
+        every = np.stack([scores_in({**self._reference, **self._mine}, i, v) for v in shares])
+        top = np.abs(every[np.isfinite(every)]).max(initial=0) or 1
+        hatched = self.untrained()
+        shown = np.where(hatched, np.nan, S)
+        known = np.array([not np.diagonal(hatched, r).all() for r in range(1 - T, T)])
+        fig.colorbar(heat.imshow(shown, cmap=diverging(), vmin=-top, vmax=top), ax=heat).ax.tick_params(labelsize=8)
         heat.axhline(self.query, color="black", linewidth=1)
         plain(heat, f"{name}: {variants[j]}", "key position", "query position")
         r = np.arange(1 - T, T)
         mean, low, high = profile(S)
-        curve.fill_between(r, low, high, color=BLUE, alpha=0.25, linewidth=0)
-        curve.plot(r, profile(right)[0], color=GRAY, linestyle=DASHES, label="reference" if fn else "no scheme")
+        curve.fill_between(r, low, high, where=known, color=BLUE, alpha=0.25, linewidth=0)
+        curve.plot(
+            r,
+            np.where(known, profile(right)[0], np.nan),
+            color=GRAY,
+            linestyle=DASHES,
+            label="reference" if fn else "no scheme",
+        )
         if self.written(fn):
             banded = self.facts()["spread"] > TOLERANCE
             said = "mean (band: all pairs of a distance)" if banded else "each distance has one score"
-            curve.plot(r, mean, color=BLUE, label=f"yours: {said}")
-        curve.plot(np.arange(T) - self.query, S[self.query], ".", color=VERMILLION, label=f"query {self.query}")
+            curve.plot(r, np.where(known, mean, np.nan), color=BLUE, label=f"yours: {said}")
+        curve.plot(np.arange(T) - self.query, shown[self.query], ".", color=VERMILLION, label=f"query {self.query}")
         curve.legend(fontsize=8)
         plain(curve, "Score against distance", "r = key − query", "score")
         return fig
@@ -257,6 +293,15 @@ def _spread(S, spread):
     if S.max() - S.min() <= TOLERANCE:
         return _("all alike")
     return _("distance only") if spread <= TOLERANCE else _("position counts")
+
+
+def _lengths(reference, scheme, variant):
+    """For each r the least length of a training text that trains its number, (2T−1,); 0 where a formula makes it."""
+    if LISTED[scheme][1] not in FILLED:
+        return np.zeros(2 * T - 1)
+    # Distances that share a row of the table have one score, and the nearest of them is in the shortest text.
+    mean, far = profile(scores_in(reference, scheme, variant))[0].round(6), np.abs(np.arange(1 - T, T))
+    return np.array([1 + far[mean == m].min() for m in mean])
 
 
 def profile(S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -46,12 +46,15 @@ function positionWidget(ui) {
   choices.querySelector("output").style.minWidth = "5ch"; // longer values take what they need
   const kind = choices.querySelector("label"); // each scheme has variants of another kind
   slider(ui, { trait: "query", name: tr("query position"), max: N - 1, kind: "ta-two" });
+  const lengths = Array.from({ length: N - spec.shortest + 1 }, (_, i) => spec.shortest + i);
+  slider(ui, { trait: "trained", name: tr("trained on texts of"), values: lengths, show: (n) => tr("{n} words", { n }), long: true });
   ui.listen("scheme", () => { if (ui.get("variant") > last()) ui.set("variant", last()); });
   ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
   const smallRow = ui.row();
-  const small = schemeMaps(ui, smallRow, (s) => ui.table(s.table).subarray(shownOf(s) * N * N, (shownOf(s) + 1) * N * N));
+  const small = schemeMaps(ui, smallRow, (s) => ui.table(s.table).subarray(shownOf(s) * N * N, (shownOf(s) + 1) * N * N),
+    (i) => untrained(i, shownOf(spec.schemes[i])));
   const about = html("p", { class: "ta-note", style: `margin: 0; min-height: ${room < 480 ? 52 : 17}px` });
   ui.root.append(about);
   const strip = wordRow(ui, ui.row());
@@ -63,15 +66,22 @@ function positionWidget(ui) {
   const map = positionHeat(ui, row, N, cell);
   const rest = room - vectors.width - map.width - 32;
   row.style.columnGap = "16px";
-  const curve = positionCurve(ui, row, [rest >= 280 ? rest : room, 32 * cell + 16], N);
+  const curve = positionCurve(ui, row, [rest >= 280 ? rest : room, 32 * cell + (rest >= 380 ? 16 : 0)], N);
   const waves = waveParts(ui, ui.row());
   const table = signs(ui.row(), [
     [tr("spread within a distance"), tr("largest difference of scores of pairs with one distance")],
     [tr("r against −r"), tr("largest difference of the mean scores of r and −r")],
     [tr("from the reference"), tr("largest difference of a score")],
   ]);
-  ui.root.append(html("p", { class: "ta-note", style: "margin: 0" },
-    tr("All 32 tokens are the same. Tables, vectors and projections are random, not trained. A decoder hides the keys ahead.")));
+  const note = html("p", { class: "ta-note", style: "margin: 0" });
+  ui.root.append(note);
+
+  /** Does the score of query q and key k need a number that no text as long as the training's has? */
+  function untrained(at, variant) {
+    const [needs, length] = [ui.table("needs"), ui.seen("trained")];
+    const first = (at * 8 + variant) * (2 * N - 1) + N - 1;
+    return spec.schemes[at].by_place ? (q, k) => Math.max(q, k) >= length : (q, k) => needs[first + k - q] > length;
+  }
 
   let drawn = "";
   let now = null;
@@ -82,25 +92,34 @@ function positionWidget(ui) {
       const [query, key] = [ui.seen("query"), ui.seen("key")];
       const variant = shownOf(scheme());
       const { name, table: source, variants } = scheme();
-      if (drawn !== `${at}/${variant}`) {
-        drawn = `${at}/${variant}`;
+      const length = ui.seen("trained");
+      if (drawn !== `${at}/${variant}/${length}`) {
+        drawn = `${at}/${variant}/${length}`;
         const cut = (from) => ui.table(from).subarray(variant * N * N, (variant + 1) * N * N);
         const found = [...ui.table("facts").subarray((at * 8 + variant) * 3, (at * 8 + variant) * 3 + 3)];
         now = { S: cut(source), right: cut(`ref_${source}`), own: ui.table("own")[at] === 1 };
         const small = found.map((v) => v <= spec.tolerance);
-        now.limit = largest(now.S);
+        // Where variants differ in a number alone, colors and scale keep still, so that its slider changes what is seen.
+        const whole = scheme().graded ? (from) => ui.table(from) : cut;
+        now.every = [...whole(source), ...whole(`ref_${source}`)];
+        now.limit = largest(whole(source));
+        now.untrained = untrained(at, variant);
         const level = Math.max(...now.S) - Math.min(...now.S) <= spec.tolerance;
         now.shape = level ? "level" : small[0] ? "curve" : now.S.every(Number.isFinite) ? "band" : "gaps";
         now.words = [level ? tr("all alike") : small[0] ? tr("distance only") : tr("position counts"),
           small[1] ? tr("no direction") : tr("direction")];
-        map.paint(now.S, now.limit, palette(ui.dark));
+        map.paint(now, palette(ui.dark));
         curve.layout(now);
         vectors.paint(scheme(), palette(ui.dark));
         write(about, scheme().about);
         write(kind, scheme().kind);
         choices.hidden = !last();
         const same = [short(found[2]), small[2] ? tr("same") : tr("differs"), small[2]];
-        table([...now.words.map((word, i) => [short(found[i]), word]), now.own ? same : ["–", scheme().made ? tr("not yours yet") : ""]]);
+        // Mere rounding is 0, unless a learner's function has made it.
+        table([...now.words.map((word, i) => [short(small[i] && !now.own ? 0 : found[i]), word]), now.own ? same : ["–", scheme().made ? tr("not yours yet") : ""]]);
+        write(note, length < N
+          ? tr("Hatched, “?”: the score needs a number that no text of {n} words trains. Numbers in tables are random here.", { n: length })
+          : tr("All 32 words are the same. Tables and projections are random stand-ins for trained ones. A decoder hides the keys ahead."));
       }
       smallRow.hidden = !scheme().made; // without a scheme, the others would answer before there is a question
       small.draw(at, palette(ui.dark));
@@ -111,25 +130,28 @@ function positionWidget(ui) {
       waves.box.hidden = !(roomy && scheme().waves && variant === 0);
       if (!waves.box.hidden) waves.draw(ui.table(scheme().encodings), query, key ?? query);
       strip.box.hidden = !roomy || !waves.box.hidden;
-      if (!strip.box.hidden) strip.draw(now.S.subarray(query * N, (query + 1) * N), now.limit, palette(ui.dark), query, key);
-      curve.move(now.S, query, key);
+      if (!strip.box.hidden) strip.draw(now.S.subarray(query * N, (query + 1) * N), now, palette(ui.dark), query, key);
+      curve.move(now, query, key);
       const told = { scheme: name, variant: variants[variant], query, key };
       if (key === undefined) {
-        ui.say(tr("{scheme}, {variant}: {best}; {spread}, {direction}",
-          { ...told, best: best(now.S, query), spread: now.words[0], direction: now.words[1] }));
+        const lacking = [...Array(N).keys()].filter((k) => now.untrained(query, k)).length;
+        const said = { ...told, best: best(now, query), spread: now.words[0], direction: now.words[1], n: lacking };
+        ui.say(lacking ? tr("{scheme}, {variant}: {best}; {n} keys without a trained number", said)
+          : tr("{scheme}, {variant}: {best}; {spread}, {direction}", said));
       } else {
         const [mine, right] = [now.S[query * N + key], now.right[query * N + key]];
         const terms = TERMS[at][variant] ?? TERMS[at][0];
+        const lacks = now.untrained(query, key);
         const other = Math.abs(mine - right) <= spec.tolerance ? "" : tr(" (reference {right})", { right: fixed(right, 2) });
         ui.say(tr("{scheme}, {variant}: query {query}, key {key}, r = {r}", { ...told, r: minus(String(key - query)) }),
-          `S[${query}, ${key}] = ${terms(query, key, variants[variant])} = ${fixed(mine, 2)}${other}`);
+          `S[${query}, ${key}] = ${terms(query, key, variants[variant])} = ${lacks ? tr("? (never trained)") : `${fixed(mine, 2)}${other}`}`);
       }
       ui.root.dataset.key = `${at},${variant},${query},${key ?? "–"},${fixed(now.S[query * N + (key ?? 0)], 4)}`;
     },
   };
 
-  function best(S, query) {
-    const scores = [...S.subarray(query * N, (query + 1) * N)];
+  function best({ S, untrained }, query) {
+    const scores = [...S.subarray(query * N, (query + 1) * N)].map((v, k) => (untrained(query, k) ? -Infinity : v));
     const top = Math.max(...scores);
     const winners = scores.filter((v) => v >= top - spec.tolerance).length;
     if (!Number.isFinite(top)) return tr("query {query} has no largest score", { query });
@@ -148,6 +170,12 @@ function positionHeat(ui, parent, N, cell) {
   });
   const { over } = map;
   const diagonal = line(over, 0, 0, 0, 0, "ta-diagonal");
+  const id = freshId();
+  const stripes = svg("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+  stripes.append(svg("rect", { width: 5, height: 5, style: "fill: var(--ta-paper)" }),
+    svg("rect", { width: 1.5, height: 5, style: "fill: var(--ta-soft)" }));
+  const hatched = svg("path", { style: `fill: url(#${id}); stroke: none` });
+  over.append(svg("defs", {}, stripes), hatched);
   const frame = svg("rect", { x: left, width: size, height: cell, class: "ta-mark" });
   const here = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-mark" });
   over.append(frame, here);
@@ -161,7 +189,18 @@ function positionHeat(ui, parent, N, cell) {
   });
   return {
     width: left + size + right,
-    paint: (S, limit, colors) => map.paint(S, limit, colors, short),
+    paint({ S, limit, untrained }, colors) {
+      map.paint(S, limit, colors, short);
+      let d = "";
+      for (let q = 0; q < N; q++) {
+        for (let [k, from] = [0, 0]; k <= N; k++) {
+          if (k < N && untrained(q, k)) continue;
+          if (k > from) d += `M${left + from * cell} ${topEdge + q * cell}h${(k - from) * cell}v${cell}h${(from - k) * cell}z`;
+          from = k + 1;
+        }
+      }
+      hatched.setAttribute("d", d); // a mark of what is unknown appears where it belongs
+    },
     mark(query, key) {
       place();
       fill(frame, { y: topEdge + query * cell });
@@ -178,10 +217,10 @@ function positionHeat(ui, parent, N, cell) {
 
 // What the line of the curve is: a band has a height only where pairs of one distance differ.
 const LINES = {
-  level: N_("every distance has the same score"),
-  curve: N_("each distance has one score"),
-  band: N_("mean of a distance; band: all its pairs"),
-  gaps: N_("mean of a distance"),
+  level: N_("all distances alike"),
+  curve: N_("one score a distance"),
+  band: N_("mean; band: all pairs"),
+  gaps: N_("mean"),
 };
 
 /** Mean score for each distance with a band for all pairs, the reference's mean in dashes, and one query's scores. */
@@ -228,11 +267,13 @@ function positionCurve(ui, parent, [W, H], N) {
   });
   let y = () => 0;
 
-  function profile(S) {
+  /** [r, mean, low, high] over the pairs that have a number. */
+  function profile(S, untrained) {
     const rows = [];
     for (let r = 1 - N; r < N; r++) {
       let [sum, count, low, high] = [0, 0, Infinity, -Infinity];
       for (let i = Math.max(0, -r); i < Math.min(N, N - r); i++) {
+        if (untrained(i, i + r)) continue;
         const v = S[i * N + i + r];
         [sum, count, low, high] = [sum + v, count + 1, Math.min(low, v), Math.max(high, v)];
       }
@@ -242,9 +283,9 @@ function positionCurve(ui, parent, [W, H], N) {
   }
 
   return {
-    layout({ S, right: expected, own, shape }) {
-      const [mine, theirs] = [profile(S), profile(expected)];
-      const seen = [...S, ...expected].filter(Number.isFinite);
+    layout({ S, right: expected, own, shape, every, untrained }) {
+      const [mine, theirs] = [profile(S, untrained), profile(expected, untrained)];
+      const seen = every.filter(Number.isFinite);
       const { low, high, ticks } = niceScale(...(shape === "level" && !seen.some(Boolean) ? [-1, 1] : [Math.min(...seen, 0), Math.max(...seen, 0)]));
       y = (v) => topEdge + ih * (1 - (v - low) / (high - low));
       scale.replaceChildren();
@@ -252,7 +293,7 @@ function positionCurve(ui, parent, [W, H], N) {
         line(scale, left, y(tick), left + iw, y(tick), tick === 0 ? "ta-axis" : "ta-grid");
         label(scale, left - 6, y(tick) + 4, short(tick), "end", "ta-small");
       }
-      const edge = [...mine.map(([r, , l]) => [x(r), y(l)]), ...[...mine].reverse().map(([r, , , h]) => [x(r), y(h)])];
+      const edge = [...mine.map(([r, , l]) => [x(r), y(l)]), ...[...mine].reverse().map(([r, , , h]) => [x(r), y(h)])].filter(([, v]) => Number.isFinite(v));
       fill(band, { d: shape === "band" ? `${trace(edge)}Z` : "" });
       fill(mean, { d: trace(mine.map(([r, m]) => [x(r), y(m)])) });
       fill(reference, { d: trace(theirs.map(([r, m]) => [x(r), y(m)])) });
@@ -261,10 +302,10 @@ function positionCurve(ui, parent, [W, H], N) {
       write(note, tr(own ? N_("line: {line}; dashes: reference; dots: query") : N_("dashes: {line}; dots: query"),
         { line: tr(LINES[shape]) }));
     },
-    move(S, query, key) {
+    move({ S, untrained }, query, key) {
       place();
       const put = (dot, column) => {
-        const v = column === undefined ? NaN : S[query * N + column];
+        const v = column === undefined || untrained(query, column) ? NaN : S[query * N + column];
         dot.style.visibility = Number.isFinite(v) ? "visible" : "hidden";
         if (Number.isFinite(v)) fill(dot, { cx: x(column - query).toFixed(1), cy: y(v).toFixed(1) });
       };

@@ -2,7 +2,7 @@
 
 // px: side of a small map, what a map and its curve need across, and what lies over and under them; where all schemes
 // fit into one row, their curves say more than their maps.
-const [THUMB, ACROSS, OVER, UNDER, ONE_ROW] = [40, 164, 17, 5, 760];
+const [THUMB, ACROSS, OVER, UNDER, ONE_ROW] = [29, 164, 16, 3, 760];
 
 const FOOT = 35; // px below a map, for its numbers and its name
 
@@ -71,24 +71,24 @@ function encodings(ui, parent, cell) {
 }
 
 /** Mean score of each distance, from −(N − 1) to N − 1. */
-const meansByDistance = (S, N) => Array.from({ length: 2 * N - 1 }, (_, i) => {
+const meansByDistance = (S, N, untrained) => Array.from({ length: 2 * N - 1 }, (_, i) => {
   const r = i - N + 1;
   const [from, to] = [Math.max(0, -r), Math.min(N, N - r)];
-  let sum = 0;
-  for (let q = from; q < to; q++) sum += S[q * N + q + r];
-  return sum / (to - from);
+  let [sum, count] = [0, 0];
+  for (let q = from; q < to; q++) {
+    if (untrained(q, q + r)) continue;
+    sum += S[q * N + q + r];
+    count++;
+  }
+  return sum / count;
 });
 
-/** Of a curve over −(N − 1) … N − 1: whether r and −r score alike. */
-const noDirection = (means, tolerance) => means.every((v, i) => Math.abs(v - means[means.length - 1 - i]) <= tolerance);
-
 /**
- * Every scheme, small: its map, its curve against the distance, and a two-headed arrow where both sides score alike.
- * (Where they do not, random tables decide which side is higher: there is nothing to point at.) Point at one to see it
- * large, click to choose it. cut(scheme) → its scores.
+ * Every scheme, small: its map, and its curve against the distance, which ends where its numbers are not trained.
+ * Point at one to see it large, click to choose it. cut(scheme) → its scores; lacking(index) → which pairs have none.
  */
-function schemeMaps(ui, parent, cut) {
-  const { places: N, tolerance } = ui.spec;
+function schemeMaps(ui, parent, cut, lacking) {
+  const { places: N } = ui.spec;
   const schemes = ui.spec.schemes.filter(({ made }) => made);
   const single = ui.room >= ONE_ROW;
   const columns = single ? schemes.length : clamp(Math.floor(ui.room / ACROSS), 1, 4);
@@ -96,7 +96,7 @@ function schemeMaps(ui, parent, cut) {
   const rows = Math.ceil(schemes.length / columns);
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, tr("The eight schemes, small"),
-    html("small", {}, tr("curve: mean score at each distance; arrow with two heads: r and −r score alike; click to choose"))));
+    html("small", {}, tr("mean score at each distance, in the middle r = 0; no line: no trained number; click to choose"))));
   const stack = html("div", { class: "ta-stack", style: `width: ${ui.room}px; height: ${rows * high}px` });
   box.append(stack);
   parent.append(box);
@@ -115,13 +115,11 @@ function schemeMaps(ui, parent, cut) {
     const [left, top, middle] = [x + beside, y + OVER, x + beside + wide / 2];
     const frame = svg("rect", { x: x + 1, y: y + 1, width: across - 3, height: high - 2, rx: 4, style: "fill: none" });
     const curve = svg("path", { class: "ta-mine", style: "stroke-width: 1.8" });
-    const arrow = svg("path", { class: "ta-way",
-      style: "fill: var(--ta-reference); stroke: var(--ta-reference); stroke-width: 1.4" });
     over.append(frame);
     const named = label(over, x + 3, y + 13, name, "start", "ta-small");
     line(over, middle, top, middle, top + THUMB, "ta-grid");
-    over.append(curve, arrow);
-    return { frame, named, curve, arrow, left, top, middle };
+    over.append(curve);
+    return { frame, named, curve, left, top };
   });
   const index = (column, row) => Math.min(row * columns + column, schemes.length - 1);
   const walk = cursor(ui, over, {
@@ -136,31 +134,26 @@ function schemeMaps(ui, parent, cut) {
     says: (column, row) => schemes[index(column, row)].name,
   });
 
-  function paint({ curve, arrow, left, top, middle }, values, canvas, colors) {
-    paintCells(canvas, values, N, largest(values), colors);
-    const means = meansByDistance(values, N);
-    const [low, high] = [Math.min(...means), Math.max(...means)];
-    const y = (v) => top + 2 + (THUMB - 14) * (1 - (v - low) / Math.max(high - low, 1e-9));
+  function paint({ curve, left, top }, values, untrained, canvas, colors) {
+    const known = values.map((v, i) => (untrained(Math.floor(i / N), i % N) ? 0 : v)); // no score, no color
+    paintCells(canvas, known, N, largest(values), colors);
+    const means = meansByDistance(values, N, untrained);
+    const [low, high] = [Math.min(...means.filter(Number.isFinite)), Math.max(...means.filter(Number.isFinite))];
+    const y = (v) => top + 2 + (THUMB - 6) * (1 - (v - low) / Math.max(high - low, 1e-9));
     fill(curve, { d: trace(means.map((v, i) => [left + (i * wide) / (2 * N - 2), y(v)])) });
-    const [base, from, to] = [top + THUMB - 4, middle - wide / 2 + 2, middle + wide / 2 - 2];
-    const tip = (x, way) => `M${x} ${base}l${-7 * way} -5v10z`;
-    fill(arrow, { d: noDirection(means, tolerance) ? `M${from} ${base}H${to}z${tip(from, -1)}${tip(to, 1)}` : "" });
   }
 
   let painted = "";
   return {
     stale() { painted = ""; },
     draw(chosen, colors) {
-      const now = String(ui.get("variant"));
-      if (now !== painted) schemes.forEach((scheme, i) => paint(tiles[i], cut(scheme), canvases[i], colors));
+      const now = `${ui.get("variant")}/${ui.seen("trained")}`;
+      if (now !== painted) schemes.forEach((scheme, i) => paint(tiles[i], cut(scheme), lacking(i), canvases[i], colors));
       painted = now;
-      tiles.forEach(({ frame, named, arrow }, i) => {
+      tiles.forEach(({ frame, named }, i) => {
         fill(frame, { class: i === chosen ? "ta-lit" : "ta-axis" });
         fill(named, { class: i === chosen && !single ? "ta-strong" : "ta-small" }); // in one row bold names would touch
         named.style.fontSize = "11px";
-        // The chosen one's arrow would answer questions about it; the others are there to compare.
-        if (i === chosen) fill(arrow, { "data-readout": "direction" });
-        else arrow.removeAttribute("data-readout");
       });
       walk();
     },

@@ -1,13 +1,13 @@
 // Of PositionExplorer: the query's row of the map once more, as words. It is one word everywhere, so only places can differ.
 
-const [LEAST_WORD, WORD_HIGH, NUMBERS] = [24, 22, 15]; // px: a word's least width, its height, and room for its place
+const [LEAST_WORD, WORD_HIGH, NUMBERS] = [23.5, 22, 15]; // px: a word's least width, its height, and room for its place
 
 /** One chip for each key, in the color of its score; where there is no room for all of them, those around the query. */
 function wordRow(ui, parent) {
   const { places: N } = ui.spec;
   const shown = Math.min(N, Math.floor(ui.room / LEAST_WORD));
   const wide = ui.room / shown;
-  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("The framed row, as words"),
+  const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("The query’s row, as words"),
     html("small", {}, tr("color: score, as in the map; frame: the query; bar below: the key pointed at"))));
   parent.append(box);
   const canvas = picture(box, ui.room, WORD_HIGH + NUMBERS + 4, tr("The words at the keys, in the colors of the query's scores"));
@@ -31,12 +31,14 @@ function wordRow(ui, parent) {
 
   return {
     box,
-    /** scores of the query's row; one as large as `limit` has the full color */
-    draw(scores, limit, colors, query, key) {
+    /** scores of the query's row; one as large as `limit` has the full color, and one that is not trained has none */
+    draw(scores, { limit, untrained }, colors, query, key) {
       lay();
       chips.forEach(({ rect, word, place }, c) => {
         const p = from() + c;
-        const color = colors.at(scores[p] / limit);
+        const lacks = untrained(query, p);
+        const color = colors.at(lacks ? 0 : scores[p] / limit);
+        write(word, lacks ? "?" : tr("dog"));
         const edge = p === query ? "stroke: var(--ta-ink); stroke-width: 2" : "stroke: var(--ta-rule)";
         fill(rect, { style: `fill: ${css(color)}; ${edge}` });
         word.style.fill = inkOn(color);

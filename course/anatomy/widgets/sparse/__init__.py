@@ -43,7 +43,7 @@ class SparseExplorer(SeveralFunctions):
     function_name = "pattern"
     controls = ("pattern", "size", "query", "layers")
     story = STORY
-    opening = tuple({"layers": n} for n in range(1, LAYERS + 1))
+    opening = tuple({"query": query} for query in range(2, T, 3))  # no row of a window is longer than another
 
     pattern = t.Int(1, min=0, max=len(KINDS) - 1).tag(sync=True)
     size = t.Int(2, min=0, max=max(len(k.sizes) for k in KINDS) - 1).tag(sync=True)
@@ -167,8 +167,8 @@ class SparseExplorer(SeveralFunctions):
             self.layers,
         )
         told = _(
-            "Sparse explorer with {whose} pattern {pattern}, {state}: layer {layer} scores {pairs} of {all} pairs, and "
-            "in it query {query} looks at {direct}. {after} {full}"
+            "Sparse explorer with {whose} pattern {pattern}, {state}: layer {layer} scores {pairs} pairs, full "
+            "attention {all}, and in it query {query} looks at {direct}. {after} {full}"
         )
         return told.format(
             whose=self.whose,
@@ -176,7 +176,7 @@ class SparseExplorer(SeveralFunctions):
             state=state.format(n=found["wrong"]),
             layer=self.layers,
             pairs=found["pairs"],
-            all=T * T,
+            all=T * T if kind.ahead else int(CAUSAL.sum()),
             query=self.query,
             direct=_list(direct),
             after=after.format(n=self.layers, some=found["reached"], all=T, list=_list(reached)),

@@ -17,7 +17,7 @@ function sparseWidget(ui) {
     show: (i) => (kind().counts ? sizeText(ui.get("pattern"), i) : tr("one size")),
   });
   slider(ui, { trait: "layers", name: tr("layers"), values: Array.from({ length: spec.layers }, (_, i) => i + 1), long: true });
-  const bar = html("div", { class: "ta-bar" });
+  const bar = html("div", { class: "ta-bar", "data-part": "layers" });
   ui.controls.append(bar);
   player(ui, bar, { stepName: tr("Add a layer"), playName: tr("Play layers"), every: LAYER_MS,
     step: () => ui.set("layers", (ui.seen("layers") % spec.layers) + 1), ends: () => ui.get("layers") === spec.layers });
@@ -34,11 +34,9 @@ function sparseWidget(ui) {
   const side = html("div", { class: "ta-panel", style: `width: ${wide ? room - W - gap : Math.min(room, 440)}px` });
   row.append(side);
   const paths = growth(ui, side, wide ? room - W - gap : Math.min(room, 440), T, () => now);
+  const trade = tradeBars(ui, side, wide ? room - W - gap : Math.min(room, 440));
   const strip = thumbnails(ui, side, wide ? room - W - gap : Math.min(room, 440), T, (k) => masksOf(k).layer[ui.seen("layers") - 1]);
   const show = signs(side, [
-    [tr("pairs in the last layer"), tr("scored, of n² pairs of tokens")],
-    [tr("in all layers shown"), tr("of n² for each layer")],
-    [tr("the query depends on"), tr("tokens, itself included")],
     [tr("all is reached after"), tr("every token, or every earlier token where the pattern is causal")],
     [tr("unlike the reference"), tr("cells of this pattern; crossed out in the picture")],
   ]);
@@ -59,7 +57,7 @@ function sparseWidget(ui) {
     const { masks, ahead, name, counts } = spec.kinds[k];
     const hops = cut("hops", at);
     const last = (layers - 1) % masks;
-    const pairs = layer.map((mask) => mask.reduce((sum, v) => sum + (v > 0), 0));
+    const pairs = layer.reduce((sum, mask) => sum + mask.filter((v) => v > 0).length, 0);
     const period = Array.from({ length: masks }, (_, m) => cut("may", first + m));
     const full = layersUntilAll(period, T, ahead);
     let wrong = 0;
@@ -96,12 +94,12 @@ function sparseWidget(ui) {
         if (hop && hop <= layers) seen.push(j);
         if (may[query * T + j] > 0) direct.push(j);
       }
-      const total = pairs.reduce((a, b) => a + b);
-      const share = (n, of) => `${Math.round((100 * n) / of)} %`;
+      const { ahead } = spec.kinds[now.k];
+      trade([
+        [tr("scored pairs"), pairs, layers * (ahead ? T * T : (T * (T + 1)) / 2)],
+        [tr("reaches query {query}", { query }), seen.length, ahead ? T : query + 1],
+      ]);
       show([
-        [tr("{n} of {all}", { n: pairs[layers - 1], all: T * T }), share(pairs[layers - 1], T * T)],
-        [tr("{n} of {all}", { n: total, all: layers * T * T }), share(total, layers * T * T)],
-        [tr("{n} of {all}", { n: seen.length, all: T }), ""],
         full === Infinity ? [tr("never"), ""] : [String(full), full === 1 ? tr("layer") : tr("layers")],
         [String(wrong), wrong ? tr("differs") : tr("same"), wrong === 0],
       ]);
@@ -157,9 +155,9 @@ function cellFormula(now, query, key, T) {
   const hop = hops[query * T + key];
   const told = { query, key, layers, rule, hop };
   if (allowed) return tr("mask[{query}, {key}] = True in layer {layers} (rule: {rule}): the pair is scored", told);
-  if (!hop) return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); no way yet from {key} to {query}", told);
+  if (!hop) return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); no path yet from {key} to {query}", told);
   if (hop > layers) {
-    return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); no way yet from {key} to {query}, one after {hop} layers", told);
+    return tr("mask[{query}, {key}] = False in layer {layers} (rule: {rule}); no path yet from {key} to {query}, one after {hop} layers", told);
   }
   const ways = upwards(layer, key, 0, T);
   const way = [query];
@@ -180,8 +178,8 @@ function waysFormula({ layer, layers }, query, key, level, ways, T) {
   const shown = terms.length > 7 ? [...terms.slice(0, 5), "…", terms[terms.length - 1]] : terms;
   const sum = terms.length > 1 ? `${shown.map((n) => (n === "…" ? n : whole(n))).join(" + ")} = ` : "";
   const told = { key, level, query, sum: sum + whole(ways[layers][query]) };
-  return level ? tr("ways from token {key} of layer {level} to query {query} = {sum}", told)
-    : tr("ways from input token {key} to query {query} = {sum}", told);
+  return level ? tr("paths from token {key} of layer {level} to query {query} = {sum}", told)
+    : tr("paths from input token {key} to query {query} = {sum}", told);
 }
 
 /** Layers, whose masks come in turn, until every token, or every earlier one, is reached; Infinity if that never comes. */
@@ -272,9 +270,10 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
 /** Layers from the input at the bottom to the query at the top; lines are the steps on a way to the query. */
 function growth(ui, parent, W, T, setting) {
   const [H, top, left, foot] = [130, 12, 50, 24];
-  const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), html("small", {}, tr("point at a token to see its paths"))));
+  const note = html("small");
+  const box = html("div", {}, html("p", { class: "ta-caption" }, tr("What reaches the query"), note));
   parent.append(box);
-  const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which ways the inputs below reach the query at the top"));
+  const canvas = picture(box, W, H, tr("Layers of tokens: lines show on which paths the inputs below reach the query at the top"));
   const x = (i) => left + ((i + 0.5) * (W - left)) / T;
   const lines = ["stroke-opacity: 0.35", "stroke-opacity: 0.45; stroke-dasharray: 2 3", "stroke-width: 2.2"]
     .map((style) => svg("path", { style: `stroke: var(--ta-one); fill: none; ${style}` }));
@@ -285,7 +284,7 @@ function growth(ui, parent, W, T, setting) {
   const y = (l) => top + ((depth - l) * (H - top - foot)) / depth; // layer 0 at the bottom, whatever the depth
   const half = () => (H - top - foot) / depth / 2;
   const place = cursor(ui, canvas, {
-    name: tr("Ways to the query; arrow keys walk through tokens and layers"), cross: false,
+    name: tr("Paths to the query; arrow keys walk through tokens and layers"), cross: false,
     box: () => ({ x: left, y: top - half(), width: W - left, height: H - top - foot + 2 * half() }),
     size: () => [T, depth + 1],
     at: () => [ui.seen("key") ?? ui.seen("query"), depth - Math.min(ui.seen("level") ?? (ui.seen("key") === undefined ? depth : 0), depth)],
@@ -324,6 +323,7 @@ function growth(ui, parent, W, T, setting) {
         }
       }
       lines.forEach((path, n) => fill(path, { d: d[n] }));
+      write(note, d[1] ? tr("dotted: a token keeps its own state") : tr("point at a token to see its paths"));
       circles.forEach((line, l) => line.forEach((circle, i) => {
         const [on, lit, here] = [down[l][i] > 0, onWay(l, i), l === level && i === key];
         const kind = l === depth && i === query ? "ta-here" : on ? "ta-fill-one" : "ta-axis";
