@@ -14,7 +14,7 @@ from ..page import find, settle, words
 from ..stages import set_state
 from .case import CASE
 from .learners import backward_rope, right_rope, sign_rope
-from .test_esm import readout, score_of
+from .test_esm import center, readout, score_of
 
 M, N = 20, 15
 BREAKS = range(1, len(faults.FAULTS))
@@ -117,10 +117,13 @@ def test_the_equalities_hold_for_a_right_rotation_and_light_up_in_turn(stage, pl
     page = stage(CASE.make(m=M, n=N, plane=plane, panels=["dials", "proof"]), reduced_motion="reduce")
     *expected, whole = equalities("nothing", plane)
     assert [state for state, _ in rows(page)] == ["yes", *["later"] * 4]
+    visible = lambda: [row.is_visible() for row in page.locator(".ro-proof li").all()]
+    assert visible() == [True, *[False] * 4]  # a row says what is to be found out
     for lit in range(1, 5):
         page.get_by_role("button", name="Next equality").press("Enter")
         settle(page)
         assert [state for state, _ in rows(page)] == ["yes"] * (lit + 1) + ["later"] * (4 - lit)
+        assert visible() == [True] * (lit + 1) + [False] * (4 - lit)
         assert page.get_by_role("button", name="Stand on k").get_attribute("aria-pressed") == "true"
     assert [float(text) for _, text in rows(page)] == pytest.approx(expected, abs=6e-4)
     assert max(expected[:4]) - min(expected[:4]) < 1e-9 and expected[4] == pytest.approx(whole)
@@ -183,6 +186,42 @@ def test_waves_add_up_and_are_switched(stage):
     assert page.locator("path.ta-mine").get_attribute("d") != path
     assert page.locator("circle.ta-here").get_attribute("cy") != height
     assert score_of(page) == pytest.approx(waves.sum(), abs=6e-4) and "S[20, 15]" in readout(page)
+
+
+@pytest.mark.browser
+def test_the_scale_of_the_score_stays_while_content_turns(stage):
+    """Bars and curve reach as far as the score can: Σ |q||k| = 4 · 0.8."""
+    page = stage(CASE.make(m=24, n=4, panels=["score"]), reduced_motion="reduce")
+    bar = page.locator(".ro-score svg").first.locator("rect").last
+    seen = []
+    for turned in ([0] * 16, [232, 276, 332, 61] + [0] * 12, [52, 96, 152, 241] + [0] * 12):
+        set_state(page, {"turned": turned})
+        score = abs(CASE.make(turned=turned).scores()[24, 4])
+        seen.append((score, float(bar.get_attribute("width"))))
+    assert seen[1][0] == pytest.approx(3.2, abs=1e-3) and seen[0][0] < 1
+    assert [width / seen[1][1] for _, width in seen] == pytest.approx([score / 3.2 for score, _ in seen], abs=0.01)
+
+
+@pytest.mark.browser
+def test_the_wave_of_the_plane_is_bold_and_the_lines_are_told(stage):
+    page = stage(CASE.make(panels=["dials", "score"], hand="content"), reduced_motion="reduce")
+    bold = lambda: page.locator(".ro-waveline").nth(1).get_attribute("d")
+    told = page.locator(".ro-score > .ta-note")
+    first = bold()
+    assert "solid: the score here" in told.text_content() and "plane 0’s" in told.text_content()
+    page.mouse.move(*center(page, page.locator(".ro-grip").nth(4)))  # q in plane 2
+    page.mouse.down()
+    page.mouse.up()
+    settle(page)
+    assert bold() != first and bold() in page.locator(".ro-waveline").first.get_attribute("d")
+    assert "plane 2’s" in told.text_content()
+    find(page, "button", "wave of plane 2").press("Enter")
+    settle(page)
+    assert bold() == ""
+    page = stage(CASE.make(panels=["score"]))
+    set_state(page, {"alone": True, "notice": "Showing the reference", "m": 10})
+    assert page.locator("path.ta-reference").count() == 0  # there is nothing to compare it with
+    assert "Thick: the score" in page.locator(".ro-score > .ta-note").text_content()
 
 
 def last_row(page):

@@ -110,7 +110,7 @@ def test_the_large_number_is_the_score(stage):
 
 
 def test_rounding_is_left_out_where_nothing_of_the_learners_is_checked(stage):
-    page = stage(CASE.make(step=1))
+    page = stage(CASE.make(step=2))
     rounding = page.locator(".ta-signs .ta-number", has_text="e\u2212")
     assert rounding.count() >= 2 and all(e.is_visible() for e in rounding.all())
     page.evaluate("() => { document.getElementById('place').dataset.alone = ''; }")

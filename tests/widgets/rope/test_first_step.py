@@ -30,6 +30,42 @@ def test_the_first_step_has_arrows_alone(stage):
     assert seen() == (False,) * 4
 
 
+def test_in_the_first_step_q_alone_turns(stage):
+    """A dial says how far q has turned, with its whole turns; the distance comes with the second step."""
+    page = stage(CASE.make(m=15))
+    texts = lambda: page.locator(".ro-dials svg").first.text_content()
+    assert "mθ = 15= 2 turns + 2.43" in texts() and "mθ = 0.015" in texts() and "(m − n)θ" not in texts()
+    set_state(page, {"step": 1})
+    assert "(m − n)θ = 11= 1 turn + 4.72" in texts() and "mθ" not in texts()
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_control_waits_for_its_step_only_where_the_picture_stands_alone(stage, alone):
+    """A notebook's text may speak of any of them. One that stands elsewhere than in the scene is there."""
+    page = stage(CASE.make())
+    named = {
+        "Play both": page.get_by_role("button", name="Step both +1"),
+        "front": page.get_by_role("button", name="Three tokens in front"),
+        "stand": page.get_by_role("button", name="Stand on k"),
+        "hand": page.get_by_role("group", name="A drag moves the"),
+        "panels": page.get_by_role("button", name="more panels"),
+    }
+
+    def seen(step, **other):
+        set_state(page, {**RopeExplorer.story[step].state, "step": step, "alone": alone, **other})
+        found = {name for name, control in named.items() if control.is_visible()}
+        return found | ({"q·k"} if "q·k" in page.locator(".ro-dials svg").first.text_content() else set())
+
+    everything = {*named, "q·k"}
+    assert seen(0) == (set() if alone else everything - {"stand"})
+    assert seen(1) == (everything - {"stand", "hand", "panels"} if alone else everything)
+    assert seen(2) == (everything - {"hand"} if alone else everything)
+    assert seen(3, panels=["line", "dials"]) == everything
+    assert {"stand", "Play both", "q·k"} <= seen(0, stand=True) and "hand" in seen(0, hand="content")
+    seen(0)
+    assert ("S[9, 4]" in page.locator(".ta-readout").text_content()) != alone  # S comes with the map
+
+
 def test_the_tags_name_the_positions(stage):
     page = stage(CASE.make())
     tags = lambda: page.locator(".ro-token text").or_(page.locator(".ro-line text.ta-strong")).all_text_contents()

@@ -9,6 +9,7 @@ from anatomy.widgets import RopeExplorer, WavelengthExplorer
 from anatomy.widgets.rope import TOLERANCE, lengths
 
 from ..page import find, settle, words
+from ..stages import set_state
 from .case import CASE
 from .learners import half_exponent, right_frequencies
 from .test_esm import readout
@@ -112,6 +113,17 @@ def test_the_page_counts_as_numpy_does(stage, head, trained, length, scheme):
     x, y = map(float, path.split("L")[1].split())
     angle = widget.slowed()[-1] * length
     assert math.hypot(x / math.hypot(x, y) - math.cos(angle), -y / math.hypot(x, y) - math.sin(angle)) < 0.01
+
+
+@pytest.mark.browser
+def test_the_rings_have_a_legend_and_the_head_waits_where_the_picture_stands_alone(stage):
+    page = stage(CASE.make(**OPEN))
+    head = page.get_by_label("for a head dim of")
+    assert "Gray: angles seen in training. Hatched: never seen." in page.locator(".ro-training").text_content()
+    for alone, more, dim, there in ((False, False, 128, True), (True, False, 128, False), (True, True, 128, True),
+                                    (True, False, 64, True)):  # fmt: skip
+        set_state(page, {"alone": alone, "more": more, "head": dim})
+        assert head.is_visible() == there, (alone, more, dim)
 
 
 @pytest.mark.browser

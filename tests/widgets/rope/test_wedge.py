@@ -57,6 +57,12 @@ def test_without_a_distance_there_is_neither_wedge_nor_dotted_line(stage):
 def test_where_q_is_turned_wrongly_the_wedge_leads_elsewhere(stage):
     page = stage(CASE.make(fault=1, m=9, n=4))
     note = page.locator(".ro-dials .ta-note")
-    assert note.text_content() == DOTTED.replace("to q.", "to where q should be.")
+    gray = " Gray: the right arrow."
+    assert note.text_content() == DOTTED.replace("to q.", "to where q should be.") + gray
     set_state(page, {"fault": 2})  # the key is not turned, q is right
-    assert note.text_content() == DOTTED
+    assert note.text_content() == DOTTED + gray
+    set_state(page, {"fault": 3})  # with one θ for all, the wedge has that θ, too
+    assert note.text_content() == DOTTED + gray
+    wedge, q = at(page.locator(".ro-wedge"), 1)[-1], arrow(page, "q", 1)
+    x, y = map(float, wedge.split())
+    assert np.abs(np.angle(np.exp(1j * (math.atan2(-y, x) - math.atan2(q[1], q[0]))))) < 0.01

@@ -16,10 +16,14 @@ function wedgePath(from, over, r) {
 
 const differ = (v, right) => !(Math.hypot(v[0] - right[0], v[1] - right[1]) < 0.02);
 
-/** What the dotted line is, and where its wedge leads: not to q where the turn is a wrong one. */
-const startSaid = ({ q, right }) => tr(q.some((v, i) => differ(v, right.q[i]))
-  ? N_("Dotted: q at k's place n; the wedge leads to where q should be.")
-  : N_("Dotted: q at k's place n; the wedge leads to q."));
+/** What the dotted line is, and where its wedge leads: not to q where the turn is no turn by mθ. */
+function startSaid({ m, q, k, right, scene }) {
+  const off = q.some((v, i) => differ(v, spun(scene.content.q[i], (m + scene.origin) * scene.used[i])));
+  const said = tr(off ? N_("Dotted: q at k's place n; the wedge leads to where q should be.")
+    : N_("Dotted: q at k's place n; the wedge leads to q."));
+  const ghosts = q.some((v, i) => differ(v, right.q[i]) || differ(k[i], right.k[i]));
+  return ghosts ? `${said} ${tr("Gray: the right arrow.")}` : said;
+}
 
 /** The part of an angle that its wedge leaves out, whole turns, and the part that it shows. */
 const turnsSaid = (turns, rest) => tr(Math.abs(turns) === 1 ? N_("= {n} turn {rest}") : N_("= {n} turns {rest}"),
@@ -41,7 +45,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
   // A slot holds its numbers from 90 px on.
   const columns = W < 370 ? Math.min(planes, 2) : Math.min(planes, 4);
   const cw = W / columns;
-  const r = Math.min(cw / 2 - 5, planes > 2 * columns ? 50 : 65);
+  const r = Math.min(cw / 2 - 5, planes > 2 * columns ? 50 : 56);
   const [ch, top] = [2 * r + 62, 16];
   const canvas = picture(parent, W, ch * (planes / columns), ""); // named below
   alive(canvas);
@@ -103,6 +107,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
   /** A drag turns the vector itself, wherever it stands: its content, the phase of the wave. */
   function contentGrip(grip, i, letter, j) {
     const index = i + (j ? ui.get("turned").length / 2 : 0);
+    grip.addEventListener("pointerdown", () => ui.set("plane", i)); // its wave is bold
     return handle(entryOf(ui, "turned", index), grip, {
       canvas, trait: "turned", max: 359,
       name: tr("content of {letter} in plane {plane}, in degrees", { letter, plane: i }),
@@ -121,13 +126,14 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     return start.gone;
   }
 
-  return function turn({ m, n, q, k, right, scene, plane, stand, bare }) {
+  return function turn({ m, n, q, k, right, scene, plane, stand, bare, quiet }) {
     place();
     fill(canvas, { "aria-label": tr(bare
       ? N_("Dials: in each plane of two features, the rotated query q and key k as arrows")
       : N_("Dials: in each plane of two features, the rotated query q and key k as arrows, and the wedge (m − n)θ")) });
     // The room for whole turns comes last where no dial has any.
-    const winds = !bare && scene.used.some((theta) => Math.abs((m - n) * theta) >= TURN);
+    const gone = bare ? m : m - n; // where k plays no part yet, q alone turns
+    const winds = scene.used.some((theta) => Math.abs(gone * theta) >= TURN);
     dials.forEach((dial, i) => {
       const back = -stand * (n + scene.origin) * scene.used[i];
       // These faults make vectors longer; the rim, which is the length of q, shrinks with them.
@@ -165,10 +171,11 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
         fill(grips[i][j], { cx: clamp(cx + x * scale, 12, W - 12).toFixed(1), cy: (cy - y * scale).toFixed(1) });
       });
       write(dial.theta, `θ = ${short(scene.used[i])}`);
-      write(dial.angle, `(m − n)θ = ${short(Number(between.toFixed(3)))}`);
-      write(dial.wound, turns && !bare ? turnsSaid(turns, between - turns * TURN) : "");
+      const [angle, whole] = [gone * scene.used[i], Math.trunc((gone * scene.used[i]) / TURN)];
+      write(dial.angle, `${bare ? "mθ" : "(m − n)θ"} = ${short(Number(angle.toFixed(3)))}`);
+      write(dial.wound, whole ? turnsSaid(whole, angle - whole * TURN) : "");
       fill(dial.part, { y: r + (winds ? 39 : 27) });
-      write(dial.part, `q·k = ${fixed(dot(q[i], k[i]), 2)}`);
+      write(dial.part, quiet ? "" : `q·k = ${fixed(dot(q[i], k[i]), 2)}`);
     });
   };
 }

@@ -35,7 +35,7 @@ function proofPanel(ui, parent, standOn) {
   });
   next.title = tr("Each equality stands on the one before");
   const rows = [
-    ["(R(mθ)q)ᵀ R(nθ)k", tr("one plane, as its dial shows it")],
+    ["(R(mθ)q)ᵀ R(nθ)k", tr("one plane, as its dial shows it; R(α) turns by α")],
     ["= qᵀ R(mθ)ᵀR(nθ) k", tr("the dial turned back by nθ: k stands still")],
     ["= qᵀ R((n − m)θ) k", tr("two turns are one turn: only q is left to turn")],
     ["= |q||k| cos(φ − (m − n)θ)", tr("written out: a wave; φ is the angle from q to k")],
@@ -58,6 +58,7 @@ function proofPanel(ui, parent, standOn) {
       const { row, number, sign } = rows[i + 1];
       write(number, !holds ? `${told(before)} ≠ ${told(after)}` : told(after));
       const shown = i < lit;
+      row.style.visibility = shown ? "" : "hidden"; // it says what is to be found out
       row.dataset.lit = shown ? (holds ? "yes" : "out") : "later";
       write(sign, holds ? "✓" : tr("✗ fails"));
       if (i < 3) return;

@@ -2,8 +2,8 @@
 
 // Least width of a panel, and what it wants beyond that: a share of what is left in its row. 0: a row of its own.
 const ROOMS = {
-  line: [0, 0], dials: [380, 3], proof: [336, 1], score: [300, 3], map: [282, 0],
-  breaking: [0, 0], training: [0, 0], strip: [0, 0],
+  line: [0, 0], breaking: [0, 0], dials: [380, 3], proof: [336, 1], score: [300, 3], map: [282, 0],
+  training: [0, 0], strip: [0, 0],
 };
 const GAP = 20;
 // What a widget shows, besides the two positions.
@@ -67,9 +67,16 @@ function ropeWidget(ui) {
   const PANELS = Object.keys(NAMES);
   for (const trait of ["m", "n", ...STATE]) ui.watch(trait);
 
-  /** The first step is about arrows that turn: what later steps explain is not there yet, unless it was asked for. */
+  /**
+   * The first step is about arrows that turn: what later steps explain is not there yet, unless it was asked for. These
+   * are panels that come and go, so the steps' `without`, which hides what is always there, can't name their parts.
+   */
   const bare = () => ui.get("step") === 0 && !ui.get("stand") && !ui.get("fault")
     && ui.get("panels").every((name) => name === "line" || name === "dials");
+
+  /** Where the picture stands alone, a control can wait for its step, too: a notebook's text may speak of any of them. */
+  const later = (step) => Boolean(ui.get("alone")) && ui.get("step") < step;
+  const quiet = () => later(1) && bare();
 
   const sliders = html("div", { class: "ta-controls" });
   const inside = Object.create(ui, { controls: { value: sliders } });
@@ -84,7 +91,9 @@ function ropeWidget(ui) {
   const bar = ui.row("ta-bar ro-below");
   const settings = ui.row();
   settings.append(sliders, folds);
-  unfolder(ui, bar, tr("more panels"), settings);
+  const unfolds = html("span", { "data-part": "more" });
+  bar.append(unfolds);
+  unfolder(ui, unfolds, tr("more panels"), settings);
   const below = html("div");
   bar.append(below);
   const invariants = signs(below, [
@@ -107,6 +116,7 @@ function ropeWidget(ui) {
         tr("“sat” asks with q, “cat” answers with k. Where their arrows point the same way, the score is high:"),
         html("span", {}, "q·k = ", score)));
       return (state) => {
+        bar.hidden = state.quiet;
         place(state.m, state.n, ui.get("front"));
         write(score, fixed(state.score));
       };
@@ -118,12 +128,14 @@ function ropeWidget(ui) {
       const inside = Object.create(part, { controls: { value: bar } });
       choice(inside, { trait: "hand", name: tr("A drag moves the"), values: ["position", "content"],
         show: (hand) => tr(hand === "content" ? N_("content") : N_("position")) });
+      const hand = bar.lastChild;
       const note = html("span", { class: "ta-note" });
       bar.append(note);
       const turn = dialPanel(part, box, { W, dim: ui.get("dim"), hold, now: scenes.setting });
       return (state) => {
         fill(stand, { "aria-pressed": String(ui.get("stand")) });
-        stand.hidden = state.bare;
+        stand.hidden = state.bare || (later(2) && !ui.get("stand"));
+        hand.hidden = later(3) && ui.get("hand") === "position";
         write(note, state.scene.turns ? (state.bare ? "" : startSaid(state))
           : tr("This function does not turn these planes evenly: the picture steps through whole positions, and content stays."));
         turn({ ...state, stand: moves.at("stand") });
@@ -201,7 +213,7 @@ function ropeWidget(ui) {
     const terms = q.map((v, i) => dot(v, k[i]));
     const plane = Math.min(ui.seen("plane"), scene.planes - 1);
     const score = terms.reduce((a, x) => a + x, 0);
-    const state = { m, n, q, k, right, scene, plane, parts: terms, score, hands: null, bare: bare() };
+    const state = { m, n, q, k, right, scene, plane, parts: terms, score, hands: null, bare: bare(), quiet: quiet() };
     if (ui.get("panels").includes("training")) state.hands = handsNow(ui);
     for (const [name, to] of [["stand", ui.get("stand") ? 1 : 0], ["halves", ui.get("order") === "halves" ? 1 : 0]]) {
       if (!moves.on(name)) moves.put(name, to);
@@ -240,7 +252,7 @@ function ropeWidget(ui) {
       ? tr("plane {plane}: |q||k| cos(φ − (m − n)θ) = {size} · cos({phi} − {turn}) = {value}",
         { plane, size: fixed(wave.size, 2), phi: fixed(wave.phi, 2), turn: fixed((m - n) * scene.used[plane], 2),
           value: fixed(wave.at(m - n), 2) })
-      : `S[${m}, ${n}] = ${sum(terms)} = ${fixed(score, 2)}`);
+      : quiet() ? "" : `S[${m}, ${n}] = ${sum(terms)} = ${fixed(score, 2)}`);
   }
 
   return {

@@ -43,6 +43,17 @@ function stackedBars(parent, W, planes) {
   };
 }
 
+/** What the score can come to at most: a scale that stays while content turns. A fault may go beyond. */
+const scaleOf = ({ content, limit }) => Math.max(limit,
+  content.q.reduce((all, v, i) => all + Math.hypot(...v) * Math.hypot(...content.k[i]), 0));
+
+/** Which line is which: with no function of the learner's, and no fault, there is one score. */
+const LINES = [
+  N_("Dashed: the right score; solid: the score here. Thin: each plane’s wave; bold: plane {plane}’s. Dot: this pair."),
+  N_("Dashed: the score at each distance. Thin: each plane’s wave; bold: plane {plane}’s. Dot: this pair."),
+  N_("Thick: the score at each distance. Thin: each plane’s wave; bold: plane {plane}’s. Dot: this pair."),
+];
+
 /** Bars, switches of the waves, and the curve of the score over m − n with its waves. */
 function scorePanel(ui, parent, { W, dim }) {
   const N = ui.spec.positions;
@@ -56,11 +67,15 @@ function scorePanel(ui, parent, { W, dim }) {
   }));
   switches.forEach((node, i) => fill(node, { "aria-label": tr("wave of plane {i}", { i }) }));
   const curve = curvePanel(ui, parent, N, W);
+  const lines = html("p", { class: "ta-note", style: "margin: 0" });
+  parent.append(lines);
   return (state) => {
     const off = ui.get("waves").filter((i) => i < planes);
     switches.forEach((node, i) => fill(node, { "aria-pressed": String(!off.includes(i)) }));
-    bars(state.parts, off, state.scene.limit);
+    bars(state.parts, off, scaleOf(state.scene));
     curve(state, off);
+    const single = Boolean(ui.get("notice")) && !state.scene.fault;
+    write(lines, tr(LINES[single ? (ui.get("alone") ? 2 : 1) : 0], { plane: state.plane }));
   };
 }
 
@@ -79,10 +94,11 @@ function curvePanel(ui, parent, N, W) {
   label(canvas, left + iw / 2, H - 3, "m − n", "middle");
   const scale = svg("g");
   const waves = svg("path", { class: "ro-waveline" });
+  const bold = svg("path", { class: "ro-waveline", style: "stroke-width: 2.2; stroke-opacity: 1" });
   const mine = svg("path", { class: "ta-mine" });
   const reference = svg("path", { class: "ta-reference" });
   const here = svg("circle", { r: 7, class: "ta-here", style: "pointer-events: none" });
-  canvas.append(scale, waves, mine, reference);
+  canvas.append(scale, waves, bold, mine, reference);
   const place = cursor(ui, canvas, {
     name: tr("Curve: distance m − n"),
     // Half a step to each side, so that each distance is a column of its own.
@@ -99,13 +115,13 @@ function curvePanel(ui, parent, N, W) {
   canvas.append(here);
   let drawn = "";
 
-  return ({ m, n, scene, k, parts }, off) => {
+  return ({ m, n, scene, k, parts, plane }, off) => {
     place();
-    const { low, high, ticks } = niceScale(-scene.limit, scene.limit);
+    const { low, high, ticks } = niceScale(-scaleOf(scene), scaleOf(scene));
     const y = (score) => topEdge + ih * (1 - (score - low) / (high - low));
     const on = scene.thetas.map((_, i) => i).filter((i) => !off.includes(i));
-    if (drawn !== `${scene.key}/${off}`) {
-      drawn = `${scene.key}/${off}`;
+    if (drawn !== `${scene.key}/${off}/${plane}`) {
+      drawn = `${scene.key}/${off}/${plane}`;
       scale.replaceChildren();
       for (const tick of ticks) {
         line(scale, left, y(tick), left + iw, y(tick), tick === 0 ? "ta-axis" : "ta-grid");
@@ -113,10 +129,13 @@ function curvePanel(ui, parent, N, W) {
       }
       const fine = Array.from({ length: 4 * (2 * N - 2) + 1 }, (_, i) => i / 4 - N + 1);
       const each = scene.content.q.map((q, i) => waveOf(q, scene.content.k[i], scene.thetas[i]));
-      fill(waves, { d: on.map((i) => trace(fine.map((d) => [x(d), y(each[i].at(d))]))).join("") });
+      const wave = (i) => trace(fine.map((d) => [x(d), y(each[i].at(d))]));
+      fill(waves, { d: on.map(wave).join("") });
+      fill(bold, { d: on.includes(plane) ? wave(plane) : "" });
       fill(reference, { d: trace(fine.map((d) => [x(d), y(on.reduce((s, i) => s + each[i].at(d), 0))])) });
       const alone = Boolean(ui.get("notice")) && !scene.fault;
       mine.style.visibility = alone ? "hidden" : "visible";
+      fill(reference, { class: alone && ui.get("alone") ? "ta-mine" : "ta-reference" }); // nothing to compare with
     }
     const points = [];
     for (let p = 0; p <= N - 1; p += scene.turns ? 0.5 : 1) {

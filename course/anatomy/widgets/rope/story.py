@@ -4,7 +4,7 @@ from typing import Any
 
 from ..tools.story import Step
 
-TRAINING = 6  # index of the step about the panel "Longer than trained"
+TRAINING = 7  # index of the step about the panel "Longer than trained"
 _USUAL: dict[str, Any] = {
     **{"m": 9, "n": 4, "base": 1e4, "dim": 8, "plane": 0, "stand": False, "proof": 0, "front": 0, "hand": "position"},
     **{"more": False, "turned": [0] * 16, "waves": [], "fault": 0, "order": "interleaved"},
@@ -12,6 +12,8 @@ _USUAL: dict[str, Any] = {
 }
 
 _FREE = ("more", "m", "n", "plane")  # what moves in nearly every step
+# Degrees by which q's content turns until its four waves have their peak at a distance of 20.
+PEAK = (232, 276, 332, 61)
 
 
 def _scene(*panels: str, **other: Any) -> dict[str, Any]:
@@ -21,29 +23,34 @@ def _scene(*panels: str, **other: Any) -> dict[str, Any]:
 
 STORY = (
     Step(
-        "Two numbers of q are an arrow on a dial. Drag the token “sat” along the line: q turns with its position m.",
-        "Which dial turns fastest?",
-        ("the first", "the last", "all alike"),
+        "Attention alone sees no order. So RoPE turns q by its position m: two numbers of q are an arrow, and a dial "
+        "turns it by θ for each token. Drag “sat” along the line.",
+        "Why isn’t the first dial enough?",
+        ("it comes round again", "it is slow", "neighbors look alike"),
         0,
-        "Its arrow turns by θ = 1 rad for each position; in the last dial θ is 0.001.",
-        "Drag “sat” from end to end and compare the blue arrows.",
+        "After 6.28 tokens its arrow is back. Slower dials are not, so together they tell far tokens apart.",
+        "Drag “sat” on from m = 9, and look when the first blue arrow is back where it began.",
         _scene("line", "dials"),
         moves=(*_FREE, "front"),
-        show=tuple({"m": m} for m in (12, 20, 40, 60, 10)),
+        show=tuple({"m": m} for m in (10, 11, 12, 13, 14, 15)),
+        without=("more",),
     ),
     Step(
-        "Move both tokens on: press “Step both +1”. The wedge is how far q has turned beyond k: (m − n)θ.",
+        "Somebody writes three tokens in front of the text: press the button, and m and n grow by 3. The wedge is how "
+        "far q has turned beyond k: (m − n)θ.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
-        "Both arrows of a dial turn by the same angle, so the angle between them stays.",
+        "Both arrows of a dial turn by the same angle, so the angle between them stays: only the distance counts.",
         "Read the large number behind “q·k =” before and after.",
         _scene("line", "dials", m=20, n=15),
         moves=(*_FREE, "front"),
         show=({"front": 1}, {"front": 2}, {"front": 3}, {"m": 21, "n": 16}, {"m": 22, "n": 17}),
+        waits=("signs",),
+        without=("more",),
     ),
     Step(
-        "Press “Next equality” 4 times: with the first you stand on k, the dial turns back by nθ. Then “Step both +1”.",
+        "Why? Press “Next equality” 4 times: the first turns each dial back by nθ, to stand on k. Then “Step both +1”.",
         "Which arrow stands still when both tokens move on?",
         ("only k", "only q", "both"),
         2,
@@ -57,59 +64,64 @@ STORY = (
         ),
     ),
     Step(
-        "Bars stack to q·k, thin waves add up to the curve. Switch waves off; turn q or k by its content.",
-        "What does turning the content of q do to its wave?",
-        ("it shifts it", "it makes it higher", "nothing"),
+        "A head should look 20 places back: the score should peak at the dot. In each dial, drag q onto k: that turns "
+        "the content of q. Each dial, or plane, has a wave; all add up to the score.",
+        "What must it learn for that?",
+        ("angles of q and k", "lengths of q and k", "speeds θ"),
         0,
-        "Content sets φ, where the wave begins; its height is |q||k|, its speed θ.",
-        "Choose “content”, drag q in a dial, and watch the wave of that plane alone.",
-        _scene("dials", "score", hand="content"),
+        "Turned content shifts the wave. Where all peaks meet, the score is highest. Lengths change how high a wave "
+        "is, not where it peaks, and θ is fixed.",
+        "Drag q in the second dial round and round, and watch what its wave (bold) does.",
+        _scene("dials", "score", hand="content", m=24, n=4, plane=1),
         moves=(*_FREE, "hand", "turned", "waves"),
-        show=({"waves": [1, 2, 3]}, *({"turned": [angle] + [0] * 15} for angle in (30, 60, 90, 120))),
+        show=tuple({"plane": i, "turned": [*PEAK[: i + 1]] + [0] * (15 - i)} for i in (0, 1, 2, 3)),
     ),
     Step(
-        "Point at the map: the cross marks S[m, n], the dotted line the cells with the same m − n.",
-        "Which cells have the score of [40, 8]?",
-        ("its row", "its diagonal", "its column"),
+        "All scores at once; the box is S[m, n]. Along a diagonal m − n stays, and so does the score. Now walk along "
+        "the last row, m = 63, from n = 63 to 0: the key goes away.",
+        "Does a farther key always score lower?",
+        ("yes", "no, it rises again", "no, it stays"),
         1,
-        "S depends on m − n alone, so it is constant along each diagonal.",
-        "Walk with shift and an arrow key, then with the arrow key alone.",
-        _scene("dials", "map", m=40, n=8),
+        "Waves fall and rise again: 62 places away it is 2.34. Content decides which distances score high.",
+        "Point at the last row of the map, and go from right to left.",
+        _scene("dials", "map", m=63, n=63),
         moves=_FREE,
-        show=({"n": 9}, {"n": 10}, {"m": 41, "n": 9}, {"m": 42, "n": 10}, {"m": 43, "n": 11}),
+        show=tuple({"n": n} for n in (58, 50, 40, 23, 12, 1)),
     ),
     Step(
-        "Now break it: choose a fault. Equalities that fail go out, and most faults also turn a sign below to ✗.",
-        "Which fault leaves the distance in charge?",
+        "A right RoPE paints stripes along the diagonals. Break it: choose a fault, and watch the stripes.",
+        "Which fault keeps them diagonal?",
         ("one sign", "one θ for all", "key not turned"),
         1,
-        "Each plane still turns by the distance. But all waves are alike, and the score comes back every 6.3 tokens.",
-        "Read “depends on m − n alone” with each fault.",
-        _scene("breaking", "dials", "proof", plane=1, proof=4, stand=True),
-        moves=(*_FREE, "fault", "proof", "stand"),
-        show=({"fault": 1}, {"fault": 2}, {"fault": 3}),
+        "Distance still decides, but after 6.28 tokens the score comes back. This is what many speeds are for.",
+        "Choose each of the three, and look along a diagonal.",
+        _scene("breaking", "dials", "map", plane=1),
+        moves=(*_FREE, "fault"),
+        show=({"fault": 1}, {"fault": 3}, {"fault": 2}, {"fault": 3}),
     ),
     Step(
-        "One hand for each plane. In a text 4 times as long as in training, slow hands reach angles never seen "
-        "(hatched). PI slows all alike, NTK the slow ones most, YaRN spares the fast ones.",
-        "Which of the three leaves some of it hatched?",
-        ("PI", "NTK", "YaRN"),
+        "The same head in memory: arcs join the two numbers of a dial. Some checkpoints store all first numbers, then "
+        "their partners. Choose that order, and read the score.",
+        "When does this order change the score?",
+        ("never", "if only q has it", "if both have it"),
         1,
-        "NTK slows only the last hand by the whole factor, so others go a little too far. PI slows even the fast ones.",
-        "Choose each of the three, and read “reach what is new”.",
-        _scene("training"),
-        moves=("more", "scheme", "clock"),
-        show=({"scheme": 1}, {"scheme": 3}, {"scheme": 2}),
-    ),
-    Step(
-        "The same head in memory: arcs join the partners of a pair. Riffle it into halves, as LLaMA's code has it.",
-        "Does the score change?",
-        ("yes", "no", "only in plane 0"),
-        1,
-        "Partners stay partners, only where they stand differs. Mixing the two orders is the fault “pairs mixed up”.",
-        "Read the score before and after the riffle.",
+        "q·k multiplies place by place: with one order for both, the same numbers meet. Else most meet strangers.",
+        "Choose “first halves, then partners” for both, and read q·k before and after.",
         _scene("dials", "strip"),
         moves=(*_FREE, "order"),
         show=({"order": "halves"},),
+    ),
+    Step(
+        "64 planes have a hand each; press “Read the text”. It is 4 times as long as in training, so slow hands reach "
+        "angles never seen (hatched). PI slows all hands alike, and nothing is hatched.",
+        "What does PI cost?",
+        ("neighbors look more alike", "slow hands stop", "nothing"),
+        0,
+        "With PI the first hand turns by ¼ rad per token, not by 1; YaRN spares it. So RoPE is: turn by position, "
+        "score by distance; fast hands for neighbors, slow ones for far tokens.",
+        "Choose PI, and read below how many tokens the first hand needs for a full turn.",
+        _scene("training", clock=0),
+        moves=("more", "scheme", "clock"),
+        show=({"scheme": 1}, {"scheme": 3}),
     ),
 )

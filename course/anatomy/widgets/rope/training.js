@@ -133,7 +133,7 @@ function trainingPanel(ui, parent, W) {
   const inside = Object.create(ui, { controls: { value: controls } });
   slider(inside, { trait: "length", name: tr("length of the text"), values: spec.lengths, show: whole });
   slider(inside, { trait: "trained", name: tr("trained on"), values: spec.trained, show: whole });
-  slider(inside, { trait: "head", name: tr("for a head dim of"), values: spec.heads });
+  const head = slider(inside, { trait: "head", name: tr("for a head dim of"), values: spec.heads }).parentNode;
   const bar = html("div", { class: "ta-bar" });
   choice(Object.create(ui, { controls: { value: bar } }), {
     trait: "scheme", name: tr("Slowed by:"), values: spec.schemes.map((_, i) => i), show: (i) => spec.schemes[i],
@@ -145,9 +145,9 @@ function trainingPanel(ui, parent, W) {
     at: () => 0, range: () => [0, ui.get("length")], speed: pace, show: (read) => ({ read }), keep() {},
   });
   const own = spec.frequencies && !ui.get("notice");
-  const note = own ? tr("speeds: your rope_frequencies") : tr("speeds: base^(−2i/D)");
+  const legend = tr("Gray: angles seen in training. Hatched: never seen.");
   const counter = html("span", { class: "ta-note", style: "font-variant-numeric: tabular-nums" });
-  bar.append(counter, html("span", { class: "ta-note" }, note));
+  bar.append(counter, html("span", { class: "ta-note" }, own ? `${legend} ${tr("Speeds: your rope_frequencies.")}` : legend));
   const host = html("div");
   const what = html("p", { class: "ro-what" });
   parent.append(controls, bar, what, host);
@@ -168,6 +168,7 @@ function trainingPanel(ui, parent, W) {
       host.replaceChildren();
       shown = { planes: hands.planes, draw: handsPicture(ui, host, W, hands.planes, pace) };
     }
+    head.hidden = Boolean(ui.get("alone")) && !ui.get("more") && hands.head === spec.heads[2]; // a setting for later
     shown.draw(hands);
     write(counter, tr("hands at token {n} of {all}", { n: whole(Math.round(ui.seen("read") ?? hands.length)), all: whole(hands.length) }));
     write(what, tr(SLOWED[hands.scheme]));
