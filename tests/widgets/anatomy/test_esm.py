@@ -50,24 +50,6 @@ def test_what_a_part_is_for_is_read_where_it_is_pointed_at(stage):
     assert usual not in purposes and len(purposes) == len(OPENED[1:])
 
 
-def test_in_the_first_step_the_parts_are_folded_until_asked_for(stage):
-    """A learner's own parts, and one that is open, are always in sight."""
-    page = stage(AnatomyView())
-    shown = lambda: [page.locator(".an-part").first.is_visible(), page.get_by_text("click to open").is_visible()]
-    unfold = page.get_by_role("button", name="Show the parts")
-    assert shown() == [False, False]
-    unfold.press("Enter")
-    settle(page)
-    assert shown() == [True, True] and unfold.is_hidden()
-    assert page.evaluate("() => document.activeElement.classList.contains('an-part')")
-    for state in ({"step": 1}, {"step": 0, "part": "mask"}):
-        page = stage(AnatomyView())
-        set_state(page, state)
-        assert shown() == [True, True], state
-    page = stage(CASE.usual)
-    assert shown() == [True, True]
-
-
 @pytest.mark.parametrize("token", [31, 17, 0])
 def test_every_stream_of_the_sentence_is_named(stage, token):
     page = stage(AnatomyView(token=token))

@@ -26,11 +26,23 @@ def test_each_box_says_what_its_part_does_and_holds_the_words(stage, width):
 
 
 def test_the_four_sentences_give_way_to_the_parts(stage):
+    """On a page by itself; in a notebook the parts, which are the learner's, are in sight at once."""
     page = stage(AnatomyView())
-    way = page.locator(".an-steps")
-    assert way.is_visible() and "rises through 4 layers" in way.text_content()
+    way, parts, heads = (page.locator(of) for of in (".an-steps", ".an-part", ".an-heads"))
+    seen = lambda: [way.is_visible(), page.locator(".an-guesses").is_visible()]
+    rest = lambda: [parts.first.is_visible(), page.get_by_text("click to open").is_visible()]
+    assert seen() == [False, False] and rest() == [True, True] and heads.is_visible()
+    set_state(page, {"alone": True, "step": 0})
+    assert seen() == [True, True] and rest() == [False, False] and heads.is_hidden()
+    assert "rises through 4 layers" in way.text_content() and "attends" not in page.locator(".ta-line").text_content()
+    assert page.locator(".an-prompt [data-key]").count() == 0, "no dashed word before there is a head"
     set_state(page, {"part": "mask"})
-    assert way.is_hidden()
+    assert seen() == [False, False] and rest() == [True, True] and heads.is_hidden()
+    set_state(page, {**AnatomyView.story[2].state, "step": 2})
+    assert seen() == [False, False] and rest() == [True, True] and heads.is_visible()
+    assert page.locator(".an-prompt [data-key]").count() == 0  # L0 looks at itself
+    set_state(page, {"layer": 3})
+    assert page.locator(".an-prompt [data-key]").count() == 1
 
 
 def test_the_legend_says_what_thickness_means_and_blue_lines_keep_to_it(stage):

@@ -176,11 +176,17 @@ def alone(pages, tmp_path):
 
 def type_in(page, text):
     page.get_by_label("your text").fill(text)
-    page.wait_for_function("() => document.querySelector('.ta-readout').textContent.includes('Read by')")
+    settle(page)
+    page.wait_for_function("() => !/on its way|Waiting/.test(document.querySelector('.ta-readout').textContent)")
 
 
 def words_of(page):
     return page.locator(".an-prompt span:visible").all_text_contents()
+
+
+def next_step(page, times):
+    for _ in range(times):
+        press(page, "Next step")
 
 
 def press(page, name):
@@ -194,7 +200,8 @@ def test_a_typed_text_is_read_and_goes_on_without_a_kernel(alone, torchs):
     assert alone.evaluate("() => unpacked") == 0, "nothing is unpacked before somebody types"
     type_in(alone, "My dear Mr. Bennet")
     assert alone.evaluate("() => unpacked") == 1
-    assert words_of(alone) == ["M", "y", "dear", "Mr", ".", "Bennet"] and "by the reference's parts" in said(alone)
+    assert words_of(alone) == ["M", "y", "dear", "Mr", ".", "Bennet"]
+    assert "Read by" not in said(alone), "there is nobody else"
     ids = shipped.tokenizer().encode("My dear Mr. Bennet").ids
     for _ in range(3):
         ids.append(int(torchs(ids).argmax()))
@@ -209,12 +216,42 @@ def test_a_typed_text_is_read_and_goes_on_without_a_kernel(alone, torchs):
     assert field.input_value() == "My dear Mr. Bennet"
     field.fill("")
     settle(alone)
-    assert "".join(words_of(alone)).startswith("Darcywasfixed") and "Read by" not in said(alone)
+    assert "".join(words_of(alone)).startswith("Darcywasfixed")
+
+
+@browser_test
+def test_a_guess_is_written_by_a_click_after_the_last_token_alone(alone):
+    """The five likeliest of Python, and one number for all others; the second of them is what is written."""
+    type_in(alone, "My dear Mr. Bennet")
+    made = AnatomyView(text="My dear Mr. Bennet")
+    rows = alone.locator(".an-guesses > *")
+    likely = made.likely(made.at)
+    told = [(word.strip() or "⏎", f"{share:.0%}") for word, share in likely]
+    found = [tuple(row.locator("span, b").all_text_contents()) for row in rows.all()]
+    rest = 1 - sum(share for _, share in likely)
+    assert found == [*told, ("1,275 others", f"{rest:.0%}")] and len(made.spec["vocabulary"]) == 1280
+    shares = [*(share for _, share in likely), rest]
+    wide = alone.locator(".an-guesses svg").first.evaluate("(e) => Number(e.getAttribute('width'))")
+    bars = alone.locator(".an-guesses rect").evaluate_all("(all) => all.map((e) => Number(e.getAttribute('width')))")
+    assert np.allclose(np.array(bars) / wide, shares, atol=0.01), "linear, from 0"
+    alone.locator(".an-prompt span").nth(2).click()
+    settle(alone)
+    assert rows.first.get_attribute("aria-disabled") == "true"
+    rows.nth(1).click(force=True)
+    settle(alone)
+    assert alone.get_by_label("your text").input_value() == "My dear Mr. Bennet"
+    alone.locator(".an-prompt span").nth(5).click()
+    settle(alone)
+    rows.nth(1).click()
+    settle(alone)
+    written = alone.get_by_label("your text").input_value()
+    assert written == "My dear Mr. Bennet" + likely[1][0] and "It wrote" in said(alone)
 
 
 @browser_test
 def test_what_is_drawn_belongs_to_the_typed_text(alone):
     """The bars of the layers, the streams in use and the places of a longer text are what Python finds for it."""
+    next_step(alone, 2)
     type_in(alone, LONG)
     made = AnatomyView(text=LONG)
     drawn = " ".join(alone.locator(".ta-svg text").all_text_contents())
@@ -251,6 +288,7 @@ def test_it_writes_on_until_it_is_stopped_and_reads_no_more_than_it_learned(alon
 
 @browser_test
 def test_a_draw_is_not_always_the_likeliest_and_taking_back_draws_anew(alone):
+    next_step(alone, 6)
     type_in(alone, "It is a truth universally")
 
     def drawn():
@@ -309,6 +347,7 @@ def test_streams_have_the_names_that_fit(alone):
 @pytest.mark.parametrize("text, itself", [("I am", True), ("I am sure", False), ("M", False)])
 def test_the_row_read_back_is_called_its_own_token_only_where_it_is(alone, text, itself):
     """The caption of the embedding and the lowest line of the layers, with Python's own numbers."""
+    next_step(alone, 2)  # where the layers are
     type_in(alone, text)
     made = AnatomyView(text=text)
     word, share = made.likely(made.at, 0)[0]
@@ -317,7 +356,6 @@ def test_the_row_read_back_is_called_its_own_token_only_where_it_is(alone, text,
     after = lowest[lowest.index("in") + 1 :][:2]
     guess = f"{word.strip()[:6]} {share:.0%}"
     assert after == ([guess, "the token itself"] if itself else ["nothing yet", ""])
-    press(alone, "Show the parts")
     press(alone, "embedding")
     told = alone.locator(".an-back").text_content()
     assert ("names its own token" in told) == (f"“{word.strip()}”" in told) == itself and f"{share:.0%}" in told
@@ -338,8 +376,8 @@ def test_python_is_asked_for_the_weights_once_somebody_types(stage):
     assert made.weights is None
     made.asked = True
     page.evaluate("(bytes) => model.set('weights', view(bytes))", base64.b64encode(made.weights).decode())
-    page.wait_for_function("() => document.querySelector('.ta-readout').textContent.includes('Read by')")
-    assert words_of(page) == ["She", "was"]
+    settle(page)
+    assert words_of(page) == ["She", "was"] and "Waiting" not in said(page)
 
 
 @browser_test

@@ -22,8 +22,10 @@ function anatomyWidget(ui) {
   const river = riverPanel(ui, columns, stacked ? room : room - SCHEME - SIDE - 2 * GAP, HIGH);
   const side = html("div", { class: "ta-panel", style: `width: ${stacked ? room : SIDE}px` });
   columns.append(side);
-  const usual = html("div");
-  side.append(usual);
+  const guess = html("div", {}, html("p", { class: "ta-caption" }, tr("What could come next")));
+  const usual = html("div", { "data-part": "heads", "data-of": "part" });
+  side.append(guess, usual);
+  const guesses = guessRows(ui, guess, stacked ? Math.min(room, 366) : SIDE);
   const head = headPanel(ui, usual, stacked ? Math.min(8, Math.floor((room - 60) / T)) : 5);
   const lens = lensPanel(ui, usual);
   const opened = openedPanel(ui, side, stacked ? Math.min(room, 366) : SIDE);
@@ -47,7 +49,7 @@ function anatomyWidget(ui) {
   let shares = null;
   let walked = "";
   let schemed = "";
-  riseOnce(ui, [river.rise, lens.rise, scheme.rise]);
+  riseOnce(ui, [river.rise, lens.rise, scheme.rise, guesses.rise]);
   panels = [() => { walked = schemed = ""; }, river.stale, head.stale, opened.stale];
   return {
     stale() {
@@ -65,14 +67,17 @@ function anatomyWidget(ui) {
         walked = `${token},${layer}`;
         shares = river.draw(token, layer, tr("next: {word}", { word: quoted }));
       }
-      prompt(token, key, shares, `▸ ${quoted}${changed}`);
+      const plain = part === "" && ui.without("heads", "part"); // a step about tokens and what comes next
+      prompt(token, plain ? token : key, shares, `▸ ${quoted}${changed}`);
       scheme.fold();
       if (schemed !== `${part},${layer}`) {
         schemed = `${part},${layer}`;
         scheme.draw(part, layer);
       }
       usual.hidden = part !== "";
-      if (part === "") {
+      guess.hidden = !plain;
+      if (plain) guesses.draw(state, says);
+      else if (part === "") {
         head.draw(state);
         lens.draw(state, says);
       }
@@ -86,11 +91,11 @@ function anatomyWidget(ui) {
       const told = { token: first + token, word: inQuotes(words[token]), layer, head: state.head, target, weight };
       const rest = first ? 1 - row.reduce((sum, v) => sum + v, 0) : 0;
       const before = rest >= 0.005 ? tr(" To tokens further back: {weight}.", { weight: fixed(rest, 2) }) : "";
-      const said = `${tr(ui.seen("key") === undefined
+      const said = `${tr(plain ? N_("Token {token} {word}.") : ui.seen("key") === undefined
         ? N_("Token {token} {word}, layer {layer}, head {head}: attends most to {target}, {weight}.")
         : N_("Token {token} {word}, layer {layer}, head {head}: attends to {target}, {weight}."), told)} ` +
         tr("Next: {word}{changed}.", { word: quoted, changed }) + before + away + opened.says(state) + writing.says();
-      return ui.say(said, ui.pointing
+      return ui.say(said, ui.pointing && !plain
         ? `${tr("weight")}[${first + token}, ${first + key}] = softmax(q·k / √${sizes.head_dim}) = ${fixed(row[key], 3)}` : "");
     },
   };

@@ -14,7 +14,7 @@ const ABOUT = {
   ffn: N_("How the gate's inputs of this token are spread, and SiLU, which lets them through (dashed)."),
   residual:
     N_("Length of the token's stream (pale), and of what each half of a layer adds (blue). L0a: attention of layer 0."),
-  unembedding: N_("The likeliest tokens after this one; a gray tick shows the reference."),
+  unembedding: N_("The likeliest tokens after this one; a gray tick shows the reference where it differs."),
 };
 
 function openedPanel(ui, parent, W) {
@@ -84,7 +84,7 @@ const half = (i) => `L${i >> 1}${"af"[i % 2]}`;
 
 const PANELS = {
   embedding: embeddingPanel,
-  unembedding: (ui, stage, W) => likelyBars(ui, stage, W, 2 * ui.spec.layers),
+  unembedding: (ui, stage, W) => guessRows(ui, stage, W).draw,
   norm: (ui, stage, W) => twoBars(ui, stage, W, {
     tables: ["before", "after"], names: (i) => (i === 2 * ui.spec.layers ? tr("end") : half(i)), digits: 1,
     count: 2 * ui.spec.layers + 1, name: tr("Root mean squares before and after each norm"),
@@ -101,7 +101,7 @@ const PANELS = {
 
 /** What the last norm and the unembedding would make of the row alone, and whether that is the token itself. */
 function embeddingPanel(ui, stage, W) {
-  const bars = likelyBars(ui, stage, W, 0);
+  const bars = likelyBars(ui, stage, W);
   const told = html("p", { class: "an-foot an-back" });
   stage.append(told);
   return (state, says) => {
@@ -114,8 +114,8 @@ function embeddingPanel(ui, stage, W) {
   };
 }
 
-/** The likeliest tokens at a level as bars, with the reference's share as a tick. */
-function likelyBars(ui, stage, W, level) {
+/** What the embedding's row is most like, as bars. */
+function likelyBars(ui, stage, W) {
   const [K, high, left] = [ui.spec.likely, LOW / ui.spec.likely, 74];
   const canvas = picture(stage, W, LOW, tr("The likeliest tokens and their probabilities"));
   const wide = W - left - 44;
@@ -123,19 +123,15 @@ function likelyBars(ui, stage, W, level) {
   const bars = Array.from({ length: K }, (_, j) => {
     const y = j * high;
     const bar = svg("rect", { x: left, y: y + 6, height: high - 14, class: "ta-fill-one" });
-    const tick = line(canvas, 0, y + 3, 0, y + high - 5, "ta-tick");
-    canvas.append(bar, tick);
-    return [verbatim(label(canvas, left - 6, y + high / 2 + 3, "", "end", "ta-text")), bar, tick,
+    canvas.append(bar);
+    return [verbatim(label(canvas, left - 6, y + high / 2 + 3, "", "end", "ta-text")), bar,
       label(canvas, W, y + high / 2 + 3, "", "end", "ta-strong")];
   });
-  return ({ token }, says) => bars.forEach(([name, bar, tick, value], j) => {
-    const [word, share] = says(token, level, j);
-    const beside = bars.map((_, k) => says(token, level, k, "ref_")).find(([other]) => other === word);
+  return ({ token }, says) => bars.forEach(([name, bar, value], j) => {
+    const [word, share] = says(token, 0, j);
     write(name, shownToken(word).slice(0, 10));
     write(value, percent(share));
     fill(bar, { width: (wide * clamp(share || 0, 0, 1)).toFixed(1) });
-    const at = left + wide * (beside ? beside[1] : 0);
-    fill(tick, { x1: at, x2: at, visibility: level && beside ? "visible" : "hidden" });
   });
 }
 

@@ -55,14 +55,9 @@ function schemePanel(ui, parent, W, H) {
   const caption = html("span");
   box.append(html("p", { class: "ta-caption" }, caption, hint));
   const way = wayThrough(ui, box);
-  let wanted = false;
-  const unfold = button(box, tr("Show the parts"), () => {
-    wanted = true;
-    fold();
-    parts[0].g.focus({ preventScroll: true }); // the button is gone
-  });
   parent.append(box);
   const canvas = alive(picture(box, W, H, tr("The parts of the model, from the embedding at the bottom to the next word")));
+  Object.assign(canvas.dataset, { part: "parts", of: "part" });
   const [stream, left, high] = [16, 32, 30];
   const wide = W - left - 5;
   const tops = [1, 35, 75, 109, 143, 177, 211, 262]; // the frame around a layer needs room
@@ -124,18 +119,14 @@ function schemePanel(ui, parent, W, H) {
   }
   const which = label(canvas, left + wide, row(7) - 5, "", "end", "ta-small"); // beside the trunk, under the frame
 
-  /** The first step is about tokens and streams. Parts of the learner's own, or one that is open, are always in sight. */
-  function fold() {
-    const plain = ui.get("step") === 0 && ui.get("part") === "" && parts.every(({ key }) => !verdictOf(ui, key)?.state);
-    const folded = plain && !wanted;
-    write(caption, folded ? tr("How it works") : tr("Parts"));
-    unfold.hidden = way.hidden = !folded;
-    hint.hidden = folded;
-    canvas.style.display = folded ? "none" : "";
-  }
-
   return {
-    fold,
+    /** Where a step goes without the parts, the way of a text stands in their place. */
+    fold() {
+      const folded = ui.without("parts", "part");
+      write(caption, folded ? tr("How it works") : tr("Parts"));
+      way.hidden = !folded;
+      hint.hidden = folded;
+    },
     /** Lights the parts that the flow is passing: five rows in each layer, from the lowest to the highest. */
     rise(height) {
       const row = height === Infinity ? -1 : height === 0 ? 7 : height >= ui.spec.layers ? 0 : 6 - Math.floor((height % 1) * 5);

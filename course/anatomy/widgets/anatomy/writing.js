@@ -122,24 +122,33 @@ function writingRow(ui, changed) {
   const bar = html("span", { class: "an-go" });
   ui.controls.append(html("div", { class: "an-writing" }, html("label", { for: id }, tr("your text")), field, bar));
 
-  /** The next token: the likeliest, or a draw among those that are listed, with their probabilities. */
-  function chosen() {
+  /** The likeliest next tokens and their probabilities. */
+  const listed = () => {
     const at = (2 * L * T + ui.read.words.length - 1) * K;
-    const [ids, shares] = ["lens_i", "lens_p"].map((name) => ui.table(name).subarray(at, at + K));
+    return ["lens_i", "lens_p"].map((name) => ui.table(name).subarray(at, at + K));
+  };
+  /** The number in that list of the next token: the likeliest, or a draw with these probabilities. */
+  function chosen() {
+    const [, shares] = listed();
     let left = ui.get("draws") ? luck(engine.seed, ui.get("wrote").length) * shares.reduce((sum, v) => sum + v, 0) : 0;
     let j = 0;
     while (j < K - 1 && left > shares[j]) left -= shares[j++];
-    return ids[j];
+    return j;
   }
-  function goOn() {
+  function goOn(j = chosen()) {
     if (ui.read.full) return stop();
     if (!reading.settled()) return; // the next token is not known before the last one was read
-    const next = chosen();
+    const next = listed()[0][j];
     ui.set("wrote", [...ui.get("wrote"), next]);
     ui.set("token", T - 1);
     ui.whisper(tr("It wrote {word}.", { word: inQuotes(vocabulary[next] ?? "?") }));
   }
-  const stop = player(ui, bar, { step: goOn, stepName: tr("One token"), playName: tr("Write on"), every: PACE });
+  const stop = player(ui, bar, { step: () => goOn(), stepName: tr("One token"), playName: tr("Write on"), every: PACE });
+  /** Writes the j-th of the likeliest, if the last token is the one that is looked at. */
+  ui.take = (j) => {
+    stop();
+    if (ui.at() === ui.read.words.length - 1) goOn(j);
+  };
   const again = button(bar, tr("Take back"), () => {
     stop();
     if (!ui.get("wrote").length) return;
@@ -149,7 +158,8 @@ function writingRow(ui, changed) {
   again.title = tr("take back what the model wrote");
   const draws = keepKeys(html("input", { type: "checkbox" }));
   draws.addEventListener("change", () => ui.set("draws", draws.checked));
-  bar.append(html("label", { title: tr("not always the likeliest token: a draw among the {k} likeliest", { k: K }) },
+  bar.append(html("label", { "data-part": "draws",
+    title: tr("not always the likeliest token: a draw among the {k} likeliest", { k: K }) },
     draws, tr("draw among {k}", { k: K })));
 
   field.addEventListener("focus", () => { if (!reading.byPython()) reading.load(); });
@@ -184,7 +194,7 @@ function writingRow(ui, changed) {
       if (!ui.get("text") && !ui.get("wrote").length) return "";
       const own = reading.byPython() ? reading.own() : 0;
       const whose = own === places.length ? tr(" Read by your parts.")
-        : own ? tr(" Read by your parts and the reference's.") : tr(" Read by the reference's parts.");
+        : own ? tr(" Read by your parts and the reference's.") : "";
       return whose + (ui.read.full ? tr(" After {n} tokens it reads no more.", { n: context }) : "");
     },
   };

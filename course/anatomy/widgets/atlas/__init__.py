@@ -48,8 +48,10 @@ PHRASES: dict[str, Any] = {
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
     "norms": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published; bar: filled share.",
     "asked": "Filled: {list}, hollow: others, dashed: not published; bar: filled share.",
-    "legend": " Round: decoder, square: encoder, diamond: both; larger: more parameters (logarithmic). A: the model, "
-    "B: beside it (Shift). Arrows: to what starts from it, by its source.",
+    "legend": " Round: decoder, square: encoder, diamond: both; larger: more parameters (logarithmic). Arrows: to what "
+    "starts from it.",
+    "letters": " A: the model, B: beside it (Shift).",
+    "frames": "Framed in orange: where the two differ.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
     "filter": "Filter",
     "figure": "{n} parameters {how}, published {p}{counts}: {percent}. {why}",

@@ -49,7 +49,7 @@ function atlasWidget(ui) {
       shown: models.map(passes),
       within: models.map(within),
       filled: models.map((m) => fits(m, families.length ? families : [{ trait: "norm", want: "RMSNorm" }])),
-      legend: (list ? put(words.asked, { list }) : words.norms) + words.legend,
+      legend: (list ? put(words.asked, { list }) : words.norms) + words.legend + (ui.without("view") ? "" : words.letters),
     };
   }
 
@@ -62,7 +62,8 @@ function atlasWidget(ui) {
   const list = html("ul", {
     class: "ta-text", "data-readout": "difference", style: "margin: 2px 0 0; padding-left: 13px; line-height: 1.35; columns: 340px 2; column-gap: 26px",
   });
-  const compared = html("div", {}, beside, list);
+  const frames = html("p", { class: "ta-note" }, words.frames);
+  const compared = html("div", {}, beside, frames, list);
   const built = buildPanel(ui);
 
   /** Sentences that tell a and b apart, as Python's ``difference`` puts them; what they differ in and what they share. */
@@ -159,6 +160,7 @@ function atlasWidget(ui) {
         // Frames tell parts that differ from those that don't: where all differ, they would tell nothing.
         const parts = [a, b].flatMap((m) => m.shapes.filter(([kind, ...s]) => kind === "box" && s[4] !== "frame" && s[5]).map((s) => s[6]));
         const marked = parts.every((part) => found.has(part)) ? new Set() : found;
+        frames.hidden = !marked.size;
         left.draw(a, marked);
         right.draw(b, marked);
         if (list.dataset.of !== `${i},${k}`) list.replaceChildren(...said.map((text) => html("li", { style: "break-inside: avoid" }, text)));
@@ -184,12 +186,16 @@ function atlasWidget(ui) {
   };
 }
 
-/** Shows and hides the filters, ten controls that a first look does not need. Those in effect stay without the button. */
+/**
+ * Shows and hides the filters, ten controls that a first look does not need. Those in effect stay without the button, and
+ * so do those that the step of the story invites to move.
+ */
 function filterButton(ui) {
-  const bar = html("div", { class: "ta-bar" });
+  const bar = html("div", { class: "ta-bar", "data-part": "filter", "data-of": "view" });
   ui.controls.append(bar);
   let asked = false;
   const kept = new Set();
+  const invited = () => ui.spec.story?.[ui.get("step")]?.moves ?? [];
   const node = button(bar, ui.spec.words.filter, () => {
     asked = !asked;
     kept.clear();
@@ -197,7 +203,7 @@ function filterButton(ui) {
   });
   ui.listen("step", () => { asked = false; kept.clear(); });
   return {
-    shows: (trait, inEffect) => asked || inEffect || kept.has(trait),
+    shows: (trait, inEffect) => asked || inEffect || kept.has(trait) || invited().includes(trait),
     keep: (trait) => kept.add(trait),
     draw(here) {
       bar.hidden = !here;

@@ -98,11 +98,13 @@ function timeline(ui, models, looks) {
   });
   return {
     node,
-    draw(first, second) {
+    draw(first, other) {
+      const second = ui.without("view") ? -1 : other; // nothing is compared yet
       const { shown, within, filled, legend: told } = looks();
       write(legend, told);
       // Of the one that is looked at: lines that lay there from the start would be read as a part of the scene.
-      const line = new Set(ui.pointing || document.activeElement === box ? lineage(models, first) : []);
+      const looked = ui.pointing || document.activeElement === box || first !== ui.get("first"); // or is demonstrated
+      const line = new Set(looked ? lineage(models, first) : []);
       const chain = new Set([...line].flatMap((i) => [i, models[i].after]));
       const away = (i) => chain.size > 0 && !chain.has(i);
       marks.forEach(({ node: mark, shape, letter }, i) => {
