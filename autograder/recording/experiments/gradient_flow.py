@@ -7,6 +7,7 @@ on one CPU core. Large: widths to 1024.
 import dataclasses
 from collections.abc import Sequence
 from statistics import mean
+from typing import Any
 
 import torch
 from anatomy.experiments import gradient_flow as experiment
@@ -149,11 +150,11 @@ def main(argv: Sequence[str] | None = None, setting: Setting | None = None) -> N
     rows.finish()
 
 
-def _each(table: Data | list[Sequence[str]], part: int) -> Data | list[str]:
-    """The table with one part of each seed's pair."""
-    if isinstance(table, list):
-        return [pair[part] for pair in table]
-    return {key: _each(inner, part) for key, inner in table.items()}
+def _each(table: Any, part: int) -> Any:
+    """A table of lists of pairs, one per seed, with one part of each pair."""
+    if isinstance(table, dict):
+        return {key: _each(inner, part) for key, inner in table.items()}
+    return [pair[part] for pair in table]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from anatomy.experiments import gradient_flow
-from anatomy.experiments.gradient_flow import DEPTHS
+from anatomy.experiments.gradient_flow import DEPTHS, SEEDS, WIDTHS
 from anatomy.widgets import GradientFlowExplorer, WrongOutput
 from anatomy.widgets.gradient import NAMES, TOLERANCE, WIRINGS
 from anatomy.widgets.tools.base import NOTHING_GIVEN
@@ -111,7 +111,8 @@ def test_a_recorded_stream_is_what_a_stack_gives(name, depth, seed):
 
 
 def test_every_recorded_stack_has_its_stream():
-    table = np.frombuffer(GradientFlowExplorer(WIRED).tables["streams"], "<f4").reshape(len(NAMES), 4, len(DEPTHS), 3, -1)
+    sent = np.frombuffer(GradientFlowExplorer(WIRED).tables["streams"], "<f4")
+    table = sent.reshape(len(NAMES), len(WIDTHS), len(DEPTHS), SEEDS, -1)
     for i, depth in enumerate(DEPTHS):
         assert (table[:, :, i, :, : depth + 1] > 0.5).all() and np.isnan(table[:, :, i, :, depth + 1 :]).all()
 
