@@ -17,7 +17,7 @@ SAME = {
     "permutation": "the dog bites man",
     "attention": "I like him very well pad hope you are quite No indeed it is not He ought he does exp entropy",
     "anatomy": "The She He",
-    "rope": "max Rx cos",
+    "rope": "max Rx cos PI NTK YaRN",
     "position": "Shaw Transformer XL DeBERTa ALiBi PE sin cos kr qr",
     "mask": "one dog saw two cats and ran ein Hund sah zwei pad",
     "objective": "one dog saw two cats then it ran home rates went up banks lend less money PAD CLS SEP BERT GPT GLM",

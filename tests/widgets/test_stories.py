@@ -188,7 +188,7 @@ def test_no_answer_is_right_about_another_picture(stage, name):
 WORKED_WITH = {
     ("ExpertsExplorer", 1): "the weight 0.41 before the bias, to compare with the one after it",
     ("ExpertsExplorer", 2): "the loads 11, 9, 4 from which the presses start",
-    ("MemoryExplorer", 4): "what the puppy reads; the question is about the dog",
+    ("MemoryExplorer", 4): "the dog's 1.00 from which the write takes away",
     ("MixExplorer", 0): "the weights that are dragged, and their sum",
     ("CacheStepper", 3): "the rule that is to be used",
     ("SoftmaxStabilityExplorer", 6): "a note that says what QK-norm is, not what its slope does",

@@ -28,7 +28,7 @@ CASE = Case(
         ("group", "experts for a word", "k", "ArrowRight", OPEN),
         ("group", "router", "router", "ArrowRight", {**OPEN, "k": 2}),
         ("combobox", "room of an expert", "room", "ArrowDown", OPEN),
-        ("button", "experts for a word, router, room", "more", "Enter"),
+        ("button", "more settings", "more", "Enter"),
     ],
     silent=("more",),
     crowded=(

@@ -86,6 +86,31 @@ def test_pointing_at_a_word_shows_its_scores(stage):
     assert "expert 0: 11 of 24 choices = 46 %" in page.locator(".ta-readout").text_content()
 
 
+def test_a_word_of_the_text_is_chosen_with_a_click(stage):
+    page = stage(CASE.make())
+    text = page.locator("p.ta-note[aria-hidden]")
+    assert text.text_content().split() == list(WORDS)
+    text.get_by_text("fish", exact=True).click()
+    settle(page)
+    assert trait(page, "word") == 11 and "Scores of “fish”" in page.locator(".ta").text_content()
+
+
+def test_what_nearly_ties_is_told_with_enough_digits(stage):
+    """0.646 and 0.450 + 0.2 = 0.650 are no tie, though both are 0.65."""
+    page = stage(CASE.make(k=2, bias1=5))
+    page.locator('[aria-label^="Scores of the word"].ta-area').press("ArrowDown")
+    settle(page)
+    assert "score 0.450 + bias 0.2 = 0.650" in page.locator(".ta-readout").text_content()
+
+
+def test_only_a_limited_room_tells_what_is_dropped(stage):
+    page = stage(CASE.make(k=2))
+    said = lambda: page.locator(".ta-readout").text_content()
+    assert "dropped" not in said()
+    set_state(page, {"room": MEAN})
+    assert "dropped 4 of 24" in said()
+
+
 def test_a_bias_that_weighs_differs_once_it_is_turned(stage):
     wrong = next(m.fn for m in EXERCISE.mutants if m.name == "bias_weighs")
     page = stage(ExpertsExplorer({**CASE.given[0], "route_biased": EXERCISE.functions(wrong)["route_biased"]}, k=2))
@@ -95,7 +120,7 @@ def test_a_bias_that_weighs_differs_once_it_is_turned(stage):
     area = page.locator('[aria-label^="Scores of the word"].ta-area')
     area.press("ArrowDown")
     settle(page)
-    assert "÷ 1.10 = 0.41, but the function says 0.50" in page.locator(".ta-readout").text_content()
+    assert "÷ 1.096 = 0.41, but the function says 0.50" in page.locator(".ta-readout").text_content()
 
 
 def test_the_softmax_router_has_no_knobs_to_follow(stage):

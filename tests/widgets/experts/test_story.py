@@ -2,7 +2,7 @@
 
 import numpy as np
 from anatomy.widgets import ExpertsExplorer
-from anatomy.widgets.experts.settings import BIASES, WORDS, ZERO, E
+from anatomy.widgets.experts.settings import BIASES, MEAN, WORDS, ZERO, E
 
 from .case import CASE
 
@@ -32,6 +32,9 @@ def test_a_bias_chooses_and_does_not_weigh():
     assert answer == "no" and WORDS[before.word] == "mat"
     by_expert = lambda w: dict(zip(w.routed()[1][w.word].tolist(), w.routed()[0][w.word].round(6), strict=True))
     assert by_expert(before) == by_expert(after) and f"{by_expert(after)[1]:.2f}" in told.because
+    scores = 1 / (1 + np.exp(-np.array(before.spec["logits"][before.word])))
+    assert "0.450 ÷ (0.646 + 0.450) = 0.41" in told.because and scores[:2].round(3).tolist() == [0.646, 0.45]
+    assert after.loads().tolist() == [11, 12, 1] and after.bias1 == len(BIASES) - 1, "the end to which it is dragged"
     assert before.routed()[1][before.word].tolist() == [0, 1] and after.routed()[1][after.word].tolist() == [1, 0]
 
 
@@ -48,7 +51,8 @@ def test_two_presses_make_all_loads_8():
 
 
 def test_four_choices_are_dropped():
-    widget, told, answer = step(3)
+    (before, told, answer), widget = step(3), end(3)
+    assert before.kept().all() and widget.room == MEAN
     dropped = ~widget.kept()
     assert [c == str(dropped.sum()) for c in told.choices] == [c == answer for c in told.choices]
     experts = np.bincount(widget.routed()[1][dropped], minlength=E)
@@ -56,7 +60,8 @@ def test_four_choices_are_dropped():
 
 
 def test_nobody_is_dropped_where_all_are_evenly_busy():
-    widget, told, answer = step(4)
+    (before, told, answer), widget = step(4), end(4)
+    assert (~before.kept()).sum() == 4 and "four words are dropped" in told.says
     assert [c == str((~widget.kept()).sum()) for c in told.choices] == [c == answer for c in told.choices]
     assert widget.loads().tolist() == [8, 8, 8] and widget.bias0 == ZERO - 2
 

@@ -1,5 +1,7 @@
 """Tier 2 of MemoryExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
+import re
+
 import pytest
 from anatomy.widgets import MemoryExplorer
 from anatomy.widgets.memory.texts import pairs_of, text_of
@@ -33,7 +35,7 @@ def test_a_press_writes_a_pair_and_a_full_memory_keeps_what_it_holds(stage):
     for n, pair in enumerate(written, 1):
         press(page, *pair)
         assert pairs_of(trait(page, "text")) == written[:n]
-    assert page.get_by_text("all are written").count() == 1
+    assert page.get_by_text("full: three pairs").count() == 1
     press(page, 1, 1)
     assert pairs_of(trait(page, "text")) == written
     back = find(page, "button", "Take back")
@@ -76,8 +78,24 @@ def test_the_formula_of_a_cell_is_true(stage, rule):
             page.mouse.move(box["x"] + (j + 0.5) / 3 * box["width"], box["y"] + (i + 0.5) / 3 * box["height"])
             settle(page)
             text = page.locator(".ta-formula").text_content().replace("−", "-").replace("·", "*")
-            _, made, value = text.replace("(of the dog's key)", "").replace(" held", "").split(" = ")
+            _, made, value = re.sub("decay |rate |dog's key |new |held ", "", text).split(" = ")
             assert eval(made) == pytest.approx(float(value), abs=0.011), text
+
+
+def test_the_line_names_only_what_is_read(stage):
+    assert "Asked for the dog, adding reads: kitchen 1.00, garden 1.00. The delta rule reads: garden 1.00." in shown(
+        stage(CASE.make(text=text_of((0, 0), (0, 1))))
+    )
+    assert "adding reads: nothing. The delta rule reads: nothing." in shown(stage(CASE.make(text=0)))
+
+
+def test_the_products_come_with_the_second_step(stage):
+    page = stage(MemoryExplorer())
+    set_state(page, {**MemoryExplorer.story[0].state, "alone": True, "step": 0})
+    product = page.locator("svg:has(use)").first
+    assert not product.is_visible()
+    set_state(page, {**MemoryExplorer.story[1].state, "step": 1})
+    assert product.is_visible()
 
 
 def test_what_would_be_written_is_told_before(stage):
@@ -101,7 +119,7 @@ def test_a_wrong_rule_is_crossed_out_and_told(stage):
     assert marks == [0, 1]
     area(page, "correcting (delta rule): the memory's").press("Enter")
     settle(page)
-    assert "(0 − 1.00 held) = 0.00, but the function says 1.00" in shown(page)
+    assert "(new 0 − held 1.00) = 0.00, but the function says 1.00" in shown(page)
 
 
 def test_decay_and_rate_are_folded_away_at_first(stage):

@@ -7,7 +7,6 @@ from anatomy.widgets.memory.texts import KEYS, PLACES, VECTORS, pairs_of
 from .case import CASE
 
 DOG, PARROT, PUPPY = range(3)
-STORY_BEGINS = MemoryExplorer.story[0].state  # the dog's first pair alone
 
 
 def step(i, **moved):
@@ -30,7 +29,8 @@ def test_adding_keeps_both_places():
 
 def test_the_delta_rule_writes_the_difference():
     widget, told, answer = step(1)
-    before, after = step(1, text=STORY_BEGINS["text"])[0].reads(1), widget.reads(1)
+    before, after = widget.reads(1), end(1).reads(1)
+    assert told.show[-1] == {"cell": 0, "rule": 1}, "the kitchen's −1 is what is asked for"
     assert before.tolist() == [1, 0, 0] and after.tolist() == [0, 1, 0] and PLACES[:2] == ("kitchen", "garden")
     kitchen, garden = (after - before)[:2]
     signed = lambda choice: [float(x.replace("−", "-")) for x in choice.split(" and ")]
@@ -46,20 +46,24 @@ def test_a_key_at_right_angles_changes_nothing_for_the_dog():
 
 
 def test_a_key_that_is_alike_gets_a_share():
-    widget, _, answer = step(3)
+    (before, _, answer), widget = step(3), end(3)
+    assert before.asked == DOG and before.text == widget.text
     assert answer == "kitchen, with 0.8" and KEYS[widget.asked] == "puppy"
     for rule in (0, 1):
         assert np.allclose(widget.reads(rule), [0.8, 0, 0])
 
 
 def test_the_puppys_pair_is_right_and_costs_the_dog():
-    widget, told, answer = step(4)
-    assert np.allclose(widget.reads(1), [0, 1, 0], atol=1e-6), "the newest pair"
-    assert answer == "of the kitchen, 0.36 is left" and np.isclose(end(4).reads(1)[0], 0.36) and end(4).asked == DOG
+    (before, told, answer), after = step(4), end(4)
+    assert np.allclose(before.reads(1), [1, 0, 0]) and np.isclose(before.reads(1, PUPPY)[0], 0.8)
+    assert np.allclose(after.reads(1, PUPPY), [0, 1, 0], atol=1e-6), "the newest pair"
+    assert after.asked == DOG and np.allclose(after.reads(1), [0.36, 0.8, 0])
+    assert [np.isclose(float(c), after.reads(1)[0]) for c in told.choices] == [c == answer for c in told.choices]
     assert np.isclose(1 - 0.8 * 0.8, 0.36) and "0.64" in told.because
 
 
 def test_two_halvings_leave_a_quarter():
-    widget, told, answer = step(5)
+    (before, told, answer), widget = step(5), end(5)
+    assert before.decay == 1 and widget.decay == 0.5 and np.allclose(widget.reads(0), widget.reads(1))
     assert [np.isclose(float(c), widget.reads(0)[0]) for c in told.choices] == [c == answer for c in told.choices]
     assert pairs_of(widget.text)[0] == (DOG, 0) and len(pairs_of(widget.text)) == 3 and answer == "0.25"

@@ -69,7 +69,7 @@ def test_what_is_held_is_read_before_the_write(state):
 @pytest.mark.browser
 def test_nothing_written_shows_nothing(stage):
     page = stage(CASE.make(text=0))
-    assert page.get_by_text("nothing is written yet").count() == 3
+    assert page.get_by_text("nothing yet").count() == 3
     assert not "".join(page.locator("svg:has(use) g text").all_text_contents())
 
 

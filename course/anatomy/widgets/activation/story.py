@@ -57,7 +57,7 @@ STORY = (
         without=("look", "gate", "units"),
     ),
     Step(
-        "40 relu units with 64 inputs each. Too large a step of training moved all inputs to the left. × marks a dead "
+        "40 relu units; each has one input x in each of 64 texts. Too large a step moved all to the left. × marks a dead "
         "unit, whose f is 0 for all 64. Point at one: the ticks are its inputs.",
         "Can more training with these inputs wake it?",
         ("yes, slowly", "no"),
@@ -75,8 +75,8 @@ STORY = (
         "Does that wake the dead units?",
         ("no", "yes, the same inputs teach them again", "only if the inputs move right"),
         1,
-        "Left of 0 these curves still have a slope. No unit is dead; 42 % of gelu's slopes are flat, and 18 % of "
-        "swish's.",
+        "These curves have a slope left of 0, too, down to about −2 or −4. No unit is dead; 42 % of gelu's slopes are "
+        "flat, and 18 % of swish's.",
         "Choose gelu at “activation”. Is there still an × among the units?",
         {**_USUAL},
         moves=("activation", "place"),
@@ -84,7 +84,8 @@ STORY = (
         without=("look", "gate"),
     ),
     Step(
-        "A gated unit multiplies the gate f(x) by a value v x. Here both are straight. Drag the grip v up.",
+        "A gated unit multiplies the gate f(x) by a value v x; in a model, each of the two has weights of its own. Here "
+        "both are straight. Drag the grip v up.",
         "Straight units add up to a line. And this product?",
         ("a line, too", "a corner", "a parabola"),
         2,
@@ -97,12 +98,12 @@ STORY = (
     ),
     Step(
         "Which f for the gate? Sigmoid stands here. Compare the blue product with the dashed value, then choose swish: "
-        "with β = 1 this is SwiGLU, the layer of LLaMA.",
+        "with β = 1 this is SwiGLU, as in LLaMA's FFN.",
         "Which gate can make a value larger?",
         ("sigmoid only", "swish only", "both"),
         1,
         "A sigmoid is between 0 and 1: it lets less through. swish grows with x, so it can also multiply what passes.",
-        "Choose swish. Does the blue curve now go beyond the dashed line, right of 0?",
+        "Choose swish and drag x to the right end. Is the blue curve now beyond the dashed line?",
         {**_USUAL, "activation": 7, "place": 110, "value": 1.0},
         moves=("activation", "place", "value"),
         show=({"place": 120}, {"activation": 6}),

@@ -22,7 +22,7 @@ function expertsWidget(ui) {
   let swings = ""; // the position to which Play has come back
   const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
-  fold.append(sign, tr("experts for a word, router, room"));
+  fold.append(sign, tr("more settings"));
   ui.watch("more");
   choice(ui, { trait: "k", name: tr("experts for a word"), values: spec.choices });
   choice(ui, { trait: "router", name: tr("router"), ...named(spec.routers) });
@@ -118,7 +118,6 @@ function expertsWidget(ui) {
   /** How the number that is pointed at comes about. */
   function formula() {
     const { expert, part, word, words, scores, biases, biased, loads, all, mean, capacity } = now;
-    const two = (x) => fixed(x, 2);
     if (expert === undefined) return "";
     const load = capacity === null ? tr("expert {n}: {load} of {all} choices = {share} %; mean {mean}", {
       n: expert, load: loads[expert], all, share: Math.round((100 * loads[expert]) / all), mean: short(mean),
@@ -129,10 +128,11 @@ function expertsWidget(ui) {
     const { chosen, weights } = words[word];
     const rank = chosen.indexOf(expert);
     const sum = chosen.reduce((total, e) => total + scores[e], 0);
+    const three = (x) => fixed(x, 3); // two would show ties that are none
     const told = {
-      word: spec.words[word], n: expert, score: two(scores[expert]), bias: two(biases[expert]),
-      total: two(scores[expert] + biases[expert]),
-      weight: rank < 0 ? "" : outcome(biased ? scores[expert] / sum : scores[expert], weights[rank]), sum: two(sum),
+      word: spec.words[word], n: expert, score: three(scores[expert]), bias: short(biases[expert]),
+      total: three(scores[expert] + biases[expert]),
+      weight: rank < 0 ? "" : outcome(biased ? scores[expert] / sum : scores[expert], weights[rank]), sum: three(sum),
     };
     const chooses = biased ? tr("{word}, expert {n}: score {score} + bias {bias} = {total}", told)
       : tr("{word}, expert {n}: probability {score}, by a softmax over all three", told);
@@ -157,15 +157,16 @@ function expertsWidget(ui) {
       show([
         [`${Math.round((100 * Math.max(...loads)) / all)} %`, ""],
         [String(loads.filter((n) => !n).length), ""],
-        [tr("{n} of {all}", { n: dropped, all }), ""],
+        now.capacity === null ? ["–", tr("no limit")] : [tr("{n} of {all}", { n: dropped, all }), ""],
         ...off.map((gap) => ["", ...verdict(gap)]),
       ]);
       const goes = words[word].chosen.map((e, rank) => tr("expert {n} (weight {weight})",
         { n: e, weight: fixed(words[word].weights[rank], 2) }));
-      ui.say(tr("Loads {loads}; dropped {dropped} of {all}. “{word}” goes to {goes}.", {
-        loads: loads.join(", "), dropped, all, word: spec.words[word],
-        goes: goes.join(tr("{a}, {b}", { a: "", b: "" })),
-      }), formula() || (now.biased && now.at === swings ? tr("The loads swing to and fro: steps of 0.1 are too coarse to meet the mean here.") : ""));
+      const told = { loads: loads.join(", "), dropped, all, word: spec.words[word],
+        goes: goes.join(tr("{a}, {b}", { a: "", b: "" })) };
+      ui.say(now.capacity === null ? tr("Loads {loads}. “{word}” goes to {goes}.", told)
+        : tr("Loads {loads}; dropped {dropped} of {all}. “{word}” goes to {goes}.", told),
+        formula() || (now.biased && now.at === swings ? tr("The loads swing to and fro: steps of 0.1 are too coarse to meet the mean here.") : ""));
       ui.root.dataset.key = `${now.at},${k},${word},${now.biased},${now.capacity}`;
     },
   };
@@ -182,6 +183,15 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` },
     html("p", { class: "ta-caption" }, tr("Who works for which word"), note));
   parent.append(box);
+  // The text in its order, in which the first ones are served; the slider of words does the same for a keyboard.
+  const text_ = html("p", { class: "ta-note", "aria-hidden": "true", style: "margin: 0; cursor: pointer" });
+  const said = spec.words.map((word, n) => {
+    const node = html("span", {}, word);
+    node.addEventListener("click", () => ui.set("word", n));
+    text_.append(node, " ");
+    return node;
+  });
+  box.append(text_);
   const canvas = picture(box, W, H, tr("Stacks of words: one for each expert, as high as its load, with a knob for its bias below"));
   const x = (e) => left + e * each;
   const chip = each * 0.84;
@@ -249,6 +259,7 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
     const whose = own[biased ? 1 : 0] ? tr("yours") : ui.get("alone") ? "" : tr("the reference");
     const legend = k > 1 ? tr("dashed: second choices") : "";
     write(note, whose && legend ? tr("{a}; {b}", { a: whose, b: legend }) : whose || legend);
+    said.forEach((node, n) => fill(node, { style: n === word ? "font-weight: 700; text-decoration: underline" : "" }));
     const all_ = stacks.flatMap((stack, e) => stack.map((it, i) => ({ ...it, e, i })));
     places = all_.map(({ e, i }) => slot(e, i));
     order(all_.map(({ n, rank }) => `${n}.${rank}`)).forEach((node, c) => {
@@ -328,7 +339,7 @@ function scorePanel(ui, parent, W, { E, now }) {
         if (biased) fill(sum, { x1: x(scores[e] + biases[e]).toFixed(1), x2: x(scores[e] + biases[e]).toFixed(1) });
         const rank = chosen.indexOf(e);
         fill(name, { class: rank < 0 ? "ta-text" : "ta-strong" });
-        const told = { place: rank + 1, weight: rank < 0 ? "" : fixed(weights[rank], 2), score: fixed(scores[e], 2) };
+        const told = { place: rank + 1, weight: rank < 0 ? "" : fixed(weights[rank], 2), score: fixed(scores[e], 3) };
         write(text, rank < 0 ? tr("{score}, not chosen", told) : chosen.length === 1
           ? tr("{score}, chosen: weight {weight}", told) : tr("{score}, choice {place}: weight {weight}", told));
         mark.style.visibility = part === e ? "visible" : "hidden";

@@ -10,17 +10,18 @@ _BALANCED = {"bias0": ZERO - 2, "bias1": ZERO, "bias2": ZERO + 2}
 
 STORY = (
     Step(
-        "Three small networks, the experts, stand in place of the feed-forward layer; each word goes to one of them. "
-        "Expert 2 has none: drag its knob to the right.",
+        "Three networks, the experts, replace the feed-forward layer. Each word uses only one: more parameters, same "
+        "work per word. Expert 2 has no words: drag its knob to the right.",
         "Where do its words come from?",
         ("they are new words", "from the other experts", "it gets none"),
         1,
-        "The knob adds a bias to what expert 2 is worth for every word, so words leave the others for it.",
+        "Each expert has a score for each word. The knob adds a bias to all scores of expert 2, and the highest score "
+        "+ bias is chosen: so words leave the others for it.",
         "Drag the knob to its end, and count the words of the other two.",
         _USUAL,
         moves=("bias2",),
         show=({"bias2": ZERO + 1}, {"bias2": ZERO + 3}),
-        without=("balancing",),
+        without=("balancing", "word"),
     ),
     Step(
         "Now each word goes to two experts, mixed by weights. Look at “mat” at the right: a bar is a score, and its "
@@ -28,46 +29,49 @@ STORY = (
         "Does the bias change the weights of “mat”?",
         ("yes, expert 1 counts more", "no"),
         1,
-        "The lines choose and the bars weigh: expert 1 is chosen first now, and still has the weight 0.41.",
+        "The lines choose, the bars weigh: expert 1 is chosen first now, but its weight is still its bar's share of "
+        "both bars, 0.450 ÷ (0.646 + 0.450) = 0.41.",
         "Compare the weights at the right before and after.",
         _TWO,
         moves=("bias1",),
-        show=({"bias1": ZERO + 1}, {"bias1": ZERO + 2}),
+        show=({"bias1": ZERO + 1}, {"bias1": ZERO + 3}),
         without=("balancing",),
     ),
     Step(
-        "24 choices for three experts: the mean load is 8. “Balance once” moves each knob by 0.1, to the left if its "
-        "expert has more than 8, to the right if it has less.",
+        "If each expert has its own machine, the busiest makes all wait. The mean load is 24 ÷ 3 = 8. “Balance once” "
+        "moves each knob by 0.1: to the left above 8, to the right below 8.",
         "After how many presses have all experts 8?",
         ("1", "2", "4"),
         1,
         "11, 9, 4 become 10, 7, 7, and then 8, 8, 8. Nothing moves after that.",
-        "Press the button, and read the loads over the stacks.",
+        "Put all knobs back to the middle, and count the presses until nothing moves.",
         _TWO,
         moves=("bias0", "bias1", "bias2"),
         show=({"bias0": ZERO - 1, "bias1": ZERO - 1, "bias2": ZERO + 1}, _BALANCED),
     ),
     Step(
-        "On real machines an expert often has room for a fixed number of words, here for 8. First choices are served "
-        "first, in the order of the words. A word that comes later is dropped.",
+        "A machine often has room for a fixed number of words. First choices are served first, in the order of the "
+        "text. Whoever finds no room is dropped: set the room to “the mean load”, 8.",
         "How many of the 24 choices are dropped?",
         ("0", "3", "4"),
         2,
         "Expert 0 drops three of its 11, and expert 1 drops one of its 9. Those words go on without that expert.",
         "Count the crossed-out words above the thick lines.",
-        {**_TWO, "room": MEAN},
-        show=({"expert": 0}, {"expert": 1}),
+        _TWO,
+        moves=("room",),
+        show=({"room": MEAN}, {"expert": 0}, {"expert": 1}),
         waits=("line", "signs"),
     ),
     Step(
-        "The same room for 8, with the knobs where “Balance once” has left them.",
-        "How many choices are dropped now?",
+        "The same room for 8, and four words are dropped. Press “Balance once” until nothing moves.",
+        "How many are dropped then?",
         ("0", "3", "4"),
         0,
         "Experts that are evenly busy need no more room than the mean load, so no word is dropped.",
-        "Compare the stacks with the thick lines.",
-        {**_TWO, **_BALANCED, "room": MEAN},
-        show=({"expert": 0}, {"expert": 1}, {"expert": 2}),
+        "Press until the loads are 8, 8, 8, and look above the thick lines.",
+        {**_TWO, "room": MEAN},
+        moves=("bias0", "bias1", "bias2"),
+        show=({"bias0": ZERO - 1, "bias1": ZERO - 1, "bias2": ZERO + 1}, _BALANCED),
         waits=("line", "signs"),
     ),
     Step(

@@ -31,8 +31,8 @@ function memoryWidget(ui) {
   const panels = spec.rules.map((_, rule) => memoryPanel(ui, row, each, rule, () => now));
   const writing = lastWrite(ui, () => now, (rule) => panels[rule].matrix);
   const show = signs(ui.row(), [
-    [tr("adding misses what was written last by"), tr("largest distance of what is read")],
-    [tr("the delta rule misses it by"), tr("largest distance of what is read")],
+    [tr("adding: error for the newest place"), tr("largest distance of what is read")],
+    [tr("delta rule: error for the newest place"), tr("largest distance of what is read")],
     [tr("added, as the reference"), tr("memory and results")],
     [tr("delta rule, as the reference"), tr("memory and results")],
   ]);
@@ -103,8 +103,8 @@ function memoryWidget(ui) {
       value: outcome(made, memory[cell]), old: two(old[cell]), decay: short(decay), x: short(x), key: spec.keys[key],
       i: i + 1, place: spec.places[j], wanted, held: two(held), rate: short(rate),
     };
-    return rule === 0 ? tr("row {i}, {place} = {decay} · {old} + {x} (of the {key}'s key) · {wanted} = {value}", told)
-      : tr("row {i}, {place} = {decay} · {old} + {rate} · {x} (of the {key}'s key) · ({wanted} − {held} held) = {value}", told);
+    return rule === 0 ? tr("row {i}, {place} = decay {decay} · {old} + {key}'s key {x} · new {wanted} = {value}", told)
+      : tr("row {i}, {place} = decay {decay} · {old} + rate {rate} · {key}'s key {x} · (new {wanted} − held {held}) = {value}", told);
   }
 
   return {
@@ -124,9 +124,10 @@ function memoryWidget(ui) {
       const verdict = ({ gap }) => (gap <= spec.tolerance ? [fixed(gap, 2), tr("same"), true]
         : [fixed(gap, 2), tr("differs"), false]);
       show([...rules.map(off), ...rules.map(verdict)]);
-      const list = (it) => spec.places.map((name, j) => tr("{place} {value}",
-        { place: name, value: fixed(it.read[j], 2) })).join(tr("{a}, {b}", { a: "", b: "" }));
-      ui.say(tr("Asked for the {key}: the memory that adds reads {added}; the delta rule's reads {delta}.",
+      const list = (it) => spec.places.map((place, j) => [place, fixed(it.read[j], 2)])
+        .filter((_, j) => !(Math.abs(it.read[j]) < 0.005)).map(([place, value]) => tr("{place} {value}", { place, value }))
+        .join(tr("{a}, {b}", { a: "", b: "" })) || tr("nothing");
+      ui.say(tr("Asked for the {key}, adding reads: {added}. The delta rule reads: {delta}.",
         { key: spec.keys[asked], added: list(rules[0]), delta: list(rules[1]) }), formula());
       ui.root.dataset.key = `${text},${asked},${decay},${rate}`;
     },
@@ -157,7 +158,7 @@ function pairGrid(ui, parent, W, now, press) {
     return { rect, text: label(canvas, left + (j + 0.5) * cell, top + i * ROW + 21, "", "middle", "ta-strong") };
   }));
   canvas.append(mark);
-  box.append(html("p", { class: "ta-note" },
+  box.append(html("p", { class: "ta-note", "data-part": "products" },
     tr("Below, the last write: each cell is the key's number at its left times the value's number above it.")));
   const place = cursor(ui, canvas, {
     name: tr("Pairs; arrow keys choose one, Enter writes it"), cross: false, press,
@@ -169,7 +170,7 @@ function pairGrid(ui, parent, W, now, press) {
   });
   return () => {
     const { pairs, pair, asked } = now();
-    write(note, pairs.length < spec.most ? tr("press a cell") : tr("all are written"));
+    write(note, pairs.length < spec.most ? tr("press a cell") : tr("full: three pairs"));
     cells.forEach(({ rect, text }, c) => {
       const times = [...pairs.keys()].filter((n) => pairs[n][0] * V + pairs[n][1] === c).map((n) => n + 1);
       const newest = times.length && times.at(-1) === pairs.length;
@@ -218,7 +219,8 @@ function memoryPanel(ui, parent, W, rule, now) {
     canvas.append(bar);
     return {
       bar, name: label(canvas, left - 8, y + 14, "", "end", "ta-text"),
-      value: label(canvas, 0, y + 14, "", "start", "ta-strong"),
+      value: fill(label(canvas, 0, y + 14, "", "start", "ta-strong"),
+        { style: "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 3px" }), // over the lines of the grid
       tick: line(canvas, 0, y + 1, 0, y + READ - 1, "ta-tick"),
     };
   });

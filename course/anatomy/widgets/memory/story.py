@@ -7,7 +7,7 @@ DOG, PARROT, PUPPY = range(3)
 KITCHEN, GARDEN, STREET = range(3)
 _ONCE, _TWICE = text_of((DOG, KITCHEN)), text_of((DOG, KITCHEN), (DOG, GARDEN))
 _ALIKE = text_of((DOG, KITCHEN), (PUPPY, GARDEN))
-_THREE = text_of((DOG, KITCHEN), (PARROT, STREET), (PUPPY, GARDEN))
+_THREE = text_of((DOG, KITCHEN), (PARROT, GARDEN), (PARROT, STREET))
 _USUAL = {"text": _TWICE, "asked": DOG, "decay": 1.0, "rate": 1.0, "more": False}
 
 STORY = (
@@ -21,18 +21,19 @@ STORY = (
         {**_USUAL, "text": _ONCE},
         moves=("text",),
         show=({"text": _TWICE},),
+        without=("products",),
     ),
     Step(
-        "The delta rule first reads what the memory holds for the dog: kitchen 1, garden 0. It writes only what is "
-        "missing from that to the new place: kitchen 0, garden 1.",
-        "What does it write for kitchen and garden?",
+        "Back to the dog in the kitchen. The delta rule first reads what is held: kitchen 1, garden 0. It writes only "
+        "what is missing to the new place: kitchen 0, garden 1. Press “garden” again.",
+        "What is missing for kitchen and garden?",
         ("0 and 1", "−1 and 1", "1 and 1"),
         1,
         "0 − 1 = −1 takes the kitchen away, and 1 − 0 = 1 brings the garden: the new place overwrites the old one.",
-        "In the matrices at the bottom, subtract what it removes from what it adds.",
-        _USUAL,
-        show=({"cell": 0, "rule": 1}, {"cell": 1, "rule": 1}),
-        waits=("line",),
+        "At the bottom, in the first rows: what it adds minus what it removes.",
+        {**_USUAL, "text": _ONCE},
+        moves=("text",),
+        show=({"text": _TWICE}, {"cell": 1, "rule": 1}, {"cell": 0, "rule": 1}),
     ),
     Step(
         "A key is three numbers. The parrot's (0, 1, 0) and the dog's (1, 0, 0) are at right angles: their product is "
@@ -47,41 +48,41 @@ STORY = (
         show=({"text": text_of((DOG, KITCHEN), (DOG, GARDEN), (PARROT, STREET))},),
     ),
     Step(
-        "The puppy's key (0.8, 0, 0.6) is much like the dog's. Nobody has said where the puppy is; only the dog's "
-        "place was written. Now they are asked for the puppy.",
+        "The puppy's key (0.8, 0, 0.6) is much like the dog's. Only the dog's place was written; nobody has said where "
+        "the puppy is. Ask for the puppy.",
         "What do the memories answer?",
         ("nothing", "kitchen, with 0.8", "kitchen, with 1"),
         1,
-        "0.8 · 1 + 0 + 0.6 · 0 = 0.8: whoever is alike gets a share. To add and to read so is attention without a "
-        "softmax.",
-        "Read the bars: each is a sum over one column.",
-        {**_USUAL, "text": _ONCE, "asked": PUPPY},
-        show=({"place": 0, "rule": 0}, {"place": 0, "rule": 1}),
-        waits=("line",),
-    ),
-    Step(
-        "Now the memories were told that the puppy is in the garden. Asked for it, the delta rule says “garden” alone. "
-        "Ask for the dog.",
-        "What did that cost the dog?",
-        ("nothing", "of the kitchen, 0.36 is left", "the kitchen is gone"),
-        1,
-        "The puppy's write took away the 0.8 of the kitchen that it read, and 0.8 of that was the dog's: 1 − 0.64 = "
-        "0.36. So the dog is now in the garden, with 0.80.",
-        "Choose “dog” above, and read the bars under “correcting”.",
-        {**_USUAL, "text": _ALIKE, "asked": PUPPY},
+        "0.8 · 1 + 0 + 0.6 · 0 = 0.8, the product of both keys. Each place that was written counts as much as its key "
+        "is like the one asked for: attention, without a softmax.",
+        "Choose “puppy” above, and read the bars.",
+        {**_USUAL, "text": _ONCE},
         moves=("asked",),
-        show=({"asked": DOG}, {"place": 0, "rule": 1}),
+        show=({"asked": PUPPY}, {"place": 0, "rule": 0}, {"place": 0, "rule": 1}),
     ),
     Step(
-        "With a decay of 0.5, all that a memory holds is halved before each write. Three pairs were written, the dog's "
-        "first.",
+        "The dog is in the kitchen. Tell both memories that the puppy is in the garden: its write takes away all that "
+        "the delta rule reads for the puppy, 0.8 of the kitchen.",
+        "How much of the dog's kitchen is left in the delta rule's memory?",
+        ("1", "0.36", "0.2"),
+        1,
+        "It removed the puppy's key times 0.8. The dog's key is 0.8 like it, so the dog loses 0.8 · 0.8: "
+        "1.00 − 0.64 = 0.36. The garden has 0.80. Keys that are alike disturb each other.",
+        "Press “garden” in the puppy's row, and read the bars under “correcting”.",
+        {**_USUAL, "text": _ONCE},
+        moves=("text",),
+        show=({"text": _ALIKE}, {"place": 0, "rule": 1}),
+    ),
+    Step(
+        "Three pairs were written, the dog's first. A decay of 0.5 halves all that a memory holds before each write. "
+        "Set the decay to 0.5.",
         "How much of the dog's kitchen does the memory that adds still hold?",
         ("1", "0.5", "0.25"),
         2,
         "Two writes came after it, 0.5 · 0.5 = 0.25. What is old fades, whether it is wrong by now or not.",
         "Read the bars under “adding”.",
-        {**_USUAL, "text": _THREE, "decay": 0.5, "more": True},
-        show=({"cell": 0, "rule": 0}, {"place": 0, "rule": 0}),
-        waits=("line",),
+        {**_USUAL, "text": _THREE, "more": True},
+        moves=("decay",),
+        show=({"decay": 0.5}, {"cell": 0, "rule": 0}, {"place": 0, "rule": 0}),
     ),
 )

@@ -10,7 +10,7 @@ const brief = (x) => (Number.isFinite(x) ? minus(String(Number(x.toFixed(2)) || 
 /** Three products in a row; into(rule) → the memory's own picture of its matrix. Returns draw(). */
 function lastWrite(ui, now, into) {
   const { spec, room } = ui;
-  const row = fill(ui.row(), { style: "align-items: flex-end" });
+  const row = fill(ui.row(), { style: "align-items: flex-end", "data-part": "products" });
   const [half, third] = [Math.floor((room - 20) / 2), Math.floor((room - 40) / 3)]; // the delta rule's two are neighbors
   const products = [["+", 0, room], ["−", 1, half], ["+", 1, half]]
     .map(([sign, rule, W]) => ({ rule, ...product(ui, row, room >= 700 ? third : W, sign) }));
@@ -22,7 +22,7 @@ function lastWrite(ui, now, into) {
     const column = key === undefined ? null : spec.vectors[key];
     const value = spec.places.map((_, j) => Number(j === to));
     const held = column && read(rules[1].old, key).map((x) => decay * x);
-    const told = (factor, what) => (column === null ? tr("nothing is written yet")
+    const told = (factor, what) => (column === null ? tr("nothing yet")
       : factor === 1 ? tr("{key} × {what}", { key: spec.keys[key], what })
         : tr("{rate} · {key} × {what}", { rate: short(factor), key: spec.keys[key], what }));
     [[tr("Adding writes"), 1, value, spec.places[to]], [tr("Delta rule: removes"), rate, held, tr("held")],
@@ -97,6 +97,7 @@ function product(ui, parent, W, sign) {
     },
     /** A copy of the matrix on its way to that node, where it becomes one with the memory. */
     fly(goal, delay) {
+      if (!canvas.getScreenCTM()) return; // the products come with a later step
       const box = goal.getBoundingClientRect();
       const [x, y] = pointIn(canvas, { clientX: box.left, clientY: box.top });
       const [far, end] = pointIn(canvas, { clientX: box.right, clientY: box.bottom });

@@ -3,6 +3,7 @@
 // Powers of ten: all dtypes, or float16 alone, and px beside its lane. What lies farther out stands at the edge.
 const ALL = { axis: [-48, 45], ticks: [-40, -20, 0, 20, 40], beside: 96 };
 const ONE = { axis: [-15, 10], ticks: [-12, -8, -4, 0, 4, 8], beside: 42 };
+const BREAK = "M-5 7L-1 -7M1 7L5 -7"; // across a bar that goes on beyond the axis
 const EDGE = 9; // px beyond both ends of the axis: there a number is 0, or ∞
 const LANE = 25; // px of a dtype
 const SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -56,14 +57,15 @@ function dtypeLines(ui, parent, across) {
     canvas.append(lane);
     label(lane, 4, y + 21, dtype, "start", "ta-small");
     const bar = svg("rect", { y: y + 13, height: 9, style: "fill: var(--ta-rule)" });
-    lane.append(bar);
+    const breaks = [0, 1].map(() => svg("path", { d: BREAK, style: "stroke: var(--ta-ink); stroke-width: 1.5" }));
+    lane.append(bar, ...breaks);
     const end = label(lane, 0, y + 10, largest(spec.limits[i]), "end", "ta-small");
     end.style.cssText = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 3px";
     const marks = Array.from({ length: spec.keys }, () => svg("path"));
     lane.append(...marks);
     const [p, z] = [0, 1].map(() => label(lane, 0, y + 21, "", "end", "ta-small"));
     p.dataset.readout = "largest p";
-    return { lane, y: y + 17.5, bar, end, marks, p, z };
+    return { lane, y: y + 17.5, bar, breaks, end, marks, p, z };
   });
   const place = cursor(ui, canvas, {
     name: tr("dtypes"), cross: false,
@@ -94,7 +96,8 @@ function dtypeLines(ui, parent, across) {
     for (const node of [zero, infinite, ...ticks.map(([, , text]) => text)]) node.setAttribute("y", bottom + 12);
     below.setAttribute("y", bottom + 26);
     write(below, alone ? W < 340 ? `exp(${ui.get("exp_of")})` : tr("{what} of each score; each line is 10⁴ times the one before", { what: `exp(${ui.get("exp_of")})` })
-      : tr("logarithmic: each line is 10²⁰ times the one before"));
+      : tr(W < 460 ? N_("logarithmic: each line is 10²⁰ times the one before")
+        : N_("logarithmic, 10²⁰ from line to line; “//”: float64 goes on, 8 times as far")));
     lanes.forEach(({ lane, p, z }, i) => {
       lane.style.display = i < rows ? "" : "none";
       [p, z].forEach((node, i) => node.setAttribute("display", alone || (i && !sums) ? "none" : "inline")); // a style would be lost
@@ -111,9 +114,13 @@ function dtypeLines(ui, parent, across) {
     const dtype = ui.seen("dtype");
     told.style.visibility = dtype === undefined ? "hidden" : "visible";
     fill(told, { y: topEdge + (dtype ?? 0) * LANE, width: W });
-    lanes.forEach(({ y, bar, end, marks, p, z }, i) => {
+    lanes.forEach(({ y, bar, breaks, end, marks, p, z }, i) => {
       const [least, limit] = [spec.least[i], spec.limits[i]];
       fill(bar, { x: x(least), width: x(limit) - x(least) });
+      [[least, 16], [limit, -16]].forEach(([v, inward], side) => {
+        const beyond = Math.abs(v / Math.LN10) > Math.abs(extent.axis[side]);
+        fill(breaks[side], { transform: `translate(${x(v) + inward},${y})`, display: beyond ? "inline" : "none" });
+      });
       put(end, Math.max(x(limit), left + 50));
       // A score is a number of the dtype, too: float16 ends at 65,504.
       const held = scores.map((v) => (Math.log(Math.abs(v)) > limit ? Infinity * v : v));

@@ -144,7 +144,8 @@ function stabilityWidget(ui) {
       const { at, from, c, g, l, cut, now } = it;
       const measured = (place) => {
         const found = it.rows(place).map((x) => measuresOf(x));
-        found[1].values[2] *= cut("d_soft_cap", c, place)[0]; // what reaches the score before the cap
+        found[1].parts = [found[1].values[2], cut("d_soft_cap", c, place)[0]];
+        found[1].values[2] *= found[1].parts[1]; // what reaches the score before the cap
         return found;
       };
       const found = measured(at);
@@ -202,7 +203,7 @@ function stabilityWidget(ui) {
       if (it.dtype !== undefined) ui.say(tr("{setting}:", here), dtypeFormula(it));
       else if (it.key !== undefined) ui.say(tr(it.panel === 3 ? N_("{setting}, logit {n}:") : N_("{setting}, key {n}:"), here),
         (part.half && halfFormula(it, half, losses, logZ)) || formula(it, found, gradient));
-      else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found.slice(0, part.lines), which, slope));
+      else if (ui.seen("along")) ui.say(tr("{setting}:", here), values(found.slice(0, part.lines), which));
       else if (part === FOLDED || part === SHOWN.loss) {
         const largest = half.reduce((a, b) => Math.max(a, b));
         ui.say(tr(Number.isNaN(largest) ? shift ? N_("{setting}: float16 cannot hold the largest score itself. ∞ − ∞ is NaN.")
@@ -228,11 +229,12 @@ function stabilityWidget(ui) {
     },
   };
 
-  function values(found, which, slope) {
+  function values(found, which) {
     const told = found.map((m, i) => {
       const value = which === 3 ? m.largest : m.values[which];
-      const product = which === 2 && i === 1 ? `${tiny(value / slope)} · ${tiny(slope)} = ` : "";
-      return `${slope ? product : ""}${tiny(value)} (${tr(NAMES[i])})`;
+      const [p, cap] = (m.parts ?? []).map(tiny);
+      const product = which === 2 && i === 1 ? `${tr("{p} times the cap’s own slope {cap}", { p, cap })} = ` : "";
+      return `${product}${tiny(value)} (${tr(NAMES[i])})`;
     });
     return tr([N_("entropy −Σ p ln p, in nats = {values}"), N_("largest p = 1 ÷ Σ exp(x − max) = {values}"),
       N_("slope p (1 − p) = {values}"), N_("largest |x| = {values}")][which],

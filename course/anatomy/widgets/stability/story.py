@@ -21,7 +21,7 @@ STORY = (
         "Softmax turns eight scores x into weights, the bars. float16 is a small kind of number, fast on GPUs; its "
         "line shows exp(x) of each score. Drag the box of scores right until the weights break.",
         "NaN means “not a number”. What broke the weights?",
-        ("the largest score", "exp of the largest score", "a weight above 1"),
+        ("a score above 65,504", "exp of the largest score", "a weight above 1"),
         1,
         "exp(11.3) is about 82,000, but float16 ends at 65,504. What is larger becomes ∞, and ∞ ÷ ∞ is NaN.",
         "Drag until the first NaN. Which mark has just left the gray bar, and where does that bar end?",
@@ -59,7 +59,7 @@ STORY = (
     Step(
         "Now let the scores be those of eight tokens. The loss is −log p, for the weight p of the right token, or, "
         "which is equal, log Z − x. Both bars show it. Drag the scores right.",
-        "Weights of 0 were harmless. What do they do to the loss?",
+        "What does a weight of 0 do to the loss?",
         ("nothing", "it becomes 0", "it becomes ∞"),
         2,
         "log 0 is −∞, and its gradient is NaN. log Z − x forms no weight: logsumexp, with the shift, gives log Z.",
@@ -106,5 +106,6 @@ STORY = (
         {**_USUAL, "more": True, "quantity": "slope", "part": "QK-norm"},
         moves=("factor",),
         show=({"factor": 14, "along": True}, {"factor": 18, "along": True}, {"factor": 22, "along": True}),
+        without=("quantity",),
     ),
 )
