@@ -33,16 +33,16 @@ def by_hand(fault, letter, p, dim=8, base=1e4):
     x = CASE.make()._inputs[f"{letter}{dim}"].double().numpy()
     theta = np.array([base ** (-2 * i / dim) for i in range(dim // 2)])
     turn = np.exp(1j * p * theta)
-    if fault == "one sign":  # e cos + o sin for the first of a pair
+    if fault == "one sign wrong":  # e cos + o sin for the first of a pair
         return flat((paired(x).conjugate() * turn).real + 1j * (paired(x) * turn).imag)
     if fault == "key not turned" and letter == "k":
         return x
     if fault == "one θ for all":
         turn = np.exp(1j * p * np.ones_like(theta))
-    if fault == "pairs mixed up" and letter == "k":
+    if fault == "other pairs in k" and letter == "k":
         z = (x[: dim // 2] + 1j * x[dim // 2 :]) * turn
         return np.r_[z.real, z.imag]
-    if fault == "added":
+    if fault == "added, not turned":
         return x + flat(turn)
     if fault == "bfloat16":
         half = (torch.tensor(1000.0 + p).bfloat16() * torch.tensor(theta).float().bfloat16()).double().numpy()

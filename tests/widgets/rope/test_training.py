@@ -133,14 +133,16 @@ def test_a_hand_pointed_at_shows_its_wavelength(stage):
     box = page.locator(".ro-training .ta-area").bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"] / 16, box["y"] + 3.5 * box["height"] / 4)  # plane 48
     settle(page)
-    assert "λ[48] = 2π ÷ θ[48] = 6.283 ÷ 0.001 = 6,283 tokens" in readout(page) and "NaN" not in readout(page)
+    assert "hand 48: θ = 0.001, so a full turn takes 2π ÷ θ = 6,283 tokens; in training" in readout(
+        page
+    ) and "NaN" not in readout(page)
     page.mouse.move(2, 2)
     settle(page)
     assert readout(page) == quiet
     page.locator(".ro-training .ta-area").focus()
     page.keyboard.press("ArrowDown")
     settle(page)
-    assert page.evaluate("() => model.get('clock')") == 48 and "λ[48]" in readout(page)
+    assert page.evaluate("() => model.get('clock')") == 48 and "hand 48:" in readout(page)
 
 
 @pytest.mark.browser
@@ -166,17 +168,28 @@ def test_reading_the_text_turns_the_hands_and_blurs_what_no_eye_can_follow(stage
 @pytest.mark.browser
 def test_the_riffle_moves_the_cards_and_no_score(stage):
     page = stage(CASE.make(panels=["strip"], m=9, n=4), reduced_motion="no-preference")
-    places = "() => [...document.querySelectorAll('.ro-strip svg > g')].map((g) => g.getBoundingClientRect().x)"
-    order = lambda: np.argsort(page.evaluate(places)).tolist()
+    places = "(row) => [...document.querySelectorAll(`[data-row=${row}]`)].map((g) => g.getBoundingClientRect().x)"
+    order = lambda row: np.argsort(page.evaluate(places, row)).tolist()
+    total = lambda: float(page.locator(".ro-strip .ta-number").text_content().replace("\u2212", "-"))
     score = readout(page)
-    assert order() == list(range(8))
-    numbers = [t.replace("\u2212", "-") for t in page.locator(".ro-strip svg > g text").all_text_contents()][0::3]
+    assert order("q") == order("k") == list(range(8))
+    numbers = [t.replace("\u2212", "-") for t in page.locator(".ro-strip [data-row=q] text").all_text_contents()]
     assert [float(t) for t in numbers] == pytest.approx(CASE.make().vectors("q")[9].tolist(), abs=6e-3)
     find(page, "group", "Order in memory:").press("ArrowRight")
     page.wait_for_timeout(450)
-    between = page.evaluate(places)
+    between = page.evaluate(places, "q")
     page.wait_for_timeout(1200)
-    assert order() == [0, 2, 4, 6, 1, 3, 5, 7] and between != page.evaluate(places) and readout(page) == score
+    halves = [0, 2, 4, 6, 1, 3, 5, 7]
+    assert order("q") == order("k") == halves and between != page.evaluate(places, "q") and readout(page) == score
+    assert total() == pytest.approx(CASE.make().scores()[9, 4], abs=6e-4)
+    find(page, "group", "Order in memory:").press("ArrowRight")  # q alone: strangers meet
+    page.wait_for_timeout(1700)
+    alone = CASE.make(panels=["strip"], order="q")
+    assert order("q") == halves and order("k") == list(range(8))
+    assert total() == pytest.approx(alone.in_memory(), abs=6e-4) and f"{abs(total()):.3f}" in readout(page)
+    terms = page.locator(".ro-strip svg > text.ta-small").all_text_contents()[1:]
+    q, k = alone.vectors("q")[9][halves], alone.vectors("k")[4]
+    assert [float(t.replace("\u2212", "-")) for t in terms] == pytest.approx((q * k).tolist(), abs=6e-3)
 
 
 @pytest.mark.browser

@@ -32,7 +32,7 @@ CAUSES = (
 )
 PANELS = ("line", "dials", "proof", "score", "map", "breaking", "training", "strip")
 HANDS = ("position", "content")
-ORDERS = ("interleaved", "halves")
+ORDERS = ("interleaved", "halves", "q")  # "q": the halves for q alone
 EQUALITIES = 4
 
 
@@ -121,7 +121,7 @@ class RopeExplorer(TableWidget):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": _("RoPE: rotate the query by m, the key by n"),
+            "title": _("RoPE: turn the query by mθ, the key by nθ"),
             "positions": POSITIONS,
             "dims": list(DIMS),
             "bases": list(BASES),
@@ -168,6 +168,12 @@ class RopeExplorer(TableWidget):
     def scores(self) -> np.ndarray:
         """S (64, 64) float64 for the current state: S[m, n] = q at m times k at n."""
         return self.vectors("q") @ self.vectors("k").T
+
+    def in_memory(self) -> float:
+        """q·k at m and n, multiplied place by place as the two lie in memory."""
+        q, k = self.vectors("q")[self.m], self.vectors("k")[self.n]
+        halves = np.r_[0 : self.dim : 2, 1 : self.dim : 2]
+        return float((q if self.order == "interleaved" else q[halves]) @ (k[halves] if self.order == "halves" else k))
 
     def right_scores(self) -> np.ndarray:
         """The scores of a right rotation for the current D, base and content: (64, 64) float64."""
@@ -247,6 +253,10 @@ class RopeExplorer(TableWidget):
         )
         if self.fault:
             told += " " + _("Broken on purpose: {what}").format(what=_(faults.FAULTS[self.fault][1]))
+        if self.order == "q" and "strip" in self.panels:
+            told += " " + _("Place by place in memory, with q alone reordered: q·k = {score:.3f}.").format(
+                score=self.in_memory()
+            )
         return told + (" " + self._lengths_told() if "training" in self.panels else "")
 
     def _lengths_told(self):

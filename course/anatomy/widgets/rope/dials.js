@@ -126,13 +126,13 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
     return start.gone;
   }
 
-  return function turn({ m, n, q, k, right, scene, plane, stand, bare, quiet }) {
+  return function turn({ m, n, q, k, right, near, scene, plane, stand, bare, quiet }) {
     place();
     fill(canvas, { "aria-label": tr(bare
       ? N_("Dials: in each plane of two features, the rotated query q and key k as arrows")
       : N_("Dials: in each plane of two features, the rotated query q and key k as arrows, and the wedge (m − n)θ")) });
     // The room for whole turns comes last where no dial has any.
-    const gone = bare ? m : m - n; // where k plays no part yet, q alone turns
+    const gone = bare ? near.m : near.m - near.n; // where k plays no part yet, q alone turns
     const winds = scene.used.some((theta) => Math.abs(gone * theta) >= TURN);
     dials.forEach((dial, i) => {
       const back = -stand * (n + scene.origin) * scene.used[i];
@@ -175,7 +175,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
       write(dial.angle, `${bare ? "mθ" : "(m − n)θ"} = ${short(Number(angle.toFixed(3)))}`);
       write(dial.wound, whole ? turnsSaid(whole, angle - whole * TURN) : "");
       fill(dial.part, { y: r + (winds ? 39 : 27) });
-      write(dial.part, quiet ? "" : `q·k = ${fixed(dot(q[i], k[i]), 2)}`);
+      write(dial.part, quiet ? "" : `q·k = ${fixed(near.parts[i], 2)}`);
     });
   };
 }

@@ -12,7 +12,7 @@ from ..tools.words import N_
 FAULTS = (
     (N_("nothing"), N_("Nothing is broken: every equality of the proof holds.")),
     (
-        N_("one sign"),
+        N_("one sign wrong"),
         N_("One sign is wrong: each pair is sheared instead of turned, so lengths change, and scores with them."),
     ),
     (
@@ -24,11 +24,11 @@ FAULTS = (
         N_("All planes turn alike: the distance still decides, but 0, 6.3, 12.6, … tokens apart look the same."),
     ),
     (
-        N_("pairs mixed up"),
+        N_("other pairs in k"),
         N_("q turns neighbors, k turns feature i with i + D/2: the turns meet in no plane, and distance is lost."),
     ),
     (
-        N_("added"),
+        N_("added, not turned"),
         N_("Cosines and sines are added instead of turning: the score gets terms that follow m alone and n alone."),
     ),
     (

@@ -1,7 +1,7 @@
 // The text as a line of tokens: q belongs to one and k to another, and both can be dragged along it.
 
 const PITCH = 104; // px of a token's box: “sat: q, m = 63” in bold, or a translation of it
-const APART = 64; // px that the distance needs
+const APART = 84; // px that the distance needs
 
 /** Draws the line; place(m, n, front) moves the two tokens, with `front` tokens that were put before the text. */
 function tokenLine(ui, parent, { W, hold }) {
@@ -54,6 +54,6 @@ function tokenLine(ui, parent, { W, hold }) {
     const room = (x(m) - edge) * Math.sign(m - n) > APART;
     fill(span, { d: room ? `M${edge.toFixed(1)} 74H${x(m).toFixed(1)}V50` : "" });
     fill(distance, { x: ((x(m) + edge) / 2).toFixed(1), y: 69 });
-    write(distance, room ? `m − n = ${minus(String(Number((m - n).toFixed(1))))}` : "");
+    write(distance, room ? `m − n = ${minus(String(Math.round(m) - Math.round(n)))}` : "");
   };
 }

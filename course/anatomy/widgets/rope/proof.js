@@ -36,8 +36,8 @@ function proofPanel(ui, parent, standOn) {
   next.title = tr("Each equality stands on the one before");
   const rows = [
     ["(R(mθ)q)ᵀ R(nθ)k", tr("one plane, as its dial shows it; R(α) turns by α")],
-    ["= qᵀ R(mθ)ᵀR(nθ) k", tr("the dial turned back by nθ: k stands still")],
-    ["= qᵀ R((n − m)θ) k", tr("two turns are one turn: only q is left to turn")],
+    ["= qᵀ R(mθ)ᵀR(nθ) k", tr("the dial turned back by nθ, to stand on k")],
+    ["= qᵀ R((n − m)θ) k", tr("two turns are one: q is left turned by (m − n)θ")],
     ["= |q||k| cos(φ − (m − n)θ)", tr("written out: a wave; φ is the angle from q to k")],
     ["q·k = Σ |qᵢ||kᵢ| cos(φᵢ − (m − n)θᵢ)", tr(ALL_PLANES.holds)],
   ].map(([formula, why]) => {

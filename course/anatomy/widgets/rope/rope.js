@@ -118,7 +118,7 @@ function ropeWidget(ui) {
       return (state) => {
         bar.hidden = state.quiet;
         place(state.m, state.n, ui.get("front"));
-        write(score, fixed(state.score));
+        write(score, fixed(state.near.score));
       };
     },
     dials(part, box, W) {
@@ -143,7 +143,7 @@ function ropeWidget(ui) {
     },
     proof: (part, box) => {
       const show = proofPanel(part, box, standOn);
-      return (state) => show(state, ui.get("proof"));
+      return (state) => show(state.near, ui.get("proof"));
     },
     score: (part, box, W) => scorePanel(part, box, { W, dim: ui.get("dim") }),
     map: (part, box) => heatPanel(part, box, N),
@@ -153,10 +153,19 @@ function ropeWidget(ui) {
       return (state) => show(state.hands);
     },
     strip(part, box, W) {
-      // Before the choice sets the trait, so that the first drawing knows of the riffle.
-      box.addEventListener("change", () => moves.glide("halves", ui.get("order") === "halves" ? 0 : 1, 1200), true);
       const show = stripPanel(part, box, { W, dim: ui.get("dim") });
-      return (state) => show(state, moves.at("halves"));
+      let [before, byHand] = [ui.get("order"), false];
+      box.addEventListener("change", () => { byHand = true; }, true); // before the choice sets the trait
+      return (state) => {
+        const order = ui.get("order");
+        REORDERED[order].forEach((to, row) => {
+          const name = `halves ${"qk"[row]}`;
+          if (byHand && order !== before) moves.glide(name, to, 1200); // the riffle
+          else if (!moves.on(name)) moves.put(name, to);
+        });
+        [before, byHand] = [order, byHand && order === before];
+        show(state.near, ["q", "k"].map((letter) => moves.at(`halves ${letter}`)));
+      };
     },
   };
 
@@ -203,21 +212,24 @@ function ropeWidget(ui) {
     closed = true;
   });
 
+  /** q at m and k at n, as they are and as they should be, with the score and each plane's part of it. */
+  function pairAt(scene, m, n) {
+    const [q, k] = [scene.at("q", m), scene.at("k", n)];
+    const right = { q: scene.right("q", m), k: scene.right("k", n) };
+    const parts = q.map((v, i) => dot(v, k[i]));
+    return { m, n, q, k, right, parts, score: parts.reduce((a, x) => a + x, 0) };
+  }
+
   function draw() {
     if (closed) return;
     rebuild();
     const scene = scenes.setting();
     const [m, n] = [hold.shown("m"), hold.shown("n")];
-    const [q, k] = [scene.at("q", m), scene.at("k", n)];
-    const right = { q: scene.right("q", m), k: scene.right("k", n) };
-    const terms = q.map((v, i) => dot(v, k[i]));
     const plane = Math.min(ui.seen("plane"), scene.planes - 1);
-    const score = terms.reduce((a, x) => a + x, 0);
-    const state = { m, n, q, k, right, scene, plane, parts: terms, score, hands: null, bare: bare(), quiet: quiet() };
+    const near = { ...pairAt(scene, Math.round(m), Math.round(n)), scene, plane };
+    const state = { ...pairAt(scene, m, n), near, scene, plane, hands: null, bare: bare(), quiet: quiet() };
     if (ui.get("panels").includes("training")) state.hands = handsNow(ui);
-    for (const [name, to] of [["stand", ui.get("stand") ? 1 : 0], ["halves", ui.get("order") === "halves" ? 1 : 0]]) {
-      if (!moves.on(name)) moves.put(name, to);
-    }
+    if (!moves.on("stand")) moves.put("stand", ui.get("stand") ? 1 : 0);
     const open = ui.get("panels");
     settings.hidden = !ui.get("more");
     // The hands have signs and a head of their own.
@@ -234,25 +246,24 @@ function ropeWidget(ui) {
     ui.root.dataset.key = key.join(",");
   }
 
-  /** The line has whole positions: between two of them its numbers would pass too fast to be read. */
-  function say({ m: from, n: to, scene, plane, hands }) {
+  /** Numbers are those of whole positions: between two of them they would pass too fast to be read. */
+  function say({ near, scene, plane, hands }) {
     if (hands && !ui.get("panels").includes("dials")) return ui.say(...handsSaid(ui, hands));
-    const [m, n] = [from, to].map(Math.round);
-    const [q, k] = [scene.at("q", m), scene.at("k", n)];
-    const right = { q: scene.right("q", m), k: scene.right("k", n) };
-    const terms = q.map((v, i) => dot(v, k[i]));
-    const score = terms.reduce((a, x) => a + x, 0);
+    const { m, n, right, parts: terms, score } = near;
     const reference = right.q.reduce((a, v, i) => a + dot(v, right.k[i]), 0);
     const beside = ui.get("notice") && !scene.fault ? "" : tr(" (reference {right})", { right: fixed(reference) });
+    const split = ui.get("order") === "q" && ui.get("panels").includes("strip");
+    const strangers = split ? productsIn("q", near.q, near.k).reduce((a, x) => a + x, 0) : 0;
+    const memory = split ? tr("; place by place in memory {sum}", { sum: fixed(strangers) }) : "";
     const text = tr("m = {m}, n = {n}, m − n = {distance}:  score q·k = {score}{beside}",
       { m, n, distance: minus(String(m - n)), score: fixed(score), beside });
     const wave = waveOf(scene.content.q[plane], scene.content.k[plane], scene.used[plane]);
     const pointed = ui.seen("plane") !== ui.get("plane");
-    return ui.say(text, pointed
+    return ui.say(text + memory, pointed
       ? tr("plane {plane}: |q||k| cos(φ − (m − n)θ) = {size} · cos({phi} − {turn}) = {value}",
         { plane, size: fixed(wave.size, 2), phi: fixed(wave.phi, 2), turn: fixed((m - n) * scene.used[plane], 2),
           value: fixed(wave.at(m - n), 2) })
-      : quiet() ? "" : `S[${m}, ${n}] = ${sum(terms)} = ${fixed(score, 2)}`);
+      : quiet() || split ? "" : `${later(4) ? "q·k" : `S[${m}, ${n}]`} = ${sum(terms)} = ${fixed(score, 2)}`);
   }
 
   return {

@@ -93,8 +93,8 @@ function curvePanel(ui, parent, N, W) {
   canvas.append(svg("rect", { x: left, y: topEdge, width: iw, height: ih, class: "ta-axis" }));
   label(canvas, left + iw / 2, H - 3, "m − n", "middle");
   const scale = svg("g");
-  const waves = svg("path", { class: "ro-waveline" });
-  const bold = svg("path", { class: "ro-waveline", style: "stroke-width: 2.2; stroke-opacity: 1" });
+  const waves = svg("path", { class: "ro-waveline", style: "stroke-width: 1.2; stroke-opacity: 1" });
+  const bold = svg("path", { class: "ro-waveline", style: "stroke-width: 2.6; stroke-opacity: 1" });
   const mine = svg("path", { class: "ta-mine" });
   const reference = svg("path", { class: "ta-reference" });
   const here = svg("circle", { r: 7, class: "ta-here", style: "pointer-events: none" });

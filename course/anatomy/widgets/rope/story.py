@@ -23,17 +23,17 @@ def _scene(*panels: str, **other: Any) -> dict[str, Any]:
 
 STORY = (
     Step(
-        "Attention alone sees no order. So RoPE turns q by its position m: two numbers of q are an arrow, and a dial "
-        "turns it by θ for each token. Drag “sat” along the line.",
+        "Attention sees no order. So RoPE turns q: two numbers of it are an arrow, and a dial turns it by θ for each "
+        "token (1 is about 57°). Drag “sat” along the line.",
         "Why isn’t the first dial enough?",
         ("it comes round again", "it is slow", "neighbors look alike"),
         0,
-        "After 6.28 tokens its arrow is back. Slower dials are not, so together they tell far tokens apart.",
+        "After 6.28 tokens it has gone once round. Slower dials have not: together they tell far tokens apart.",
         "Drag “sat” on from m = 9, and look when the first blue arrow is back where it began.",
         _scene("line", "dials"),
         moves=(*_FREE, "front"),
         show=tuple({"m": m} for m in (10, 11, 12, 13, 14, 15)),
-        without=("more",),
+        without=("more", "checks"),
     ),
     Step(
         "Somebody writes three tokens in front of the text: press the button, and m and n grow by 3. The wedge is how "
@@ -47,11 +47,11 @@ STORY = (
         moves=(*_FREE, "front"),
         show=({"front": 1}, {"front": 2}, {"front": 3}, {"m": 21, "n": 16}, {"m": 22, "n": 17}),
         waits=("signs",),
-        without=("more",),
+        without=("more", "checks"),
     ),
     Step(
         "Why? Press “Next equality” 4 times: the first turns each dial back by nθ, to stand on k. Then “Step both +1”.",
-        "Which arrow stands still when both tokens move on?",
+        "Turned back, which arrow stands still at each step?",
         ("only k", "only q", "both"),
         2,
         "k is back where it was without a position, and q is left with (m − n)θ, which stays.",
@@ -62,6 +62,7 @@ STORY = (
             *({"stand": True, "proof": n} for n in (1, 2, 3, 4)),
             *({"m": 20 + by, "n": 15 + by} for by in (1, 2, 3)),
         ),
+        without=("checks",),
     ),
     Step(
         "A head should look 20 places back: the score should peak at the dot. In each dial, drag q onto k: that turns "
@@ -69,12 +70,13 @@ STORY = (
         "What must it learn for that?",
         ("angles of q and k", "lengths of q and k", "speeds θ"),
         0,
-        "Turned content shifts the wave. Where all peaks meet, the score is highest. Lengths change how high a wave "
-        "is, not where it peaks, and θ is fixed.",
+        "Turned content shifts a wave. Where all peaks meet, the score is highest. Lengths set how high each wave is, "
+        "so they bring no peaks together, and θ is fixed.",
         "Drag q in the second dial round and round, and watch what its wave (bold) does.",
         _scene("dials", "score", hand="content", m=24, n=4, plane=1),
         moves=(*_FREE, "hand", "turned", "waves"),
-        show=tuple({"plane": i, "turned": [*PEAK[: i + 1]] + [0] * (15 - i)} for i in (0, 1, 2, 3)),
+        show=tuple({"plane": i, "turned": [0] * i + [*PEAK[i:]] + [0] * 12} for i in (3, 2, 1, 0)),
+        without=("checks",),
     ),
     Step(
         "All scores at once; the box is S[m, n]. Along a diagonal m − n stays, and so does the score. Now walk along "
@@ -87,11 +89,12 @@ STORY = (
         _scene("dials", "map", m=63, n=63),
         moves=_FREE,
         show=tuple({"n": n} for n in (58, 50, 40, 23, 12, 1)),
+        without=("checks",),
     ),
     Step(
         "A right RoPE paints stripes along the diagonals. Break it: choose a fault, and watch the stripes.",
         "Which fault keeps them diagonal?",
-        ("one sign", "one θ for all", "key not turned"),
+        ("one sign wrong", "one θ for all", "key not turned"),
         1,
         "Distance still decides, but after 6.28 tokens the score comes back. This is what many speeds are for.",
         "Choose each of the three, and look along a diagonal.",
@@ -101,27 +104,28 @@ STORY = (
     ),
     Step(
         "The same head in memory: arcs join the two numbers of a dial. Some checkpoints store all first numbers, then "
-        "their partners. Choose that order, and read the score.",
+        "their partners. Reorder both, then only q, and read the sum.",
         "When does this order change the score?",
         ("never", "if only q has it", "if both have it"),
         1,
-        "q·k multiplies place by place: with one order for both, the same numbers meet. Else most meet strangers.",
-        "Choose “first halves, then partners” for both, and read q·k before and after.",
+        "q·k multiplies place by place: if only q is reordered, 6 of its 8 numbers meet strangers.",
+        "Choose “both reordered” and then “only q reordered”, and read the sum beside them.",
         _scene("dials", "strip"),
         moves=(*_FREE, "order"),
-        show=({"order": "halves"},),
+        show=({"order": "halves"}, {"order": "q"}),
+        without=("checks",),  # they judge the dials, not what is multiplied here
     ),
     Step(
-        "64 planes have a hand each; press “Read the text”. It is 4 times as long as in training, so slow hands reach "
-        "angles never seen (hatched). PI slows all hands alike, and nothing is hatched.",
+        "64 planes have a hand each; press “Read the text”. It is 4 times as long as in training: slow hands reach new "
+        "angles (hatched). Position interpolation, PI, slows all hands alike.",
         "What does PI cost?",
         ("neighbors look more alike", "slow hands stop", "nothing"),
         0,
-        "With PI the first hand turns by ¼ rad per token, not by 1; YaRN spares it. So RoPE is: turn by position, "
-        "score by distance; fast hands for neighbors, slow ones for far tokens.",
+        "With PI nothing is hatched, but the first hand turns by ¼ rad per token, not by 1 (try YaRN: it spares it). "
+        "So RoPE is: turn by position, score by distance; fast hands for neighbors, slow ones for far tokens.",
         "Choose PI, and read below how many tokens the first hand needs for a full turn.",
         _scene("training", clock=0),
         moves=("more", "scheme", "clock"),
-        show=({"scheme": 1}, {"scheme": 3}),
+        show=({"scheme": 1},),
     ),
 )

@@ -64,7 +64,7 @@ function handsSaid(ui, hands) {
   return [
     tr("{new} of {all} hands reach a part of their dial that training never showed, in a text of {length} tokens",
       { new: countOf(hands.fresh), all: hands.planes, length: whole(hands.length) }),
-    tr("λ[{plane}] = 2π ÷ θ[{plane}] = 6.283 ÷ {theta} = {tokens} tokens for a full turn; {turns} turns in training",
+    tr("hand {plane}: θ = {theta}, so a full turn takes 2π ÷ θ = {tokens} tokens; in training it made {turns} turns",
       { plane: i, theta: short(hands.slow[i]), tokens, turns: short(hands.seen[i] / TURN) }),
   ];
 }
