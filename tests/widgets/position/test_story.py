@@ -46,7 +46,9 @@ def test_a_small_slope_lets_a_head_read_far_words():
     for widget.variant in range(8):
         S = widget.scores()
         lost.append(S[20, 20] - S[20, 0])
-        assert (S == S.T).all() and (S.argmax(1) == np.arange(T)).all()  # no slope looks ahead or ignores itself
+        assert (S == S.T).all() and (
+            S.argmax(1) == np.arange(T)
+        ).all()  # neither tells left from right nor ignores itself
     assert chosen(1) == "read far words" and (np.diff(lost) < 0).all()
     assert lost[0] == 10 and lost[7] < 0.1 and STORY[1].state["variant"] == 0
 
@@ -100,3 +102,7 @@ def test_of_the_choices_only_the_formula_goes_on():
     assert not any(lacking["ALiBi"]) and not any(lacking["sinusoidal"])
     assert all(lacking["learned absolute"]) and all(lacking["T5, bidirectional"]) and all(lacking["T5, causal"])
     assert chosen(7) == "ALiBi" and widget.trained == 16
+    widget.scheme = NAMES.index("DeBERTa")
+    for widget.variant in range(3):
+        S = widget.scores()
+        assert not any(lacking["DeBERTa"]) and len({at(S, s * r).round(9) for s in (1, -1) for r in range(8, T)}) <= 2

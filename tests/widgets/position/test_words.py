@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from anatomy.widgets import PositionExplorer
 from anatomy.widgets.position import NAMES, T
@@ -36,6 +37,16 @@ def test_words_have_the_colors_of_the_framed_row(stage, width, shown):
         assert len(found) == shown and query in [p for p, _ in found]
         assert all(abs(a - b) <= 1 for p, color in found for a, b in zip(color, right[p], strict=True))
         assert [p for p, _ in found] == list(range(found[0][0], found[0][0] + shown))
+
+
+@pytest.mark.parametrize("step, variant", [(0, 0), (1, 0), (1, 7), (3, 2)])
+def test_words_have_as_much_ink_as_softmax_gives_them_weight(stage, step, variant):
+    widget = CASE.make(**{**PositionExplorer.story[step].state, "variant": variant})
+    page = stage(widget)
+    set_state(page, {"alone": True, "step": step})
+    ink = strip(page).locator("text", has_text="dog").evaluate_all("(all) => all.map((e) => +e.style.fillOpacity)")
+    weights = np.exp(widget.scores()[widget.query])
+    assert ink == pytest.approx(weights / weights.max(), abs=1e-3)
 
 
 def test_a_word_is_pointed_at_clicked_and_reached_by_keys(stage):

@@ -50,9 +50,9 @@ def bars(page):
     """(numbers, filled share) of both bars: the pairs scored, and the tokens that reach the query."""
     return page.locator(".ta-svg[aria-label^='Bars']").evaluate("""(e) => {
       const width = (r) => Number(r.getAttribute('width'));
-      const frames = [...e.querySelectorAll(':scope > rect')].map(width);
-      return [...e.querySelectorAll('g')].filter((g) => g.querySelector('rect')).map((g, i) => [
-        g.querySelector('text').textContent, width(g.querySelector('rect')) / frames[i]]); }""")
+      const widths = (kind) => [...e.querySelectorAll(`rect.${kind}`)].map(width);
+      const [frames, filled] = ['ta-axis', 'ta-fill-one'].map(widths);
+      return filled.map((wide, i) => [e.querySelectorAll('text')[2 * i + 1].textContent, wide / frames[i]]); }""")
 
 
 def later(widget):
@@ -86,8 +86,8 @@ def test_every_pattern_and_size_says_what_python_says(stage):
         most = T if ahead else widget.query + 1
         shares = bars(page)
         assert [told for told, _ in shares] == [
-            f"{found['all_pairs']} of {every}",
-            f"{found['reached']} of {most}",
+            f"{found['all_pairs']} of {every}: {int(100 * found['all_pairs'] / every + 0.5)} %",
+            f"{found['reached']} of {most}: {int(100 * found['reached'] / most + 0.5)} %",
         ]
         assert [share for _, share in shares] == pytest.approx(
             [found["all_pairs"] / every, found["reached"] / most], abs=1e-3
@@ -249,10 +249,22 @@ def test_the_caption_tells_whose_pattern_is_drawn(stage):
 
 def test_full_attention_fills_both_bars_and_a_window_neither(stage):
     page = stage(SparseExplorer(PATTERNS, pattern="full, causal"))
-    assert bars(page) == [["210 of 210", 1], ["15 of 15", 1]]
+    assert bars(page) == [["210 of 210: 100 %", 1], ["15 of 15: 100 %", 1]]
     find(page, "combobox", "pattern").press("ArrowDown")
     settle(page)
-    assert [told for told, _ in bars(page)] == ["57 of 210", "3 of 15"] and all(share < 0.3 for _, share in bars(page))
+    assert [told for told, _ in bars(page)] == ["57 of 210: 27 %", "3 of 15: 20 %"]
+    assert all(share < 0.3 for _, share in bars(page))
+
+
+def test_what_an_indexer_rates_is_tinted_and_named_and_nothing_is_where_there_is_none(stage):
+    page = stage(SparseExplorer(PATTERNS))
+    tint = page.get_by_role("group", name=GRID).locator("path[style*='--ta-soft']")
+    for pattern, kind in enumerate(KINDS):
+        page.evaluate("(k) => model.set('pattern', k)", pattern)
+        settle(page)
+        cells = T * (T + 1) // 2 if kind.function == "best_visible" else 0
+        assert (tint.get_attribute("d") or "").count("z") == cells, kind.name
+        assert page.locator(".ta-caption").first.text_content().startswith("Rated") == (cells > 0)
 
 
 def test_the_dotted_line_is_named_where_one_is_drawn(stage):

@@ -64,6 +64,7 @@ ABOUT = (
     N_("Nothing is added to the scores: they come from the words alone."),
 )
 ENCODED = ("sinusoid", "LearnedPositions")  # have a vector for each position
+FORMULAS = ("", "alibi_bias", "sinusoid")  # have no numbers to train, but for projections
 FILLED = ("shaw_index", "t5_relative_bucket", "deberta_scores")  # have a table by distance, which training fills
 SHORTEST = 4  # words of the shortest training text
 # float32 sums of 16 cosines are off by 1e-5; different schemes differ by tenths.
@@ -149,12 +150,13 @@ class PositionExplorer(SeveralFunctions):
                 "encodings": f"pe_{fn}" if fn in ENCODED else "",
                 "waves": fn == "sinusoid",
                 "graded": kind in GRADED,
+                "random": [fn not in FORMULAS or v == "random W" for v in variants],
                 "by_place": fn == "LearnedPositions",
             }
             for (name, fn, letter, variants), kind, about in zip(LISTED, KINDS, ABOUT, strict=True)
         ]
         return {
-            "title": _("Positions: what does a score learn from them alone?"),
+            "title": _("Positions: what do they add to a score?"),
             "places": T,
             "shortest": SHORTEST,
             "features": WIDTH,

@@ -22,7 +22,7 @@ const TERMS = [
     (i, j) => `k·qr[δ(${j}, ${i})] ÷ √24`,
   ],
   [(i, j, variant) => `−${variant.match(/1\/\d+/)[0]} · |${minus(String(j - i))}|`], // ALiBi
-  [(i, j) => tr("nothing at r = {r}", { r: minus(String(j - i)) })], // no scheme
+  [() => ""], // no scheme
 ];
 
 const cosines = (r) => tr("cos({r} · 1) + cos({r} · 0.562) + … (16 terms)", { r: minus(String(r)) });
@@ -119,7 +119,8 @@ function positionWidget(ui) {
         table([...now.words.map((word, i) => [short(small[i] && !now.own ? 0 : found[i]), word]), now.own ? same : ["–", scheme().made ? tr("not yours yet") : ""]]);
         write(note, length < N
           ? tr("Hatched, “?”: the score needs a number that no text of {n} words trains. Numbers in tables are random here.", { n: length })
-          : tr("All 32 words are the same. Tables and projections are random stand-ins for trained ones. A decoder hides the keys ahead."));
+          : tr(scheme().random[variant] ? N_("All 32 words are the same. Tables, vectors and projections are random here, not trained. A decoder hides the keys ahead.")
+            : N_("All 32 words are the same. A decoder hides the keys ahead.")));
       }
       smallRow.hidden = !scheme().made; // without a scheme, the others would answer before there is a question
       small.draw(at, palette(ui.dark));
@@ -140,11 +141,11 @@ function positionWidget(ui) {
           : tr("{scheme}, {variant}: {best}; {spread}, {direction}", said));
       } else {
         const [mine, right] = [now.S[query * N + key], now.right[query * N + key]];
-        const terms = TERMS[at][variant] ?? TERMS[at][0];
+        const terms = (TERMS[at][variant] ?? TERMS[at][0])(query, key, variants[variant]);
         const lacks = now.untrained(query, key);
         const other = Math.abs(mine - right) <= spec.tolerance ? "" : tr(" (reference {right})", { right: fixed(right, 2) });
         ui.say(tr("{scheme}, {variant}: query {query}, key {key}, r = {r}", { ...told, r: minus(String(key - query)) }),
-          `S[${query}, ${key}] = ${terms(query, key, variants[variant])} = ${lacks ? tr("? (never trained)") : `${fixed(mine, 2)}${other}`}`);
+          `S[${query}, ${key}] = ${terms && `${terms} = `}${lacks ? tr("? (never trained)") : `${fixed(mine, 2)}${other}`}`);
       }
       ui.root.dataset.key = `${at},${variant},${query},${key ?? "–"},${fixed(now.S[query * N + (key ?? 0)], 4)}`;
     },

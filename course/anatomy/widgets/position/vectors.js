@@ -18,7 +18,7 @@ const largest = (values) => Math.max(...[...values].filter(Number.isFinite).map(
 /** One row for each position, as high as the map's rows beside it; the query's and the key's are framed. */
 function encodings(ui, parent, cell) {
   const { places: N, features: F } = ui.spec;
-  const [left, topEdge, each, right] = [20, 6, 3, 4];
+  const [left, topEdge, each, right] = [24, 6, 3, 4];
   const [width, high] = [left + F * each + right, N * cell];
   const box = html("div", { class: "ta-panel", style: `width: ${width}px` });
   const caption = html("p", { class: "ta-caption" }, tr("Vectors"));
@@ -31,7 +31,7 @@ function encodings(ui, parent, cell) {
   parent.append(box);
   const over = picture(stack, width, topEdge + high + FOOT, tr("The vector of each position, one row each"));
   over.append(svg("rect", { x: left, y: topEdge, width: F * each, height: high, class: "ta-axis" }));
-  const names = ["query", "key"].map(() => label(over, left - 3, 0, "", "end", "ta-small"));
+  const names = ["query", "key"].map(() => label(over, left - 5, 0, "", "end", "ta-small"));
   const frames = names.map(() => svg("rect", { x: left - 1, width: F * each + 2, height: cell, class: "ta-frame",
     style: "fill: none; stroke: var(--ta-ink); stroke-width: 1.6" }));
   over.append(...frames);
@@ -153,7 +153,7 @@ function schemeMaps(ui, parent, cut, lacking) {
       tiles.forEach(({ frame, named }, i) => {
         fill(frame, { class: i === chosen ? "ta-lit" : "ta-axis" });
         fill(named, { class: i === chosen && !single ? "ta-strong" : "ta-small" }); // in one row bold names would touch
-        named.style.fontSize = "11px";
+        fill(named, { style: `font-size: 11px${single ? "; letter-spacing: -0.4px" : ""}` });
       });
       walk();
     },

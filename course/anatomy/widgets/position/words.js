@@ -2,13 +2,14 @@
 
 const [LEAST_WORD, WORD_HIGH, NUMBERS] = [23.5, 22, 15]; // px: a word's least width, its height, and room for its place
 
-/** One chip for each key, in the color of its score; where there is no room for all of them, those around the query. */
+/** One chip for each key, in the color of its score, its ink the weight that softmax makes of it; where there is no room for all of them, those around the query. */
 function wordRow(ui, parent) {
   const { places: N } = ui.spec;
   const shown = Math.min(N, Math.floor(ui.room / LEAST_WORD));
   const wide = ui.room / shown;
   const box = html("div", { class: "ta-panel" }, html("p", { class: "ta-caption" }, tr("The query’s row, as words"),
-    html("small", {}, tr("color: score, as in the map; frame: the query; bar below: the key pointed at"))));
+    html("small", {}, shown < N ? tr("color: score; ink: weight after softmax; frame: query; {n} of {all} words", { n: shown, all: N })
+      : tr("color: score; ink: weight after softmax; frame: the query; bar below: the key pointed at"))));
   parent.append(box);
   const canvas = picture(box, ui.room, WORD_HIGH + NUMBERS + 4, tr("The words at the keys, in the colors of the query's scores"));
   const chips = Array.from({ length: shown }, (_, c) => {
@@ -31,9 +32,10 @@ function wordRow(ui, parent) {
 
   return {
     box,
-    /** scores of the query's row; one as large as `limit` has the full color, and one that is not trained has none */
+    /** scores of the query's row, of which the largest one has all its ink; one as large as `limit` has the full color, and one that is not trained has none */
     draw(scores, { limit, untrained }, colors, query, key) {
       lay();
+      const top = Math.max(...scores.filter((v, p) => !untrained(query, p) && Number.isFinite(v)));
       chips.forEach(({ rect, word, place }, c) => {
         const p = from() + c;
         const lacks = untrained(query, p);
@@ -42,6 +44,7 @@ function wordRow(ui, parent) {
         const edge = p === query ? "stroke: var(--ta-ink); stroke-width: 2" : "stroke: var(--ta-rule)";
         fill(rect, { style: `fill: ${css(color)}; ${edge}` });
         word.style.fill = inkOn(color);
+        word.style.fillOpacity = lacks || !Number.isFinite(scores[p]) ? 1 : Math.exp(scores[p] - top).toFixed(3);
         write(place, String(p));
         fill(place, { class: p === query || p === key ? "ta-strong" : "ta-small", style: "font-size: 11px" });
       });

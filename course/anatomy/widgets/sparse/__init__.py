@@ -84,6 +84,7 @@ class SparseExplorer(SeveralFunctions):
                 "sizes": list(k.sizes),
                 "masks": k.masks,
                 "ahead": k.ahead,
+                "rated": k.function == "best_visible",
             }
             for k in KINDS
         ]
@@ -187,7 +188,9 @@ class SparseExplorer(SeveralFunctions):
         fig = new_figure(8.4, 3.9)
         left, right = fig.subplots(1, 2)
         mask, hops = self.masks()[self.layers - 1], self.hops()
-        left.imshow(0.35 * self.reached() + 0.65 * mask, cmap=sequential(), vmin=0, vmax=1.2)
+        rated = KINDS[self.pattern].function == "best_visible"
+        tint = np.maximum(0.35 * self.reached() + 0.65 * mask, 0.12 * CAUSAL.numpy() * rated)
+        left.imshow(tint, cmap=sequential(), vmin=0, vmax=1.2)
         for i, j in np.argwhere(self.reached() & ~mask):
             left.text(j, i, "·", ha="center", va="center", fontsize=8)
         left.add_patch(rectangle((-0.5, self.query - 0.5), T, 1, fill=False, edgecolor="black", linewidth=2))

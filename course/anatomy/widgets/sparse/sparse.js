@@ -202,8 +202,8 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
   const [head, wide] = [22, T * cell];
   const [W, H] = [left + wide + 2, head + wide + 2];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  const note = html("small", {});
-  box.append(html("p", { class: "ta-caption" }, tr("Scored (filled), reached (dots)"), note));
+  const [caption, note] = [html("span"), html("small", {})];
+  box.append(html("p", { class: "ta-caption" }, caption, note));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Grid: one row for each query, one column for each key; filled where the last layer scores, dotted where the stack reaches"));
   for (let i = 0; i < T; i += 5) {
@@ -214,6 +214,7 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
   label(canvas, left - 4, head - 7, tr("query"), "end", "ta-small");
   let d = "";
   for (let i = 0; i <= T; i++) d += `M${left + i * cell} ${head}v${wide}M${left} ${head + i * cell}h${wide}`;
+  const rated = svg("path", { class: "ta-cell", style: "fill: var(--ta-soft); fill-opacity: 0.18" });
   const faint = svg("path", { class: "ta-fill-one ta-cell", style: "fill-opacity: 0.16" });
   const scored = svg("path", { class: "ta-fill-one ta-cell", style: "fill-opacity: 0.6" });
   const strong = svg("path", { class: "ta-fill-one ta-cell" });
@@ -221,7 +222,7 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
   const crosses = svg("g");
   const column = svg("rect", { y: head, width: cell, height: wide, class: "ta-mark", style: "stroke-dasharray: 4 3; stroke-width: 1.5" });
   const frame = svg("rect", { x: left, width: wide, height: cell, class: "ta-mark" });
-  canvas.append(svg("path", { d, class: "ta-grid" }), faint, scored, strong, dots, crosses, column, frame);
+  canvas.append(svg("path", { d, class: "ta-grid" }), rated, faint, scored, strong, dots, crosses, column, frame);
   const place = cursor(ui, canvas, {
     name: tr("Pattern; arrow keys move the query and the key"), cross: false,
     box: () => ({ x: left, y: head, width: wide, height: wide }),
@@ -235,12 +236,15 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
   const dot = (i, j, r) => `M${left + (j + 0.5) * cell - r} ${head + (i + 0.5) * cell}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
   return {
     paint() {
-      const { may, right, hops, layers, reference } = setting();
+      const { k, may, right, hops, layers, reference } = setting();
+      const rates = ui.spec.kinds[k].rated;
+      write(caption, rates ? tr("Rated (tint), scored, reached (dots)") : tr("Scored (filled), reached (dots)"));
       write(note, ui.get("alone") ? "" : reference ? tr("the reference") : tr("yours"));
-      let [all, some, round] = ["", "", ""];
+      let [all, some, round, tinted] = ["", "", "", ""];
       const crossed = [];
       for (let c = 0; c < T * T; c++) {
         const [i, j] = [Math.floor(c / T), c % T];
+        if (rates && j <= i) tinted += square(i, j);
         if (may[c] > 0) all += square(i, j);
         else if (hops[c] > 0 && hops[c] <= layers) {
           some += square(i, j);
@@ -250,6 +254,7 @@ function sparseGrid(ui, parent, { left, cell, T, setting }) {
         const [x, y, side] = [left + j * cell + 4, head + i * cell + 4, cell - 8];
         crossed.push(svg("path", { d: `M${x} ${y}l${side} ${side}m0 ${-side}l${-side} ${side}`, class: "ta-mark", style: "stroke: var(--ta-bad)" }));
       }
+      fill(rated, { d: tinted });
       fill(scored, { d: all });
       fill(faint, { d: some });
       fill(dots, { d: round });
@@ -323,7 +328,7 @@ function growth(ui, parent, W, T, setting) {
         }
       }
       lines.forEach((path, n) => fill(path, { d: d[n] }));
-      write(note, d[1] ? tr("dotted: a token keeps its own state") : tr("point at a token to see its paths"));
+      write(note, d[1] ? tr("dotted: own state, not scored") : tr("point at a token to see its paths"));
       circles.forEach((line, l) => line.forEach((circle, i) => {
         const [on, lit, here] = [down[l][i] > 0, onWay(l, i), l === level && i === key];
         const kind = l === depth && i === query ? "ta-here" : on ? "ta-fill-one" : "ta-axis";

@@ -1,6 +1,6 @@
 // Of SparseExplorer: what the layers on show cost, and what the query gets for it, both against full attention.
 
-const TRADE = { down: 20, high: 11, before: 112, after: 84 }; // px: a row, its bar, room for its name and its numbers
+const TRADE = { down: 20, high: 11, before: 112, after: 122 }; // px: a row, its bar, room for its name and its numbers
 
 /** Two bars, linear from 0: scored pairs, and tokens that reach the query. The gray frame is full attention's. */
 function tradeBars(ui, parent, W) {
@@ -13,17 +13,14 @@ function tradeBars(ui, parent, W) {
     const y = i * down + 4;
     const named = label(canvas, 0, y + high - 1, "", "start", "ta-small");
     canvas.append(svg("rect", { x: before, y, width: wide, height: high, class: "ta-axis" }));
-    // What the query gets can wait for an answer.
-    const read = svg("g", i ? { "data-readout": "reach" } : {});
     const bar = svg("rect", { x: before, y, width: 0, height: high, class: "ta-fill-one" });
-    read.append(bar);
-    canvas.append(read);
-    return { named, bar, told: label(read, W - after + 8, y + high - 1, "", "start", "ta-small") };
+    canvas.append(bar);
+    return { named, bar, told: label(canvas, W - after + 8, y + high - 1, "", "start", "ta-small") };
   });
   return (values) => values.forEach(([name, n, all], i) => {
     const { named, bar, told } = rows[i];
     write(named, name);
     fill(bar, { width: ((wide * n) / all).toFixed(1) });
-    write(told, tr("{n} of {all}", { n, all }));
+    write(told, tr("{n} of {all}: {percent} %", { n, all, percent: Math.round((100 * n) / all) }));
   });
 }
