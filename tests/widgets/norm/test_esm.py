@@ -1,5 +1,6 @@
 """Tier 2 of NormExplorer: its script alone in Chromium; test_promises.py tests what all widgets share."""
 
+import numpy as np
 import pytest
 from anatomy.widgets import NormExplorer
 
@@ -40,6 +41,22 @@ def test_each_picture_says_whether_its_norm_notices(stage, state, told):
     assert found == told
     if any(told):
         assert [widget.facts()[name] > 1e-3 for name in widget.names] == ["it" in word.split() for word in told]
+
+
+def test_the_step_at_mean_0_compares_the_norms_with_each_other(stage):
+    """Not with what they gave at shift 0, wherever μ is dragged."""
+    step = NormExplorer.story[3]
+    page, before = stage(CASE.make(**step.state, step=3)), "svg[aria-label$='after LayerNorm'] .ta-mark"
+    set_state(page, {"alone": True})
+    assert step.state["scale"] == 1 and "before" in step.without
+    for shift, gap in ((2.0, None), (0.0, None), (-0.5, "0")):
+        set_state(page, {"shift": shift})
+        told = np.abs(np.subtract(*CASE.make(shift=shift).outputs().values())).max()
+        assert f"LayerNorm and RMSNorm differ by {told:.3f} at most" in readout(page)
+        assert (told < 1e-3) == (gap == "0") and "notices" not in page.locator(".ta-row").first.text_content()
+        assert not any(line.is_visible() for line in page.locator(before).all())
+    set_state(page, {"step": 4})
+    assert "differ by" not in readout(page)
 
 
 def test_norm_that_gives_nan_is_not_drawn(stage):

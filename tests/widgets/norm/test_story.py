@@ -65,7 +65,7 @@ def test_only_a_large_epsilon_keeps_a_flat_input_small():
     for eps in norm.EPSILONS:
         widget.eps = eps
         long[eps] = max(np.abs(y).max() for y in widget.outputs().values())
-    assert long[1e-8] > 2 and long[0.1] < 0.1 and chosen(4) == "keeps it small"
+    assert long[1e-8] > 2 and long[0.1] < 0.1 and chosen(4) == "keeps them low"
     assert sorted(long.values(), reverse=True) == list(long.values())
     assert np.sqrt(variance + 0.1) == pytest.approx(np.sqrt(0.1), rel=1e-3)  # "nearly √ε"
 

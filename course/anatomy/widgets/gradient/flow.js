@@ -41,14 +41,12 @@ function flowPicture(ui, parent, room, wide, { at }) {
   return {
     wires,
     /**
-     * Bars of the last `back` layers, a real number; one linear scale for both stacks, but for bars that would be hairlines,
-     * which are drawn many times as tall. streams: { sizes, normed, most }, the end of the bands' scale, or null.
-     * Returns the end of the bars' scale.
+     * Bars of the last `back` layers, a real number; one linear scale to `top` for both stacks, but for bars that would be
+     * hairlines, which are drawn many times as tall. streams: { sizes, normed, most }, the end of the bands' scale, or null.
      */
-    draw(curves, streams, size, back, layer, large) {
+    draw(curves, streams, size, back, layer, large, top) {
       row = large && wide ? TALL : LOW_ROW;
       fill(canvas, { height: 2 * row + 16, viewBox: `0 0 ${W} ${2 * row + 16}` });
-      const top = Math.max(...curves.flat().filter(Number.isFinite), 1e-12);
       stacks.forEach((stack, i) => stack(curves[i], streams[i], top, back, i * row, row - OVER));
       lanes.forEach(([gradient, stream], i) => {
         fill(gradient, { y: i * row + BARS * row });
@@ -68,7 +66,6 @@ function flowPicture(ui, parent, room, wide, { at }) {
       here.style.visibility = layer === undefined ? "hidden" : "visible";
       fill(here, { x: left + ((layer ?? 1) - 1) * step(), width: step(), height: 2 * row });
       place();
-      return top;
     },
   };
 }
@@ -90,7 +87,7 @@ function stackOf(canvas, { left, iw }, i) {
   const loss = svg("circle", { r: 7, cx: end + 42, class: "ta-loss",
     style: `fill: var(--ta-paper); stroke: ${hue}; stroke-width: 2.5` });
   const name = label(canvas, end + 52, 0, tr("loss"), "start", "ta-small");
-  const divided = fill(label(canvas, end + 4, 0, "", "start", "ta-small"), { ...STREAM, "data-readout": "size" });
+  const divided = fill(label(canvas, end + 30, 0, "", "start", "ta-small"), { ...STREAM, "data-readout": "size" });
   const taller = label(canvas, left + 4, 0, "", "start", "ta-strong");
   taller.style.cssText = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 4px; pointer-events: none";
   canvas.append(boxes, stream, band, bars, taller, loss, front);
@@ -115,7 +112,7 @@ function stackOf(canvas, { left, iw }, i) {
       const high = Number.isFinite(v) ? (BARS * tall * lit * v * times) / top : 0;
       return bar(j, lit && w, high);
     }).join("") });
-    write(taller, times > 1 && back > 0 ? tr("bars {n} × as tall as to scale", { n: whole(times) }) : "");
+    write(taller, times > 1 && back > 0 ? tr("magnified: bars {n} times as tall", { n: whole(times) }) : "");
     fill(taller, { y: above + OVER + 10 });
     band.style.visibility = sizes ? "visible" : "hidden";
     write(divided, sizes?.normed ? `÷ ${short(sizes.sizes.at(-1))}` : "");
@@ -131,6 +128,6 @@ function stackOf(canvas, { left, iw }, i) {
     edge.push([end + 26, half(sizes.normed ? 1 : last)], [end + 36, half(sizes.normed ? 1 : last)]);
     const way = [...edge.map(([a, b]) => [a, middle - b]), ...edge.reverse().map(([a, b]) => [a, middle + b])];
     fill(band, { d: `M${way.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(2)}`).join("L")}z` });
-    fill(divided, { y: middle - half(last) - 3 });
+    fill(divided, { y: middle - 12 });
   };
 }

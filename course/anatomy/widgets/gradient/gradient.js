@@ -2,6 +2,7 @@
 
 const KINDS = [["ta-mine", ""], ["", "fill: none; stroke: var(--ta-two); stroke-width: 2.6; stroke-dasharray: 2 4"]];
 const RUN_MS = 2400; // that the gradient takes from the last layer to the first
+const HIGHER = 20; // a scale that holds bars so many times as high as those shown would flatten them
 const [TILE, LEAST, MOST] = [84, 0.006, 5]; // a small picture: its height in px, the ends of its axis
 
 function gradientWidget(ui) {
@@ -82,20 +83,34 @@ function gradientWidget(ui) {
     return spec.depths.map((n, i) => recordedCurve(place, w, i, s)[n - 1]);
   }
 
-  function isLive(place) {
-    return ui.table("own")[place] === 1 && ui.get("width") === spec.live_width && spec.live.includes(ui.seen("depth"));
+  function isLive(place, d) {
+    return ui.table("own")[place] === 1 && ui.get("width") === spec.live_width && spec.live.includes(spec.depths[d]);
   }
 
-  function liveCurve(place) {
-    const [n, widest] = [spec.live.length, spec.live.at(-1)];
-    const from = ((spec.places[place] * n + spec.live.indexOf(ui.seen("depth"))) * S + ui.get("seed")) * widest;
-    return [...ui.table(spec.tables[place]).subarray(from, from + ui.seen("depth"))];
+  function liveCurve(place, d, s) {
+    const [n, widest, size] = [spec.live.length, spec.live.at(-1), spec.depths[d]];
+    const from = ((spec.places[place] * n + spec.live.indexOf(size)) * S + s) * widest;
+    return [...ui.table(spec.tables[place]).subarray(from, from + size)];
   }
 
   /** Gradient norm per layer, as it is shown: the learner's where there is one. */
-  function curveOf(place) {
+  function curveOf(place, { w, d, s } = index()) {
+    return isLive(place, d) ? liveCurve(place, d, s) : recordedCurve(place, w, d, s);
+  }
+
+  /**
+   * End of the bars' scale. It holds all depths and seeds that a slider in sight reaches, so that a bar which looks lower
+   * is lower. held: those sliders, none where the scale would flatten what is shown.
+   */
+  function scaleOf(chosen, curves) {
     const { w, d, s } = index();
-    return isLive(place) ? liveCurve(place) : recordedCurve(place, w, d, s);
+    const highest = (all) => Math.max(...all.flat().filter(Number.isFinite), 1e-12);
+    const held = ["depth", "seed"].filter((trait) => !ui.without(trait));
+    const depths = held.includes("depth") ? spec.depths.map((_, i) => i) : [d];
+    const seeds = held.includes("seed") ? Array.from({ length: S }, (_, i) => i) : [s];
+    const [all, shown] = [highest(chosen.flatMap((p) => depths.flatMap((i) => seeds.map((k) => curveOf(p, { w, d: i, s: k }))))),
+      highest(curves)];
+    return all <= HIGHER * shown ? { top: all, held } : { top: shown, held: [] };
   }
 
   const trend = (p) => tr(p < -spec.steep ? N_("falls") : p > spec.steep ? N_("rises") : N_("stays flat"));
@@ -128,7 +143,9 @@ function gradientWidget(ui) {
       top.hidden = unfolded !== "curves";
       small.draw(chosen);
       const back = Math.min(ui.seen("back"), size);
-      linear(flow.draw(now.curves, now.streams, size, back, pointedLayer(), unfolded === ""));
+      const scale = scaleOf(chosen, now.curves);
+      flow.draw(now.curves, now.streams, size, back, pointedLayer(), unfolded === "", scale.top);
+      linear(scale);
       const layer = pointedLayer();
       layers.point(layer === undefined ? null : now.curves.map((c) => [layer, c[layer - 1]]));
       depth.point(now.lasts.map((c) => [size, c[d]]));
@@ -164,8 +181,8 @@ function gradientWidget(ui) {
 
   /** Draws the curves of a setting and its numbers; returns them. */
   function settle(chosen, w, d, s) {
-    const live = chosen.map(isLive);
-    const curves = chosen.map(curveOf);
+    const live = chosen.map((p) => isLive(p, d));
+    const curves = chosen.map((p) => curveOf(p, { w, d, s }));
     const lasts = chosen.map(lastsOf);
     // One scale for both bands and for every depth, so that a stream is seen to grow with it.
     const most = Math.max(...chosen.flatMap((p) => spec.depths.flatMap((_, i) => streamOf(p, { w, d: i, s }) ?? [])));
@@ -207,7 +224,7 @@ function gradientWidget(ui) {
 
 /**
  * The button that lets the gradient run back through the stack, layer by layer; with reduced motion, at once. An answer
- * lets it run, too, where the step is about it. Returns linear(top), which says the scale of the bars.
+ * lets it run, too, where the step is about it. Returns linear({ top, held }), which says the scale of the bars.
  */
 function runBack(ui, bar) {
   const all = ui.spec.depths.at(-1);
@@ -249,7 +266,10 @@ function runBack(ui, bar) {
   // Another step of the story, or a hand at the slider, takes over.
   for (const trait of ["step", "back"]) ui.listen(trait, () => { if (frame) halt(); });
   ui.atEnd(() => cancelAnimationFrame(frame));
-  return (top) => write(scale, tr("bars: linear from 0 to {top}", { top: short(top) }));
+  const says = { "": N_("bars: linear from 0 to {top}"), depth: N_("bars: linear from 0 to {top}, at every depth"),
+    seed: N_("bars: linear from 0 to {top}, with every seed"),
+    "depth,seed": N_("bars: linear from 0 to {top}, at every depth and seed") };
+  return ({ top, held }) => write(scale, tr(says[held], { top: short(top) }));
 }
 
 /**

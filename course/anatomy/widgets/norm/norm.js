@@ -4,7 +4,7 @@ const NORMS = { layer_norm: "LayerNorm", rms_norm: "RMSNorm" };
 const PULL = 12; // px of a drag to the next value of a list
 const STAGES = [N_("x"), N_("mean subtracted"), N_("after the norm")];
 // Where the bars stood before, the formulas, the mean, and the sizes that the norms divide by: some steps go without.
-const EARLIER = { "data-part": "before", "data-of": "shift" };
+const EARLIER = { "data-part": "before", "data-of": "scale" };
 const FORMULA = { "data-part": "formula", "data-of": "eps" };
 const [MEAN, SIZES] = [{ "data-part": "mean", "data-of": "shift" }, { "data-part": "sizes", "data-of": "scale" }];
 const [INPUT, GAP, LEAST] = [280, 20, 210]; // px: the input's panel, between panels, the narrowest panel of a norm
@@ -22,6 +22,7 @@ function normWidget(ui) {
   bar.append(ui.controls.lastChild);
   choice(ui, { trait: "stage", name: tr("stage"), values: STAGES.map((_, i) => i), show: (i) => tr(STAGES[i]) });
   const stages = ui.controls.lastChild;
+  stages.style.marginLeft = "16px";
   bar.append(stages);
   if (room < 480) ui.readout.style.minHeight = room < 340 ? "116px" : "98px"; // a formula must not move the bars under the hand
   ui.root.append(ui.readout);
@@ -46,7 +47,7 @@ function normWidget(ui) {
     W, norm, name: tr("{norm} as the way of one point, seen from the side of the plane of mean 0", { norm: name }), D,
   }));
   const numbers = signs(ui.row(), [
-    ["LayerNorm(x) − RMSNorm(x − μ)", tr("the same function, at every setting")],
+    [tr("LayerNorm(x) against RMSNorm(x − μ)"), tr("largest difference; the same function, at every setting")],
     [tr("LayerNorm: mean, σ"), tr("0 and 1, while ε is small beside the variance")],
     [tr("RMSNorm: mean, RMS"), tr("any mean; 1, while ε is small beside the squares")],
     [tr("from the reference"), tr("largest difference, both functions")],
@@ -76,6 +77,7 @@ function normWidget(ui) {
       const point = (v) => [mean(v.map((a, i) => (a * (first[i] - low)) / high)), mean(v)];
       input.draw(x, of, first, entry, norm);
       const found = ui.table("facts").subarray(at * 4, at * 4 + 4);
+      const between = ui.without("before", "scale"); // without the short lines, the norms are compared with each other
       const seen = Object.keys(NORMS).map((name, i) => {
         const [y, right] = [cut(`y_${name}`, at), cut(`ref_y_${name}`, at)];
         const own = ui.table("own")[i] === 1;
@@ -95,7 +97,7 @@ function normWidget(ui) {
           before: cut(`y_${name}`, start), right: wrong ? right : null, entry,
         });
         // x₀ itself is what both are compared with.
-        write(verdicts[i], at === start ? "" : found[i] <= spec.tolerance ? tr("notices nothing") : tr("notices it"));
+        write(verdicts[i], at === start || between ? "" : found[i] <= spec.tolerance ? tr("notices nothing") : tr("notices it"));
         return { y, right };
       });
       const word = (v, yes, no) => [short(v), v <= spec.tolerance ? yes : no, v <= spec.tolerance];
@@ -113,9 +115,11 @@ function normWidget(ui) {
         layer: fine(Math.sqrt(D) * layer.rms), rms: fine(Math.sqrt(D) * root.rms) };
       ui.say(...(entry >= 0
         ? formulas({ i: entry, x: x[entry], first: first[entry], scale, of, eps: ui.get("eps"), norm, seen, spec, exponent })
-        : [tr(alike ? N_("scale {scale}, shift {shift}: LayerNorm is {layer}, and RMSNorm is {rms}.")
+        : [tr(between ? N_("scale {scale}, shift {shift}: LayerNorm and RMSNorm differ by {gap} at most.")
+          : alike ? N_("scale {scale}, shift {shift}: LayerNorm is {layer}, and RMSNorm is {rms}.")
           : N_("scale {scale}, shift {shift}: LayerNorm is {layer}, but RMSNorm is {rms}."),
-        { scale: scale[0], shift: scale[1], layer: change(found[0]), rms: change(found[1]) }),
+        { scale: scale[0], shift: scale[1], layer: change(found[0]), rms: change(found[1]),
+          gap: fixed(Math.max(...seen[0].y.map((v, i) => Math.abs(v - seen[1].y[i]))), 3) }),
           pointed ? tr(TOLD[stage], long)
             : `μ = ${fixed(of.mean, places(of))}, σ = ${fine(of.spread)}, RMS = ${fine(of.rms)}`]));
       ui.root.dataset.key = `${at},${pointed ? stage : ""},${fixed(seen[0].y[0], 4)},${fixed(seen[1].y[0], 4)}`;
@@ -173,11 +177,11 @@ function barChart(ui, parent, { W, left, right = 0, caption, formula = "", name,
   const column = svg("rect", { y: topEdge, width: step, height: ih, style: "fill: var(--ta-panel)" });
   canvas.append(column);
   for (const v of ticks) {
-    line(canvas, left, y(v), W - right, y(v), "ta-grid");
+    line(canvas, left, y(v), W, y(v), "ta-grid");
     label(canvas, left - 4, clamp(y(v) + 4, topEdge + 10, topEdge + ih), short(v), "end", "ta-small");
   }
   canvas.append(svg("rect", { x: left, y: topEdge, width: W - left, height: ih, class: "ta-axis" }));
-  line(canvas, left, middle, W - right, middle);
+  line(canvas, left, middle, W, middle);
   const bars = Array.from({ length: D }, (_, i) => {
     const x = left + i * step;
     const bar = svg("rect", { x: x + 4, width: step - 8, style: tint });

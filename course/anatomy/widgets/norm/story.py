@@ -7,13 +7,13 @@ _START = {"scale": 1.0, "shift": 0.0, "eps": 1e-5, **_BARS}
 
 STORY = (
     Step(
-        "A stream’s numbers may grow 100 times through a model. A norm divides them by their typical size: LayerNorm "
-        "by σ, seen from their mean, RMSNorm by RMS, seen from 0. Drag the grip σ up.",
+        "A token’s numbers may grow 100 times through a model. Before each sublayer, a norm reads them: LayerNorm "
+        "divides by σ, their size around the mean, RMSNorm by RMS, around 0. Drag the grip σ up.",
         "Which norm’s bars grow with the input?",
         ("LayerNorm’s only", "RMSNorm’s only", "neither’s"),
         2,
-        "σ and RMS grow by the same factor as the input, so the quotient stays. Whatever the stream’s size, each layer "
-        "reads numbers of one size.",
+        "σ and RMS grow by the same factor as the input, so the quotient stays. Whatever the stream’s size, each "
+        "sublayer reads numbers of one size; a learned gain per number then sets how large.",
         "Do any bars leave the short lines, where they stood before?",
         _START,
         moves=("scale",),
@@ -41,8 +41,8 @@ STORY = (
         "What does only LayerNorm throw away?",
         ("the height", "the length", "both"),
         0,
-        "Both end on the circle, at one length. LayerNorm first lets x fall straight onto the flat line; RMSNorm only "
-        "shortens it, and y is still 0.90 of the radius high.",
+        "Both end on the circle: 8 numbers of RMS 1 have the length √8. LayerNorm first lets x fall straight onto the "
+        "flat line; RMSNorm only shortens it, and y is still 0.90 of the radius high.",
         "Set “after the norm”: both triangles lie on the circle. How high is each?",
         {"scale": 1.0, "shift": 2.0, "eps": 1e-5, "show": "points", "stage": 0},
         moves=("stage",),
@@ -55,8 +55,8 @@ STORY = (
         "How do both norms’ bars differ there?",
         ("not at all", "in their length", "in their signs"),
         0,
-        "At mean 0, RMS is σ. Weights that write into the stream can learn to write with mean 0, as subtracting it is "
-        "linear; so a norm need not do it each time.",
+        "At mean 0, RMS is σ, so both divide the same x by the same number. A model can learn weights that write "
+        "numbers of mean 0 into the stream; then nothing is left for LayerNorm to subtract.",
         "Drag μ until the dotted line lies on 0, at shift −0.5. Compare bar 4 of both.",
         {**_START, "shift": 2.0},
         moves=("shift",),
@@ -65,10 +65,10 @@ STORY = (
         without=("eps", "scale", "show", "before", "formula", "checks"),
     ),
     Step(
-        "At scale 0.01 the input is almost flat: it may be mere noise. Yet both norms make it as large as any other. "
+        "At scale 0.01 the input’s bars are too low to see: it may be mere noise. Yet both norms’ are as high as ever. "
         "Raise ε, which stands under the root.",
-        "What does a large ε do for such an input?",
-        ("keeps it small", "makes it larger", "nothing"),
+        "What does a large ε do to the norms’ bars?",
+        ("keeps them low", "raises them", "nothing"),
         0,
         "σ² is only 0.00014. Beside ε = 0.1 it hardly counts: the divisor is nearly √ε, and noise is not blown up. A "
         "small ε only prevents 0 ÷ 0.",
