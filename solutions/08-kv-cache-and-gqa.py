@@ -947,7 +947,7 @@ print("tokens that the last query reads:", keys.shape[2])
 # Here is the stepper again, now with a window of 3. Which slot will token 7 take, and which token does it overwrite? Press Step and point at its slot. Position and slot are two different numbers, and the keys keep the positions they were turned by.
 
 # %%
-CacheStepper(cached_attention, rotary_step, view=1, store=1, chunk=3, step=2)
+CacheStepper(cached_attention, rotary_step, store=1, chunk=3, step=2)
 
 # %% [markdown]
 # ## 12. Extension: pages

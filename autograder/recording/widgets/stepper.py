@@ -1,4 +1,4 @@
-"""Recorder of CacheStepper: queries and keys, with positions and without."""
+"""Recorder of CacheStepper: pairs for RoPE, and the same pairs turned by their positions."""
 
 import torch
 from anatomy.widgets import CacheStepper, stepper
@@ -10,9 +10,13 @@ from autograder.recording.widgets.tools import Recorder, normal
 
 
 def stepper_inputs(generator: torch.Generator) -> Inputs:
-    """q and k (1, 1, T, D) for attention without positions, and pairs of numbers for RoPE with one plane."""
-    sizes = {"q": 4, "k": 4, "rotary_q": 2, "rotary_k": 2}
-    return {name: normal(generator, 1, 1, stepper.LENGTH, D) for name, D in sizes.items()}
+    """Pairs of numbers for RoPE with one plane (1, 1, T, 2); q and k, turned already, have the same scores without."""
+    # Passed over: of the pairs that follow, none has the right score by chance where every chunk counts from 0.
+    normal(generator, 2, stepper.LENGTH, 4)
+    pairs = {name: normal(generator, 1, 1, stepper.LENGTH, 2) for name in "qk"}
+    turns = torch.polar(torch.ones(stepper.LENGTH, dtype=torch.float64), torch.arange(stepper.LENGTH).double())
+    turned = {name: torch.view_as_real(torch.view_as_complex(x) * turns) for name, x in pairs.items()}
+    return {**turned, **{f"rotary_{name}": x for name, x in pairs.items()}}
 
 
 RECORDER = Recorder(CacheStepper, stepper_inputs, {"cached_attention": cached_attention, "rotary_step": rotary_step})

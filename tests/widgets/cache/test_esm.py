@@ -64,7 +64,7 @@ def test_click_and_keys_choose_the_same(stage):
     assert formula(by_key) == "" and trait(by_key, "kind") == 2
 
 
-@pytest.mark.parametrize("state", [{}, {"model": 12, "tokens": 32768, "users": 64}])
+@pytest.mark.parametrize("state", [{}, {"model": 12, "tokens": 32768, "users": 8}])
 def test_every_result_says_how_it_comes_about(stage, state):
     """The results of all tiles are those of Python, and each shows its formula, also with a window."""
     widget = CASE.make(more=True, **state)
@@ -77,6 +77,27 @@ def test_every_result_says_how_it_comes_about(stage, state):
     assert f"{widget.users} · " in found[2] and f"{n['weights'] / 2e9:.3g} · 10⁹ parameters" in found[3]
     assert found[5].split("per second = ")[1].startswith(f"{n['seconds'] * 1e3:.3g}")
     assert ("min(32,768, 1,024)" in found[1]) == bool(state)
+
+
+@pytest.mark.parametrize("state, told", [({"users": 32}, "32 caches and the"), ({"model": 13}, "the weights alone")])
+def test_what_does_not_fit_takes_no_time(stage, state, told):
+    page = stage(CASE.make(more=True, **state))
+    assert "only 30 fit on" in said(page) or "weights alone do not fit" in said(page)
+    assert "at least" not in said(page)
+    point(page, "Results", 5, 6)
+    assert told in formula(page) and "nothing is written" in formula(page)
+    assert page.locator("svg[aria-label='Results'] .ta-strong").last.text_content() == "–"
+
+
+def test_a_window_in_every_layer_leaves_no_full_layer_to_count(stage):
+    page = stage(CASE.make(more=True, model=7, tokens=16384))
+    point(page, "Results", 1, 6)
+    assert "per user = min(16,384, 4,096) tokens · 131,072 bytes" in formula(page)
+
+
+def test_layers_that_are_not_the_models_own_are_named(stage):
+    assert "DeepSeek-V3 (window 4,096 in every layer), attention" in said(stage(CASE.make(model=13, stack=2)))
+    assert "DeepSeek-V3, attention" in said(stage(CASE.make(model=13)))
 
 
 def test_the_end_of_the_caches_is_dragged_and_answers_keys(stage):

@@ -25,13 +25,15 @@ def test_32_users_do_not_fit():
     assert shown(0, users=32)["fit"] == 30 and "30 fit" in STORY[0].because and chosen(0) == "no"
 
 
-def test_one_key_head_stores_least():
-    sizes = {name: shown(1, kind=i)["per_token"] for i, name in enumerate(KINDS)}
-    assert min(sizes, key=sizes.get) == chosen(1) == "MQA" and set(STORY[1].choices) <= set(sizes)
-    model, told = MODELS[STORY[1].state["model"]], STORY[1].because
-    mqa, mla = ((cached_heads(model, KINDS.index(name))) for name in ("MQA", "MLA, 512 + 64"))
-    assert mqa == (1, 128) and "of 128 numbers" in told and 2 * mla[0] * mla[1] == 512 + 64
-    assert f": {2 * mqa[0] * mqa[1]}. MLA keeps {2 * mla[0] * mla[1]} for both" in told  # keys and values, in both
+def test_with_one_key_head_a_thousand_users_fit():
+    fits = {name: shown(1, kind=i)["fit"] for i, name in enumerate(KINDS)}
+    assert fits["as built"] == 30 and "30 users fit" in STORY[1].asks
+    assert fits["MQA"] == max(fits.values()) == 991 and STORY[1].because.startswith("991:")
+    told = {choice: int(choice.removeprefix("about ").replace(",", "")) for choice in STORY[1].choices}
+    assert min(told, key=lambda choice: abs(told[choice] - 991)) == chosen(1)
+    assert shown(1)["per_token"] == 32 * shown(1, kind=3)["per_token"] and "1/32" in STORY[1].because
+    heads, size = cached_heads(MODELS[STORY[1].state["model"]], KINDS.index("MQA"))
+    assert (heads, size) == (1, 128) and f"{2 * heads * size} numbers a layer" in STORY[1].because
 
 
 def test_mistrals_cache_stops_at_its_window():
@@ -44,6 +46,9 @@ def test_mistrals_cache_stops_at_its_window():
 def test_the_time_does_not_double_with_the_users():
     one, two = shown(3, users=16)["seconds"], shown(3, users=32)["seconds"]
     assert one < two < 1.9 * one and chosen(3).startswith("no")
+    n, told = {users: shown(3, users=users) for users in (16, 32)}, STORY[3].because
+    assert f"{1e3 * one:.1f} → {1e3 * two:.1f} ms" in told and f"{n[16]['weights'] / 1e9:.1f} GB of" in told
+    assert f"{n[16]['total'] / 1e9:.2f} → {n[32]['total'] / 1e9:.1f} GB" in told
 
 
 def test_only_mqa_makes_the_users_fit():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from anatomy.widgets import MaskExplorer
 from anatomy.widgets.mask import GUESS, KIND_NAMES, LAYERS
-from anatomy.widgets.mask.scenes import KINDS, SCENES
+from anatomy.widgets.mask.scenes import SCENES
 
 from autograder.recording.widgets.mask import MASKS
 
@@ -59,11 +59,10 @@ def test_every_mask_says_what_python_says(stage):
         page.evaluate("(state) => Object.entries(state).forEach(([k, v]) => model.set(k, v))", state)
         settle(page)
         found, seen = widget.facts(), widget.may()[widget.query].sum()
-        cross = KINDS[scene.kind].ahead == "cross"
         pairs = f"{found['pairs']} of {widget.may().size}"
         loss = widget.loss()
         copied = "" if loss is None else f"{sum(widget.copied())} of {len(widget.copied())}"
-        assert numbers(page) == [pairs, "" if cross else str(found["ahead"]), str(found["empty"]), "0", copied], state
+        assert numbers(page) == [pairs, str(found["leak"]), str(found["empty"]), "0", copied], state
         why = widget.spec["scenes"][widget.scene()]["instead"]
         none = f"none: {why}" if why else "not counted: not a square mask"
         assert words(page)[4] == (none if loss is None else f"so its loss is {loss:.2f}"), state
@@ -165,7 +164,10 @@ def test_paint_changes_what_a_copier_loses(stage):
     assert numbers(page)[4] == "0 of 7"
     page.evaluate("() => { model.set('mask', 10); model.set('size', 0); }")
     settle(page)
-    assert (numbers(page)[4], words(page)[4]) == ("", "none: GLM fills blanks")
+    assert (numbers(page)[4], words(page)[4]) == ("0 of 3", "so its loss is 2.08")
+    page.evaluate("() => model.set('mask', 5)")
+    settle(page)
+    assert (numbers(page)[4], words(page)[4]) == ("", "none: it predicts masked tokens")
 
 
 def test_a_stroke_gives_all_its_cells_the_value_of_the_first(stage):
@@ -231,13 +233,22 @@ def test_layers_extend_the_reach_of_a_narrow_mask(stage):
     assert "after 1 layer it depends on 2 of 8" in said(page)
     find(page, "slider", "layers").press("End")
     settle(page)
-    assert "after 4 layers it depends on 5 of 8" in said(page)
+    assert "after 7 layers it depends on 7 of 8" in said(page)
+    point(page, WAYS, 0, 7)
+    assert "ways₇[6, 0] = " in shown(page)
 
 
 def test_a_bar_from_zero_shows_the_loss(stage):
     """Its whole line is the loss of guessing; where nothing predicts the next token, there is none."""
     widget = CASE.make(mask="causal", query=3)
     page = stage(widget)
+    said_above = page.locator(".ta-panel p", has_text="loss of")
+    for mask, size, many in (("prefix LM", 7, "1 word"), ("prefix LM", 3, "5 words"), ("causal", 4, "7 words")):
+        page.evaluate(
+            "([mask, size]) => { model.set('mask', mask); model.set('size', size); }", [KIND_NAMES.index(mask), size]
+        )
+        settle(page)
+        assert f"loss of {many}, if" in said_above.text_content()
     chart = page.locator(".ta-svg[aria-label^='The loss']")
     width = lambda name: float(chart.locator(f"rect.ta-{name}").get_attribute("width"))
     for painted, layers in (("", 2), ("3,4", 2), ("0,3", 1), ("0,3", 2)):
@@ -248,7 +259,7 @@ def test_a_bar_from_zero_shows_the_loss(stage):
         settle(page)
         assert width("fill-two") / width("axis") == pytest.approx(widget.loss() / GUESS, abs=1e-3)
         assert chart.locator("text").last.text_content() == f"{widget.loss():.2f}"
-    for mask in ("GLM: part A, part B", "cross-attention, input padded", "UniLM: bidirectional"):
+    for mask in ("UniLM: right-to-left", "cross-attention, input padded", "UniLM: bidirectional"):
         page.evaluate("(n) => { model.set('painted', ''); model.set('mask', n); }", KIND_NAMES.index(mask))
         settle(page)
         assert not chart.is_visible(), mask

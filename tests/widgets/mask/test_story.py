@@ -68,7 +68,8 @@ def test_a_forgotten_cell_joins_two_texts():
     block = widget.may()[4:, :4]
     assert np.argwhere(block).tolist() == [[0, 3]] and [words[4], words[3]] == ["cats", "two"]
     first = [[words[j] for j in np.flatnonzero(level[:4])] for level in widget.reached()]
-    assert words[widget.query] == "." and first == [[], ["two"], [*words[:4]], [*words[:4]]]
+    assert words[widget.query] == "." and first == [[], ["two"], *[[*words[:4]]] * 5]
+    assert widget.facts()["leak"] == 1 and widget.painted == "4,3"  # one mark: the cell that was forgotten
     assert told.choices[told.answer] == "all of it" and told.because.startswith("With 3 layers:")
     ways = widget.ways() > 0
     assert ways[0, 3, :4].all() and not ways[0, 4, :3].any() and ways[1, 4, :4].all()  # “two”, then “cats”
@@ -90,6 +91,8 @@ def test_part_a_would_carry_the_answer_to_part_b():
     assert not widget.reached()[:, dog].any(), "as it is, nothing leaks through any number of layers"
     leaky, _, _ = step(5, painted=f"{blank},{dog}")
     assert leaky.reached()[:2, dog].tolist() == [False, True] and leaky.may()[start, blank]
+    assert leaky.facts()["leak"] == 1 and leaky.loss() < widget.loss() == GUESS
+    assert [words[i] for i, copied in zip((start, dog), leaky.copied(), strict=False) if copied] == ["[S]"]
     assert told.choices[told.answer] == "[S] could copy “dog”"
     assert {"painted": f"{blank},{dog}"} in told.show
 
@@ -97,7 +100,10 @@ def test_part_a_would_carry_the_answer_to_part_b():
 def test_a_window_reaches_one_token_further_with_each_layer():
     widget, words, told = step(6)
     assert (widget.may().sum(1) == [1, 2, 2, 2, 2, 2, 2, 2]).all()
-    assert widget.reached().sum(1).tolist() == [2, 3, 4, 5]
+    assert widget.reached().sum(1).tolist() == [2, 3, 4, 5, 6, 7, 8] and words[0] == "one"
+    pairs = widget.facts()["pairs"], step(0)[0].facts()["pairs"]
+    assert "{} pairs to compute instead of {}".format(*pairs) in told.says
+    assert told.show[-1] == {"layers": 7}  # what is asked can be seen there
     step_of = widget.may().astype(int)
     far = [n for n in range(1, 9) if np.linalg.matrix_power(step_of, n)[words.index("."), words.index("one")]]
     assert told.choices[told.answer] == str(far[0]) == "7" and not {"2", "4"} & set(map(str, far))

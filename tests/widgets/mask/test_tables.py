@@ -27,6 +27,10 @@ def by_hand(kind, size, i, j, rows, columns, blanks=0):
         return j >= i
     if kind == "cross-attention, input padded":
         return j < size
+    if kind == "causal, two texts":
+        return j <= i and (i < 4) == (j < 4)
+    if kind == "causal, window of 2":
+        return j in (i - 1, i)
     if kind == "GLM: part A, part B":
         return j < blanks or j <= i
     return j <= place
@@ -48,9 +52,23 @@ def test_every_mask_equals_a_rule_written_by_hand():
 
 def test_facts_count_what_the_words_say():
     found = MaskExplorer(MASKS, mask="causal, padded on the left", size=4).facts()
-    assert found == {"pairs": 15, "ahead": 0, "empty": 3, "wrong": 0}
-    assert MaskExplorer(MASKS, mask="UniLM: bidirectional").facts()["ahead"] == 28
-    assert MaskExplorer(MASKS, mask="cross-attention, input padded").facts()["ahead"] == 0
+    assert found == {"pairs": 15, "leak": 0, "empty": 3, "wrong": 0}
+
+
+@pytest.mark.parametrize(
+    "mask, painted, leak",
+    [
+        ("causal", "3,4", 1),
+        ("causal", "4,3", 0),  # a cell taken away leaks nothing
+        ("causal, two texts", "4,3 7,0 7,4", 2),  # behind the query, and yet of the other text
+        ("GLM: part A, part B", "1,8", 1),  # the 22 pairs in part A that look ahead are meant
+        ("UniLM: right-to-left", "3,2 3,4", 1),
+        ("cross-attention, input padded", "0,7", 1),
+    ],
+)
+def test_what_leaks_is_what_the_mask_forbids(mask, painted, leak):
+    assert MaskExplorer(MASKS, mask=mask).facts()["leak"] == 0
+    assert MaskExplorer(MASKS, mask=mask, painted=painted).facts()["leak"] == leak
 
 
 def test_the_rule_on_show_is_that_of_the_reference():
@@ -67,7 +85,7 @@ def test_painted_cells_are_turned_over_in_all_that_is_shown():
     clean = MaskExplorer(MASKS, mask="causal", query=1)
     made = MaskExplorer(MASKS, mask="causal", query=1, painted="0,3 7,0 11,11")  # the last is outside this mask
     assert [tuple(c) for c in np.argwhere(made.may() != clean.may())] == [(0, 3), (7, 0)]
-    assert made.facts() == {"pairs": 36, "ahead": 1, "empty": 0, "wrong": 0}
+    assert made.facts() == {"pairs": 36, "leak": 1, "empty": 0, "wrong": 0}
     assert np.flatnonzero(made.reached()[1]).tolist() == [0, 1, 3] and made.ways()[1, 1, 3] == 1
     assert "Painted by hand: [0, 3], [7, 0]." in made.alt and "Painted" not in clean.alt
     assert made.png() != clean.png()
@@ -88,7 +106,7 @@ def test_two_layers_reach_what_one_hides():
         return torch.ones(T, S).tril(S - T).triu(S - T - 1) > 0
 
     narrow = {**MASKS, "causal_mask": window}
-    assert MaskExplorer(narrow, mask="causal", query=4).reached().sum(1).tolist() == [2, 3, 4, 5]
+    assert MaskExplorer(narrow, mask="causal", query=4).reached().sum(1).tolist() == [2, 3, 4, 5, 5, 5, 5]
 
 
 def test_position_rows_of_padding_and_of_glm():
@@ -135,6 +153,10 @@ def test_a_copier_loses_what_does_not_reach_its_position():
     assert MaskExplorer(MASKS, mask="UniLM: sequence-to-sequence", size=6).copied() == [False]
     padded = MaskExplorer(MASKS, mask="causal, padded on the left", size=4)  # five real tokens: four positions predict
     assert len(padded.copied()) == 4 and "has a loss of 2.08" in padded.alt
+    blanks = MaskExplorer(
+        MASKS, mask="GLM: part A, part B", size=0, painted="1,8"
+    )  # “[S]” learns of “dog” by way of [M]
+    assert blanks.copied() == [True, False, False] and blanks.loss() == pytest.approx(math.log(8) * 2 / 3)
     for kind in ("cross-attention, input padded", "causal, newest tokens only (cache)"):
         assert MaskExplorer(MASKS, mask=kind, size=0).loss() is None
 
@@ -151,7 +173,9 @@ def test_a_copier_loses_what_does_not_reach_its_position():
         ("causal, padded on the left", 0, "", "one token only"),
         ("UniLM: bidirectional", 0, "", "it predicts masked tokens"),
         ("UniLM: right-to-left", 0, "", "it predicts the previous token"),
-        ("GLM: part A, part B", 0, "", "GLM fills blanks"),
+        ("GLM: part A, part B", 0, "dog saw cats", ""),
+        ("GLM: part A, part B", 1, "cats dog saw", ""),
+        ("causal, two texts", 0, "dog saw two cats and ran .", ""),
     ],
 )
 @pytest.mark.parametrize("painted", ["", "0,3 7,0"])

@@ -218,7 +218,7 @@ def test_the_loss_is_told_only_of_what_is_pointed_at(stage):
 
 def test_where_nothing_follows_the_rest_of_the_rows_is_gone(stage):
     """No arrow comes from behind the word, and each name says how much is missing, as Python does."""
-    lab = CASE.make(cut=True)
+    lab = CASE.make(cut=True, step=1)  # in the first step the numbers wait
     page = stage(lab)
     for place in (2, 5, 9):
         lab.place = place
@@ -239,6 +239,42 @@ def test_where_nothing_follows_the_rest_of_the_rows_is_gone(stage):
     page.get_by_role("checkbox", name="nothing follows yet").press(" ")
     settle(page)
     assert not page.evaluate("() => model.get('cut')") and "missing" not in page.locator(".ta").text_content()
+
+
+def test_what_is_missing_leaves_a_dashed_arrow(stage):
+    """Each row has as many as its model loses; none without the tick."""
+    ghosts = """(e) => [...e.querySelectorAll('.ta-arcs')].map((arcs) => [...arcs.children]
+        .filter((path) => path.style.strokeDasharray && Number(path.getAttribute('opacity')) > 0).length)"""
+    lab = CASE.make(cut=True)
+    page = stage(lab)
+    picture = page.locator(".ta-svg[aria-label^='One sentence']")
+    for place in (2, 5, 9):
+        lab.place = place
+        set_state(page, {"place": place})
+        lost = lab.lost()[1]
+        assert picture.evaluate(ghosts) == [lost.get(name, (0, 0))[0] for name in ("GPT", "BERT", "T5")]
+    set_state(page, {"place": 2, "cut": False})
+    assert picture.evaluate(ghosts) == [0, 0, 0]
+
+
+def test_another_objective_keeps_the_word(stage):
+    """Where it predicts that word; else it goes to the first that it predicts. A pair has one answer."""
+    page = stage(CASE.make(objective="next_token_pairs", draw=2, place=0, step=7))
+    choice = page.get_by_role("combobox", name="objective")
+    for name, place, heard in (
+        ("span_corruption", 10, "must predict “dog”"),
+        ("mask_tokens", 1, "predicts nothing"),  # BERT does not hide it, as the row above says
+        ("blank_infilling", None, "must predict “dog”"),
+        ("nsp_pair", 0, "must predict “next”"),
+    ):
+        choice.select_option(str(objective.cls_index(name)))
+        settle(page)
+        assert heard in said(page), name
+        assert place in (None, trait(page, "place"))
+    page = stage(CASE.make(objective="next_token_pairs", draw=0, place=0, step=7))  # “dog”, which T5 does not hide here
+    page.get_by_role("combobox", name="objective").select_option("2")
+    settle(page)
+    assert "must predict “⟨0⟩”" in said(page)
 
 
 def test_each_name_counts_the_words_to_predict(stage):

@@ -110,7 +110,8 @@ def test_glm_filled_the_later_gap_first():
     t5 = CASE.make(objective="span_corruption", draw=0, place=10)
     seen = [objective.word(v) for line, on in zip(t5.example()[[0, 2]], t5.visible(), strict=True) for v in line[on]]
     assert asked(lab) == asked(t5) == "two" and {"then", "it"} <= set(glm) and not {"then", "it"} & set(seen)
-    assert hidden(lab) == hidden(t5)  # so “it hides no words” is false
+    assert hidden(lab) == hidden(t5) and {".", "then", "it"} <= {WORDS[c] for c in hidden(lab)}  # “not hidden” is false
+    assert glm[-5:-1] == ["[S]", ".", "then", "it"] and "it also sees “. then it”" in told.says
 
 
 def test_positions_of_the_text_would_tell_the_gap():
@@ -156,5 +157,6 @@ def test_t5_alone_fills_a_gap_of_any_length():
     assert answer == "T5" and hidden(lab)[:3] == [1, 2, 3] and [WORDS[0], WORDS[4]] == ["one", "cats"]
     t5 = [objective.word(v) for v in CASE.make(objective="span_corruption", draw=lab.draw).example()[0]]
     assert t5[:3] == ["one", "⟨0⟩", "cats"]
+    assert WORDS[objective.ObjectiveLab(**told.state).lost()[0]] == "dog"
     assert asked(lab) == "dog" and "cats" not in [objective.word(v) for v in lab.example()[0][lab.visible()[0]]]
     assert 1 not in masked(lab)

@@ -7,13 +7,13 @@ const LOW = 178; // px, height of a panel's picture
 const ABOUT = {
   embedding: N_("Each token picks a row of a table, and its stream begins with it."),
   norm:
-    N_("Root mean square of the token's stream before each norm (pale) and after (blue). L0a: before attention in L0."),
+    N_("Root mean square of the token's stream before each norm (gray) and after (blue). L0a: before attention in L0."),
   rope: N_("q of this token (blue) and k of the key (orange, dashed), turned by their positions: every second pair."),
   mask: N_("Filled: may look. The row is the token's."),
   attention: N_("All heads, a row for each layer. Below, what this token takes its vector from."),
   ffn: N_("How the gate's inputs of this token are spread, and SiLU, which lets them through (dashed)."),
   residual:
-    N_("Length of the token's stream (pale), and of what each half of a layer adds (blue). L0a: attention of layer 0."),
+    N_("Length of the token's stream (gray), and of what each half of a layer adds (blue). L0a: attention of layer 0."),
   unembedding: N_("The likeliest tokens after this one; a gray tick shows the reference where it differs."),
 };
 
@@ -53,6 +53,7 @@ function openedPanel(ui, parent, W) {
 
 /** What became of the learner's part, and where it is built. */
 function footOf(ui, found, key) {
+  if (ui.get("alone")) return found ? moreIn(found.widget) : []; // a visitor has not built it
   if (!found) {
     return [key === "embedding" ? tr("Built in unit 11 (assembly.embeddings).")
       : tr("Built in unit 11 (assembly.embeddings): the embedding's table once more.")];

@@ -97,8 +97,8 @@ function riverPanel(ui, parent, W, all) {
   riverLegend(box);
   parent.append(box);
   const canvas = picture(box, W, H, tr("Residual streams of all tokens, from the embedding at the bottom to the top"));
-  const lines = [48, 34, 20, 6]; // px above the bottom: of names, so many that each stream of a text has one
-  const [left, top, bottom] = [24, 22, 62];
+  const lines = [20, 6]; // px above the bottom: of names
+  const [left, top, bottom] = [24, 22, 34];
   const [wide, lift] = [W - left - 6, (H - top - bottom) / (2 * L)];
   let step = wide / T; // a short text has wider places
   const x = (t) => left + (t + 0.5) * step;
@@ -136,14 +136,17 @@ function riverPanel(ui, parent, W, all) {
     cross: false,
   });
 
-  /** Names below the streams: the token's, the two that gave most, and all others, from left to right. */
+  /**
+   * Names below the streams: the token's, and of those that fed its guess (the text underlines them), what gave most first. Where places are
+   * wide, all others have names, too; under narrow ones, nobody could tell which name belongs to which stream.
+   */
   function nameStreams(token, shares) {
     const { words } = ui.read;
     const [...all] = words.keys();
-    const most = all.filter((t) => t !== token && shares[t] > 0.02).sort((a, b) => shares[b] - shares[a]).slice(0, 2);
+    const fed = all.filter((t) => t !== token && 14 * shares[t] > 0.3).sort((a, b) => shares[b] - shares[a]);
     const rows = lines.map((above) => ({ baseline: H - above, taken: [] }));
     const placed = new Set();
-    for (const t of new Set([token, ...most, ...all])) {
+    for (const t of new Set([token, ...fed, ...(step > 12 ? all : [])])) {
       const text = shownToken(words[t]);
       const wide = text.length * (t === token ? 3.6 : 3.3) + 3;
       const middle = clamp(x(t), left + wide, W - wide);
@@ -154,7 +157,7 @@ function riverPanel(ui, parent, W, all) {
       write(names[t], text);
       fill(names[t], { x: middle, y: row.baseline, class: t === token ? "ta-strong" : "ta-small" });
     }
-    names.forEach((name, t) => { if (!placed.has(t)) write(name, ""); });
+    names.forEach((name, t) => { if (!placed.has(t)) fill(name, { class: "ta-small" }).textContent = ""; });
   }
 
   let mean = null;

@@ -58,7 +58,7 @@ function schemePanel(ui, parent, W, H) {
   parent.append(box);
   const canvas = alive(picture(box, W, H, tr("The parts of the model, from the embedding at the bottom to the next word")));
   Object.assign(canvas.dataset, { part: "parts", of: "part" });
-  const [stream, left, high] = [16, 32, 30];
+  const [stream, left, high] = [17, 33, 30];
   const wide = W - left - 5;
   const tops = [1, 35, 75, 109, 143, 177, 211, 262]; // the frame around a layer needs room
   const row = (i) => tops[i];
@@ -76,7 +76,7 @@ function schemePanel(ui, parent, W, H) {
   ];
   const edge = row(2) - 5;
   const tall = row(6) + high + 5 - edge;
-  canvas.append(svg("rect", { x: 2, y: edge, width: W - 4, height: tall, rx: 6, class: "an-frame" }));
+  canvas.append(svg("rect", { x: 0.5, y: edge, width: W - 1, height: tall, rx: 6, class: "an-frame" }));
   line(canvas, stream, row(7) + high / 2, stream, row(0) + high / 2, "an-wire");
   const parts = [];
   const add = (key, name, shape, text, x, y, size, crack) => {

@@ -43,13 +43,14 @@ PHRASES: dict[str, Any] = {
     "found": "{n} of {all} models. {summary}",
     "after": " It starts from {list}.",
     "before": " From it start {list}.",
+    "descent": " In all {n} models.",
     "differ": "{a} and {b} differ in: {list}.",
     "details": "details of {what}",  # of two that belong to one family
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
     "norms": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published; bar: filled share.",
     "asked": "Filled: {list}, hollow: others, dashed: not published; bar: filled share.",
     "legend": " Round: decoder, square: encoder, diamond: both; larger: more parameters (logarithmic). Arrows: to what "
-    "starts from it.",
+    "starts from it; pale: later on.",
     "letters": " A: the model, B: beside it (Shift).",
     "frames": "Framed in orange: where the two differ.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
@@ -58,6 +59,7 @@ PHRASES: dict[str, Any] = {
     "noFigure": "{n} parameters {how}. {why}",
     "cache": "KV cache: {n} bytes a token = "
     "key and value × {layers} layers × {heads} key-value heads × {dim} numbers × two bytes.",
+    "product": " = 2 × {layers} layers × {heads} key-value heads × {dim} × 2 bytes.",
     "filled": " A full context of {context} tokens takes {size}.",
     "silent": "Its sizes are not published, so nothing is counted.",
     "failed": "Your Decoder cannot build this one yet.",
@@ -194,7 +196,12 @@ class ModelAtlas(TableWidget):
         one, two, shown, told = ROWS[self.first], ROWS[self.second], self.shown(), self.spec["words"]
         if self.view == 0:
             summary = self.spec["models"][self.first]["summary"]
-            return told["found"].format(n=len(shown), all=len(ROWS), summary=summary) + _descent(one)
+            numbers = self.spec["models"][self.first]["cache"]
+            caches = self.attention and numbers  # who asks for a kind of attention compares caches
+            added = told["product"].format(**numbers) if caches else _descent(one)
+            if caches:
+                summary = summary[:-1]  # its full stop comes after the product
+            return told["found"].format(n=len(shown), all=len(ROWS), summary=summary) + added
         if self.view == 1:
             said = difference(one.name, two.name)
             return told["both"].format(a=one.title, b=two.title, list=sentences(*said) or told["nothing"])
@@ -227,7 +234,16 @@ def _descent(row):
         "after": {stems[row.after]: None} if row.after else {},
         "before": {stem(r): None for r in ROWS if r.after and stems[r.after] == stem(row)},
     }
-    return "".join(spoken(PHRASES[which]).format(list=listed(found)) for which, found in lines.items() if found)
+    said = [spoken(PHRASES[which]).format(list=listed(found)) for which, found in lines.items() if found]
+    n = sum(stem(row) in _origins(r, stems) for r in ROWS)
+    return "".join([*said, *([spoken(PHRASES["descent"]).format(n=n)] if n > 1 else [])])
+
+
+def _origins(row, stems):
+    """Names of the families that a row goes back to."""
+    while row.after:
+        yield stems[row.after]
+        row = ROWS[INDEX[row.after]]
 
 
 def _count(fn, c):

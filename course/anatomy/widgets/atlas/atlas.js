@@ -131,10 +131,15 @@ function atlasWidget(ui) {
       after: models.filter((_, k) => k === models[i].after),
       before: models.filter((m) => models[m.after]?.stem === models[i].stem),
     };
+    const n = models.filter((_, k) => stepsTo(models, models[i].stem, k) < Infinity).length;
     return Object.entries(lists).map(([which, found]) => (
-      found.length ? put(words[which], { list: [...new Set(found.map((m) => m.stem))].join(words.comma) }) : "")).join("");
+      found.length ? put(words[which], { list: [...new Set(found.map((m) => m.stem))].join(words.comma) }) : "")).join("") +
+      (n > 1 ? put(words.descent, { n }) : "");
   };
-  const summaries = Math.max(...models.map((m, i) => m.summary.length + descent(i).length));
+  /** Who asks for a kind of attention compares caches, and reads what is multiplied there. */
+  const told = (i, caches) => (caches && models[i].cache.n
+    ? models[i].summary.slice(0, -1) + put(words.product, models[i].cache) : models[i].summary + descent(i));
+  const rooms = [false, true].map((caches) => Math.max(...models.map((_, at) => told(at, caches).length)));
   const longest = (...rows) => Math.max(...POINTED.map((aspect) => ofAspect(aspect, ...rows).length));
 
   return {
@@ -150,9 +155,11 @@ function atlasWidget(ui) {
       const panel = [line.node, compared, built.node][view];
       if (place.firstChild !== panel) place.replaceChildren(panel);
       if (view === 0) {
-        const state = put(words.found, { n: line.draw(i, k), all: models.length, summary: a.summary });
-        keepRoom(state.length - a.summary.length + summaries);
-        ui.say(state + descent(i));
+        const caches = ui.get("attention") > 0;
+        const summary = told(i, caches);
+        const state = put(words.found, { n: line.draw(i, k), all: models.length, summary });
+        keepRoom(state.length - summary.length + rooms[Number(caches)]);
+        ui.say(state);
       } else if (view === 1) {
         const [said, differs, both] = difference(a, b);
         const aspects = differs.map(([name]) => name);
@@ -177,7 +184,8 @@ function atlasWidget(ui) {
         built.light(aspect);
         keepRoom(a.title.length + text.length + longest(a) + 6);
         ui.say(`${a.title}: ${text}`, aspect ? ofAspect(aspect, a) : "");
-        ui.readout.dataset.good = good === undefined ? "plain" : String(good);
+        // A visitor has built nothing: a sign of success would praise the answer to the step.
+        ui.readout.dataset.good = good === undefined || ui.get("alone") ? "plain" : String(good);
       }
       ui.readout.classList.toggle("ta-word", view === 2);
       const chosen = spec.filters.map(([trait]) => ui.get(trait));

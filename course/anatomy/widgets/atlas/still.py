@@ -19,7 +19,7 @@ FILLS = {"norm": "#f3f4f6", "attention": "#dcebf5", "ffn": "#fbe6d4", "table": "
 def timeline(
     cards: Sequence[Card], shown: Sequence[int], here: int, filled: Sequence[bool | None], asked: str
 ) -> Figure:
-    """Models by year with the names of their families, and lines to what a model starts from and what follows it.
+    """Models by year with the names of their families, and lines to what a model starts from and what goes back to it.
 
     Filled is what the filter asks for, RMSNorm if it asks for nothing (""); gray is not published (None). Models
     outside the filter are pale.
@@ -30,10 +30,10 @@ def timeline(
     marks, names, rows = _laid_out(cards)
     fig = new_figure(8.4, 0.24 * len(rows) + 0.5)
     axes = fig.add_subplot()
-    for parent, child in _lineage(cards, here):
+    for parent, child, later in _lineage(cards, here):
         (x, y), (u, v) = marks[parent], marks[child]
         curve = Bezier([(x, y), (x, (y + v) / 2), (u, (y + v) / 2), (u, v)], [1, 4, 4, 4])
-        axes.add_patch(PathPatch(curve, fill=False, ec=VERMILLION, lw=1, alpha=0.75))
+        axes.add_patch(PathPatch(curve, fill=False, ec=VERMILLION, lw=1, alpha=0.35 if later else 0.75))
     for i, card in enumerate(cards):
         color = GRAY if filled[i] is None else BLUE
         axes.plot(
@@ -70,17 +70,22 @@ def _laid_out(cards):
 
 
 def _lineage(cards, here):
-    """(what it starts from, model) for ``here``, all before it, and what starts from its family."""
-    family, i = cards[here]["stem"], here
+    """(what it starts from, model, is that a later generation) for ``here``, all before it, and all that go back to
+    its family."""
+    family = cards[here]["stem"]
+    chains = {k: list(_chain(cards, k)) for k in range(len(cards))}
     pairs = [
-        (card["after"], k)
-        for k, card in enumerate(cards)
-        if card["after"] >= 0 and cards[card["after"]]["stem"] == family
+        (chain[0], k, cards[chain[0]]["stem"] != family)
+        for k, chain in chains.items()
+        if family in [cards[parent]["stem"] for parent in chain]
     ]
-    while (parent := cards[i]["after"]) >= 0:
-        pairs.append((parent, i))
-        i = parent
-    return pairs
+    back = [here, *chains[here]]
+    return pairs + [(parent, child, False) for child, parent in itertools.pairwise(back)]
+
+
+def _chain(cards, i):
+    while (i := cards[i]["after"]) >= 0:
+        yield i
 
 
 def blocks(cards: Sequence[Card], beside: str = "") -> Figure:

@@ -1,6 +1,7 @@
 // ModelAtlas's timeline: marks in rows of years, names of families, and lines of descent of the one that is looked at.
 
 const BAR = 34; // px: a bar under a year
+const LATER = 0.45; // opacity of lines that do not lead from the family itself, but from what started from it
 const AWAY = 0.22; // opacity of marks that the filter leaves out, or that the chain of descent does not go through
 
 // Paper behind the letters alone: lines run above and below them.
@@ -70,6 +71,19 @@ function timeline(ui, models, looks) {
     id: tip, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse",
     orient: "auto",
   }, svg("path", { d: "M0 0.5L8 4L0 7.5Z", style: "fill: var(--ta-two)" }))), ...lines));
+  const tag = html("span", { "aria-hidden": "true", style: "position: absolute; z-index: 1; padding: 0 4px; font-size: 12px; " +
+    "white-space: nowrap; pointer-events: none; background: var(--ta-paper); border: 1px solid var(--ta-two); border-radius: 3px" });
+  box.append(tag);
+  /** Title and size over the mark that is looked at: its family's name does not tell which one it is. */
+  function nameMark(i) {
+    tag.hidden = i < 0;
+    if (i < 0) return;
+    const { title, size } = models[i];
+    write(tag, size ? `${title}: ${inWords(ui.spec.words, size)}` : title);
+    const { offsetLeft, offsetTop } = marks[i].node;
+    tag.style.left = `${clamp(offsetLeft - 8, 0, box.offsetWidth - tag.offsetWidth)}px`;
+    tag.style.top = `${offsetTop > 22 ? offsetTop - 20 : offsetTop + 24}px`;
+  }
   const spread = router(box, marks, groups.map(([group]) => group.lastChild));
   const legend = html("p", { class: "ta-note", style: "margin-top: 2px" });
   const node = html("div", {}, box, legend);
@@ -104,8 +118,8 @@ function timeline(ui, models, looks) {
       write(legend, told);
       // Of the one that is looked at: lines that lay there from the start would be read as a part of the scene.
       const looked = ui.pointing || document.activeElement === box || first !== ui.get("first"); // or is demonstrated
-      const line = new Set(looked ? lineage(models, first) : []);
-      const chain = new Set([...line].flatMap((i) => [i, models[i].after]));
+      const line = new Map(looked ? lineage(models, first) : []);
+      const chain = new Set([...line.keys()].flatMap((i) => [i, models[i].after]));
       const away = (i) => chain.size > 0 && !chain.has(i);
       marks.forEach(({ node: mark, shape, letter }, i) => {
         const chosen = i === first || i === second;
@@ -115,13 +129,15 @@ function timeline(ui, models, looks) {
           opacity: chosen || (shown[i] && !away(i)) ? 1 : AWAY,
           "stroke-dasharray": filled[i] === undefined ? "3 2.5" : "none",
         });
-        write(letter, i === first ? "A" : i === second ? "B" : "");
+        write(letter, second < 0 ? "" : i === first ? "A" : i === second ? "B" : "");
         fill(mark, { "aria-selected": String(i === first) });
         mark.style.outline = chosen ? `2px solid ${color}` : "";
         mark.style.outlineOffset = "-1px";
       });
       lines.forEach((path, i) => fill(path, line.has(i)
-        ? { d: spread(models[i].after, i), "marker-end": `url(#${tip})` } : { d: "", "marker-end": "none" }));
+        ? { d: spread(models[i].after, i), "marker-end": `url(#${tip})`, opacity: line.get(i) > 1 ? LATER : 1 }
+        : { d: "", "marker-end": "none" }));
+      nameMark(looked ? first : -1);
       shares.forEach(([picture, part, members]) => {
         const known = members.filter((i) => within[i] && filled[i] !== undefined);
         const full = known.filter((i) => filled[i]).length;
@@ -148,11 +164,18 @@ function shareBar(shares, models, year) {
   return picture;
 }
 
-/** Models whose line is drawn, when one is looked at: those that it goes back to, and those that start from its family. */
+/** How many steps a model goes back to a family: 1 if it starts from it, Infinity if it does not go back to it. */
+function stepsTo(models, stem, i) {
+  let steps = 1;
+  for (let at = models[i].after; at >= 0; at = models[at].after, steps++) if (models[at].stem === stem) return steps;
+  return Infinity;
+}
+
+/** [model whose line is drawn when one is looked at, steps]: those that it goes back to, and those that go back to its family. */
 function lineage(models, here) {
   const back = [];
-  for (let i = here; models[i].after >= 0; i = models[i].after) back.push(i);
-  return [...back, ...models.map((_, i) => i).filter((i) => models[models[i].after]?.stem === models[here].stem)];
+  for (let i = here; models[i].after >= 0; i = models[i].after) back.push([i, 1]);
+  return [...back, ...models.map((m, i) => [i, stepsTo(models, models[here].stem, i)]).filter(([, steps]) => steps < Infinity)];
 }
 
 /**

@@ -2,15 +2,14 @@
 // grip on a bar moves that key's score, and the softmax follows.
 
 const GAP = 20; // px between two panels side by side
-const [GRID, HEADS] = [308, 132]; // widths of the map and of the panel of heads, side by side
+const [GRID, HEADS] = [276, 166]; // widths of the map and of the panel of heads, side by side
 const BACK = { moved: -1, nudge: 0 }; // no score is moved
 
 function attentionWidget(ui) {
   const { spec, room } = ui;
   const T = spec.sentences[0].length;
   const view = {
-    brief: () => view.words().map((word) => (word === spec.pad ? tr("pad") : word)), // fits above a narrow column
-    words: () => spec.sentences[ui.seen("sentence")],
+    words: () => spec.sentences[ui.seen("sentence")].map((word) => (word === spec.pad ? tr("pad") : word)),
     query: () => ui.seen("query"),
     key: () => ui.seen("key"),
   };
@@ -40,7 +39,7 @@ function attentionWidget(ui) {
     [tr("as the reference"), tr("the largest difference of a weight, in all sentences, layers and heads")],
   ]);
   ui.root.append(html("p", { class: "ta-note", style: "margin: 0" },
-    tr("Heads of a small model trained on Jane Austen's novels, causally and with 1/√D; these sentences are new to it.")));
+    tr("Heads of a small model that guesses the next word, trained on Jane Austen's novels; these sentences are new to it.")));
 
   /** What is on show, with the row of the query as its moved score makes it. */
   function now() {
@@ -95,7 +94,7 @@ function attentionWidget(ui) {
       mixed(state.words, mine, query, key);
       const text = key === undefined ? rowSaid(state, ui.seen("nudge")) : cellSaid(state, ui.get("notice"), ui.seen("tried") === key);
       ui.say(`${ui.pointing ? tr("layer {layer}, head {head}: ", { layer, head }) : ""}${text}`,
-        key === undefined ? tr("Point at a cell for its formula.") : formula(state));
+        ui.without("map") ? "" : key === undefined ? tr("Point at a cell for its formula.") : formula(state));
       ui.root.dataset.key = `${s},${layer},${head},${ui.get("query")},${setting},${ui.get("moved")},${ui.get("nudge")}`;
     },
   };
@@ -110,20 +109,17 @@ function nudged(row, n, delta) {
 /** " + 1.2" or " − 1.2"; nothing for 0. */
 const plus = (x) => (x ? ` ${x < 0 ? "−" : "+"} ${fixed(Math.abs(x), 1)}` : "");
 
-/** One query's row: its sum, its entropy, its largest weight. */
+/** One query's row: its sum, its largest weight. */
 function rowSaid({ words, query, mine, here, moved, delta }, nudge) {
   const sum = mine.reduce((a, b) => a + b, 0);
-  const bits = mine.reduce((a, b) => a - (b === 0 ? 0 : b * Math.log2(b)), 0);
-  const most = Math.log2(here.reduce((a, b) => a + b, 0));
   const top = Math.max(...mine);
   const told = delta ? tr(" The score of “{word}” is moved:{by}.", { word: words[moved], by: plus(delta) })
     : moved >= 0 && nudge
       ? tr(" “{word}” is masked here: −∞{by} = −∞.", { word: words[moved], by: plus(nudge / 10) }) : "";
-  const values = { word: words[query], sum: fixed(sum), bits: fixed(bits, 2), most: fixed(most, 2), top: fixed(top, 2),
-    other: words[mine.indexOf(top)] };
+  const values = { word: words[query], n: here.filter(Boolean).length, all: here.length, sum: fixed(sum, 2), top: fixed(top, 2), other: words[mine.indexOf(top)] };
   return tr(Number.isNaN(top)
-    ? N_("“{word}”: row sum {sum}, entropy {bits} bits of at most {most}; largest weight {top}.")
-    : N_("“{word}”: row sum {sum}, entropy {bits} bits of at most {most}; largest weight {top} on “{other}”."), values) + told;
+    ? N_("“{word}” may look at {n} of {all} words; its weights add up to {sum}; largest weight {top}.")
+    : N_("“{word}” may look at {n} of {all} words; its weights add up to {sum}; largest weight {top} on “{other}”."), values) + told;
 }
 
 /** One cell. The reference is named where the weight is another; tried: a hand would move what is masked. */
@@ -188,7 +184,7 @@ function wordRow(ui, parent, T, W, view) {
       const rgb = colors.at(mine[i]);
       box.style.fill = css(rgb);
       text.style.fill = inkOn(rgb);
-      write(text, view.brief()[i]);
+      write(text, view.words()[i]);
     });
     fill(mark, { x: query * cw + 1 });
     lit.style.visibility = key === undefined ? "hidden" : "visible";
@@ -201,9 +197,9 @@ function weightGrid(ui, parent, T, W, view) {
   const [left, top, high] = [50, 20, 25];
   const cell = Math.floor((W - left - 2) / T);
   const H = top + T * high + 4;
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
+  const box = html("div", { class: "ta-panel", "data-part": "map", style: `width: ${W}px` });
   box.append(html("p", { class: "ta-caption" }, tr("Weights"),
-    html("small", {}, tr("row: query, column: key; · is masked"))));
+    html("small", {}, tr("row: query, column: key; · masked"))));
   parent.append(box);
   const canvas = picture(box, W, H, tr("Heatmap of attention weights, one row for each query and one column for each key"));
   const [x, y] = [(i) => left + i * cell, (i) => top + i * high];
@@ -243,7 +239,7 @@ function weightGrid(ui, parent, T, W, view) {
       place();
       view.words().forEach((word, i) => {
         write(rows[i], word);
-        write(columns[i], view.brief()[i]);
+        write(columns[i], view.words()[i]);
         fill(rows[i], { class: i === query ? "ta-strong" : "ta-text" });
         fill(columns[i], { class: i === key ? "ta-strong" : "ta-small" });
       });
@@ -257,11 +253,11 @@ function weightGrid(ui, parent, T, W, view) {
 /** All heads as small maps, a row for each layer: point at one to see it large. */
 function headPanel(ui, parent, T, wide) {
   const { spec } = ui;
-  const [dot, left, top] = [wide ? 3 : 5, 18, 20];
+  const [dot, left, top] = [wide ? 4 : 5, 18, 20];
   const step = T * dot + 4;
   const [w, h] = [spec.heads * step, spec.layers * step];
   const W = left + w + 2;
-  const box = html("div", { class: "ta-panel", style: `width: ${wide ? HEADS : W}px` });
+  const box = html("div", { class: "ta-panel", "data-part": "heads", style: `width: ${wide ? HEADS : W}px` });
   box.append(html("p", { class: "ta-caption" }, tr("All heads")));
   const stack = html("div", { class: "ta-stack", style: `width: ${W}px` });
   const maps = html("canvas", {

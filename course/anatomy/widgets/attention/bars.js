@@ -9,7 +9,7 @@ function barPanel(ui, parent, T, W, view, now) {
   title.append(who, html("small", { style: "flex: 1; margin-left: 4px; overflow: hidden; white-space: nowrap" }, W < 290 ? "" : tr("drag the grip")));
   const back = button(title, tr("Put back"), () => ui.setAll({ nudge: 0 }));
   back.style.cssText = "margin: -6px 0 -2px; padding: 1px 5px; font-weight: 400"; // no higher than the captions beside it
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, title);
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px; margin-inline: auto` }, title);
   parent.append(box);
   const canvas = picture(box, W, top + T * height + 4, tr("Bars: the weights of the query on show"));
   label(canvas, left - 10, top - 6, tr("score"), "end", "ta-small");
@@ -166,7 +166,7 @@ function mixBar(ui, parent, T, W, view) {
       const rgb = mix(colors.zero, colors.plus, 0.25 + 0.65 * clamp(mine[i], 0, 1));
       fill(rect, { x, width, fill: css(rgb) });
       fill(text, { x: x + width / 2, fill: inkOn(rgb) });
-      const name = `v(${view.brief()[i]})`;
+      const name = `v(${view.words()[i]})`;
       write(text, width > 7 * name.length + 46 ? `${fixed(mine[i], 2)} · ${name}` : width > 7 * name.length + 4 ? name : "");
       if (i === key) fill(mark, { x, width });
     });

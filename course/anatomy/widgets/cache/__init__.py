@@ -120,8 +120,8 @@ class CacheCalculator(TableWidget):
         told = _(
             "Cache of {model} ({shape}) by {whose} kv_bytes_per_token; attention {kind}, layers {stack}, {itemsize} "
             "bytes per number: {per_token:,.0f} bytes per token. {users} users with {tokens:,} tokens take {total} "
-            "beside {weights} of weights; {fit:,} such users fit on {gpu}, and a step takes at least {ms:,.1f} ms to "
-            "read everything. {verdict}"
+            "beside {weights} of weights; {fit:,} such users fit on {gpu}, and to read that much takes at least "
+            "{ms:,.1f} ms. {verdict}"
         )
         return told.format(
             model=model.name,

@@ -74,6 +74,7 @@ function cacheWidget(ui) {
       m, k, s, g, b, tokens, users, itemsize, window, perUser, perUserOf, perTokenOf, weights, total, memory,
       full: full[at(k)], windowed: windowed[at(k)], perToken: perTokenOf(k),
       fit: perUser > 0 ? Math.floor(Math.max(0, memory - weights) / perUser) : 0,
+      tooMuch: weights + total > memory, // then nothing is read, either
       time: (weights + total) / spec.bandwidth[g],
       part: ui.seen("part"),
     };
@@ -90,17 +91,18 @@ function cacheWidget(ui) {
     switch (now.part) {
       case 0: return tr(latent ? N_("bytes per token = layers · numbers for keys and values · bytes = {sum} = {total}")
         : N_("bytes per token = 2 · layers · key heads · D · bytes = {sum} = {total}"), { sum: [layers, others].filter(Boolean).map(call).join(" + "), total: whole(now.perToken) });
-      case 1: return others
-        ? tr("per user = {tokens} tokens · {full} bytes + min({tokens}, {window}) · {windowed} bytes = {each}",
-          { tokens, full: whole(now.full), window: whole(now.window), windowed: whole(now.windowed), each })
-        : tr("per user = {tokens} tokens · {full} bytes = {each}", { tokens, full: whole(now.full), each });
+      case 1: return tr(!others ? N_("per user = {tokens} tokens · {full} bytes = {each}")
+        : !layers ? N_("per user = min({tokens}, {window}) tokens · {windowed} bytes = {each}")
+          : N_("per user = {tokens} tokens · {full} bytes + min({tokens}, {window}) · {windowed} bytes = {each}"),
+      { tokens, full: whole(now.full), window: whole(now.window), windowed: whole(now.windowed), each });
       case 2: return tr("all users = {users} · {each} = {total}", { users, each, total });
       case 3: return tr("weights = {n} · 10⁹ parameters · 2 bytes = {weights}", { n: short(now.weights / 2e9), weights });
       case 4: return tr("users that fit = ({memory} − {weights}) ÷ {each}, rounded down = {fit}",
         { memory: sizeOf(now.memory), weights, each, fit });
-      case 5: return now.weights > now.memory ? tr("the weights alone, {weights}, are more than {memory}: nothing is written",
-        { weights, memory: sizeOf(now.memory) }) : tr("time = ({weights} + {total}) ÷ {bandwidth} per second = {time}; everything is read once",
-        { weights, total, bandwidth: sizeOf(spec.bandwidth[g]), time: secondsOf(now.time) });
+      case 5: return tr(now.weights > now.memory ? N_("the weights alone, {weights}, are more than {memory}: nothing is written")
+        : now.tooMuch ? N_("{users} caches and the weights are more than {memory}: nothing is written")
+          : N_("time = ({weights} + {total}) ÷ {bandwidth} per second = {time}; everything is read once"),
+      { users, weights, total, memory: sizeOf(now.memory), bandwidth: sizeOf(spec.bandwidth[g]), time: secondsOf(now.time) });
       default: return "";
     }
   }
@@ -113,7 +115,7 @@ function cacheWidget(ui) {
       for (const node of later) node.hidden = !more;
       write(meaning, tr(MEANING[k]));
       bar.draw(now);
-      tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), now.weights > now.memory ? "–" : secondsOf(now.time)]);
+      tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), now.tooMuch ? "–" : secondsOf(now.time)]);
       kinds.draw(now);
       curve.draw(now);
       const gap = ui.table("gap")[0];
@@ -123,8 +125,11 @@ function cacheWidget(ui) {
       write(source, `${spec.sources[m]} ${spec.gpuSources[g]}`);
       ui.say(tr(now.weights > now.memory
         ? N_("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}. The weights alone do not fit on {gpu}.")
-        : N_("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}; {fit} fit on {gpu}; at least {time} per token."), {
-        model: spec.models[m], kind: spec.kinds[k], perToken: whole(now.perToken), users: whole(users), tokens: whole(tokens),
+        : now.tooMuch ? N_("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}; only {fit} fit on {gpu}.")
+          : N_("{model}, attention {kind}: {perToken} bytes per token; {users} users with {tokens} tokens take {total}; {fit} fit on {gpu}; at least {time} per token."), {
+        // Layers that are not the model's own are named: they outlast a change of the model.
+        model: s ? tr("{model} ({layers})", { model: spec.models[m], layers: spec.stacks[s] }) : spec.models[m],
+        kind: spec.kinds[k], perToken: whole(now.perToken), users: whole(users), tokens: whole(tokens),
         total: sizeOf(now.total), fit: whole(now.fit), gpu: spec.gpus[g], time: secondsOf(now.time),
       }), formula(now));
       ui.root.dataset.key = `${m},${k},${s},${g},${b},${tokens},${users},${now.perToken}`;
@@ -304,12 +309,13 @@ function lengthCurve(ui, parent, W) {
   const { spec } = ui;
   const [left, right, top, bottom, H] = [52, 26, 6, 18, 122];
   const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, tr("Cache of one user"), html("small", {}, tr("against its tokens; thin: other kinds"))));
+  box.append(html("p", { class: "ta-caption" }, tr("Cache of one user"), html("small", {}, tr("powers of ten; thin: other kinds"))));
   parent.append(box);
   const canvas = picture(box, W, H, tr("One user's cache against the number of tokens, a line for each kind of attention"));
   const [iw, ih] = [W - left - right, H - top - bottom];
   const step = iw / (spec.tokens.length - 1);
   spec.tokens.forEach((n, i) => { if (i % 3 === 0) label(canvas, left + i * step, H - 4, whole(n), "middle", "ta-small"); });
+  label(canvas, 0, H - 4, tr("tokens"), "start", "ta-small");
   const grid = Array.from({ length: 8 }, () => [line(canvas, left, 0, left + iw, 0, "ta-grid"), label(canvas, left - 6, 0, "", "end", "ta-small")]);
   const full = line(canvas, left, 0, left + iw, 0, "ta-reference");
   const name = label(canvas, left + 4, 0, tr("free memory"), "start", "ta-small");

@@ -19,7 +19,7 @@ from ..tools.words import _
 from .scenes import BLANKS, IDS, KINDS, SCENES, SIZE, T, cells, instead, next_words, real
 from .story import STORY
 
-LAYERS = 4
+LAYERS = T - 1  # with a window of 2, so many carry the first token to the last
 GUESS = math.log(T)  # nats, the loss of a uniform guess among the tokens of the text
 KIND_NAMES = tuple(k.name for k in KINDS)
 _MASKS = ("causal_mask", "causal_padding_mask", "prefix_lm_mask", "unilm_mask")
@@ -30,8 +30,8 @@ class MaskExplorer(SeveralFunctions):
 
     ``causal_mask(T, S)`` (T, S), ``causal_padding_mask(real)`` (B, 1, T, S), ``position_ids(real)`` (B, T) int64,
     ``prefix_lm_mask(T, prefix)`` and ``unilm_mask(objective, source, target)`` (T, T); of ``blank_infilling(ids, spans,
-    order, mask_id, start_id, end_id)`` only the two rows of positions are drawn. Cross-attention is drawn from the
-    lengths alone, because no function of the unit makes it.
+    order, mask_id, start_id, end_id)`` only the two rows of positions are drawn. Cross-attention, two texts in one row
+    and the window are drawn by their rules alone, because no function of the unit makes them.
 
     Traits mask (index into KIND_NAMES; a name works too), size (index of the slider's value), query and layers follow
     the controls; painted ("0,3 7,0": row, column) holds the cells that were flipped by hand, in any mask. Raises the
@@ -115,7 +115,7 @@ class MaskExplorer(SeveralFunctions):
             }
             for s in SCENES
         ]
-        kinds = [{"name": _(k.name), "counts": k.counts, "sizes": k.sizes, "ahead": k.ahead} for k in KINDS]
+        kinds = [{"name": _(k.name), "counts": k.counts, "sizes": k.sizes} for k in KINDS]
         return {
             "title": _("Masks: who may look at whom"),
             "scenes": scenes,
@@ -181,15 +181,13 @@ class MaskExplorer(SeveralFunctions):
         return GUESS * (1 - sum(copied) / len(copied)) if copied else None
 
     def facts(self) -> dict[str, int]:
-        """Counts in the mask shown: allowed ``pairs``, pairs ``ahead`` of the query, ``empty`` rows; and in the
-        function's own mask, before painting: ``wrong`` cells."""
+        """Counts in the mask shown: allowed ``pairs``, those that ``leak``, as the mask's rule forbids them, and
+        ``empty`` rows; and in the function's own mask, before painting: ``wrong`` cells."""
         rows, columns = self._shape()
         may, right = self.may(), self._table("right", len(SCENES), SIZE, SIZE)[:rows, :columns] > 0
-        later = np.arange(columns)[None] > np.arange(rows)[:, None] + columns - rows
-        ahead = 0 if KINDS[self.mask].ahead == "cross" else int((may & later).sum())
         return {
             "pairs": int(may.sum()),
-            "ahead": ahead,
+            "leak": int((may & ~right).sum()),
             "empty": int((~may.any(1)).sum()),
             "wrong": int((self.given_mask() != right).sum()),
         }
@@ -285,7 +283,7 @@ def _padded_rows(scenes):
 
 
 def _by_scene(tables):
-    """Masks (scenes, SIZE, SIZE) from the functions' tables; cross-attention from its lengths."""
+    """Masks (scenes, SIZE, SIZE) from the functions' tables; those without a function from their rules."""
     at = dict.fromkeys(_MASKS, 0)
     found = []
     for scene in SCENES:

@@ -22,24 +22,25 @@ function maskWidget(ui) {
     trait: "size", name: tr("size"), max: () => kind().sizes.length - 1, long: true,
     show: (i) => tr(SIZES[kind().counts], { n: kind().counts === "example" ? i + 1 : kind().sizes[i] }),
   });
+  Object.assign(size.parentNode.dataset, { part: "sizes", of: "mask" }); // a mask has its own sizes, or just one
   // Another mask is another sheet: what was painted on the last one does not stay.
   const fresh = () => ui.set("painted", "");
   ui.controls.querySelector("select").addEventListener("change", fresh);
   size.addEventListener("input", fresh);
   ui.watch("painted");
+  const [left, gap] = [50, 20];
+  const side = Math.min(284, room - left - 2);
+  const wide = room >= left + side + gap + 300;
+  const choose = ui.controls.firstChild;
   const bar = html("div", { class: "ta-bar" });
-  ui.controls.append(bar);
+  (wide ? choose : ui.controls).append(bar); // one line for both
+  if (wide) choose.style.cssText = "grid-column: 1 / -1; grid-template-columns: max-content minmax(0, max-content) 1fr";
   player(ui, bar, {
     stepName: tr("Next query"), playName: tr("Play queries"), every: QUERY_MS,
     step: () => ui.set("query", (Math.min(ui.get("query"), scene().rows.length - 1) + 1) % scene().rows.length),
     ends: () => ui.get("query") === scene().rows.length - 1,
   });
-  const [left, gap] = [50, 20];
-  const side = Math.min(284, room - left - 2);
-  const wide = room >= left + side + gap + 300;
-  const choose = ui.controls.firstChild;
-  if (wide) choose.style.cssText = "grid-column: span 2; grid-template-columns: max-content minmax(0, max-content) max-content";
-  const back = button(wide ? choose : bar, tr("Back to the mask"), fresh);
+  const back = button(bar, tr("Back to the mask"), fresh);
   ui.readout.style.minHeight = room < 480 ? "116px" : "43px";
   ui.root.append(ui.readout);
 
@@ -52,7 +53,7 @@ function maskWidget(ui) {
   const lossBar = barOfLoss(path.box, wide ? room - left - side - 2 - gap : Math.min(room, 420), spec.guess);
   const show = signs(wide ? path.box : ui.row(), [
     [tr("allowed pairs"), tr("True in the mask, of all pairs")],
-    [tr("pairs that look ahead"), tr("the key is later than the query")],
+    [tr("pairs that leak"), tr("allowed, though the mask’s rule forbids them")],
     [tr("queries that see nothing"), tr("their softmax would be 0 ÷ 0")],
     [tr("unlike the reference"), tr("cells of the function, before any painting; crossed out in the picture")],
     [tr("next tokens that a model can copy"),
@@ -83,25 +84,22 @@ function maskWidget(ui) {
     for (const [i, j] of cells) may[i * N + j] = 1 - may[i * N + j];
     const found = { at, painted, s, rows, columns, given, right, may, cells, square: rows === columns, counts: [] };
     found.ways = found.square ? powers(may, rows, N, spec.layers) : [];
-    let [pairs, ahead, empty, wrong] = [0, 0, 0, 0];
+    let [pairs, leak, empty, wrong] = [0, 0, 0, 0];
     for (let i = 0; i < rows; i++) {
       let any = 0;
       for (let j = 0; j < columns; j++) {
         const a = may[i * N + j];
         any += a;
         wrong += given[i * N + j] > 0 !== right[i * N + j] > 0;
-        ahead += a && j > i + columns - rows;
+        leak += a && !right[i * N + j];
       }
       found.counts.push(any);
       pairs += any;
       empty += !any;
     }
-    const rule = kind().ahead;
     found.signs = [
       [tr("{n} of {all}", { n: pairs, all: rows * columns }), ""],
-      rule === "cross" ? ["", tr("two texts")]
-        : rule === "yes" ? [String(ahead), ahead ? tr("by design") : "", undefined]
-          : [String(ahead), ahead ? tr("leak") : tr("no leak"), ahead === 0],
+      [String(leak), leak ? tr("leak") : tr("no leak"), leak === 0],
       [String(empty), empty ? tr("their softmax is 0 ÷ 0") : ""],
       [String(wrong), wrong ? tr("differs") : tr("same"), wrong === 0],
     ];
@@ -158,7 +156,7 @@ function maskWidget(ui) {
       drawn = now;
       grid.mark(query, key);
       path.draw(query, key, level ?? 0, layers);
-      lossBar(lossNow(layers));
+      lossBar(lossNow(layers), s.predicts.length);
       show([...now.signs, copier(layers)]);
       // What would move nothing is not offered. Its room stays: nothing moves.
       size.parentNode.style.visibility = kind().sizes.length > 1 ? "" : "hidden";
@@ -201,7 +199,7 @@ function powers(may, T, N, layers) {
 function waysFormula({ may, ways, columns }, query, key, depth, N) {
   if (depth < 1) return "";
   const count = (d, i) => ways[d][i * N + key];
-  const named = (d, i) => `${tr("ways")}${"₀₁₂₃₄"[d]}[${i}, ${key}]`;
+  const named = (d, i) => `${tr("ways")}${"₀₁₂₃₄₅₆₇"[d]}[${i}, ${key}]`;
   if (depth === 1) {
     const formula = `${named(1, query)} = ${count(1, query)}`;
     return may[query * N + key] || query !== key ? formula : tr("{formula}, the residual connection", { formula });
@@ -280,8 +278,7 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
     paint(positions, reference) {
       const { s, rows, columns, may, given, right, cells: turned } = setting();
       write(caption, ui.get("alone") ? tr("The mask") : reference ? tr("Reference’s mask") : tr("Your mask"));
-      write(note, `${turned.length ? tr("filled: may look; corner: painted") : tr("filled: may look")}${
-        positions.length ? tr("; on top: positions") : ""}`);
+      write(note, turned.length ? tr("filled: may look; corner: painted") : tr("filled: may look"));
       head = 20 + 14 * positions.length;
       if (shape !== `${rows},${columns},${head}`) layout(rows, columns);
       shape = `${rows},${columns},${head}`;
@@ -314,7 +311,7 @@ function maskGrid(ui, parent, { left, side, N, setting, paint }) {
       s.columns.forEach((_, j) => {
         const on = may[query * N + j];
         if (on) d += square(query, j);
-        fill(columnWords[j], { class: j === key ? "ta-strong" : "ta-small", style: on || j === key ? `font-size: 11px; fill: var(--ta-ink); font-weight: ${c < 30 && j !== key ? 400 : 600}` : "" });
+        fill(columnWords[j], { class: j === key ? "ta-strong" : "ta-small", style: on || j === key ? `font-size: 11px; fill: var(--ta-ink); font-weight: ${c < 30 ? 400 : 600}` : "" });
       });
       rowWords.forEach((text, i) => fill(text, { class: i === query ? "ta-strong" : "ta-text" }));
       fill(strong, { d });

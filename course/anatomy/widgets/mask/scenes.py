@@ -19,33 +19,32 @@ IDS = {"mask_id": 101, "start_id": 102, "end_id": 103}
 
 
 class Kind(NamedTuple):
-    """One entry of the list of masks: what its slider counts, whether queries may look ahead by design, and what a
-    model with this mask learns to predict."""
+    """One entry of the list of masks: what its slider counts, and what a model with this mask learns to predict."""
 
     name: str
     counts: str  # unit of the slider: "3 real tokens"
     sizes: tuple[int, ...]
-    ahead: str  # "no": seeing a later key is a leak; "yes": it is by design
     learns: str = "next"  # the next token; "later": the next one outside of the prefix; else what stands in _INSTEAD
 
 
 KINDS = (
-    Kind(N_("causal"), "", (0,), "no"),
-    Kind(N_("causal, newest tokens only (cache)"), N_("new tokens"), tuple(range(1, T + 1)), "no"),
-    Kind(N_("causal, padded on the right"), N_("real tokens"), tuple(range(1, T + 1)), "no"),
-    Kind(N_("causal, padded on the left"), N_("real tokens"), tuple(range(1, T + 1)), "no"),
-    Kind(N_("prefix LM"), N_("in the prefix"), tuple(range(T + 1)), "yes", "later"),
-    Kind(N_("UniLM: bidirectional"), "", (0,), "yes", "masked"),
-    Kind(N_("UniLM: left-to-right"), "", (0,), "no"),
-    Kind(N_("UniLM: right-to-left"), "", (0,), "yes", "previous"),
-    Kind(N_("UniLM: sequence-to-sequence"), N_("source tokens"), tuple(range(1, T)), "yes", "later"),
-    Kind(N_("cross-attention, input padded"), N_("real tokens"), tuple(range(1, T + 1)), "cross"),
-    Kind(N_("GLM: part A, part B"), N_("example"), tuple(range(len(BLANKS))), "yes", "blanks"),
+    Kind(N_("causal"), "", (0,)),
+    Kind(N_("causal, newest tokens only (cache)"), N_("new tokens"), tuple(range(1, T + 1))),
+    Kind(N_("causal, padded on the right"), N_("real tokens"), tuple(range(1, T + 1))),
+    Kind(N_("causal, padded on the left"), N_("real tokens"), tuple(range(1, T + 1))),
+    Kind(N_("prefix LM"), N_("in the prefix"), tuple(range(T + 1)), "later"),
+    Kind(N_("UniLM: bidirectional"), "", (0,), "masked"),
+    Kind(N_("UniLM: left-to-right"), "", (0,)),
+    Kind(N_("UniLM: right-to-left"), "", (0,), "previous"),
+    Kind(N_("UniLM: sequence-to-sequence"), N_("source tokens"), tuple(range(1, T)), "later"),
+    Kind(N_("cross-attention, input padded"), N_("real tokens"), tuple(range(1, T + 1))),
+    Kind(N_("GLM: part A, part B"), N_("example"), tuple(range(len(BLANKS))), "blanks"),
+    Kind(N_("causal, two texts"), "", (0,)),
+    Kind(N_("causal, window of 2"), "", (0,)),
 )
 _INSTEAD = {
     "masked": N_("it predicts masked tokens"),
     "previous": N_("it predicts the previous token"),
-    "blanks": N_("GLM fills blanks"),
 }
 
 
@@ -129,7 +128,7 @@ def _scenes():
             elif kind.counts == "source tokens":
                 arguments = ("sequence-to-sequence", size, T - size)
                 yield Scene(k, TEXT, TEXT, "unilm_mask", arguments, (), N_("j ≤ i or j < {n}"), size)
-            elif kind.ahead == "cross":
+            elif kind.name.startswith("cross"):
                 yield Scene(k, ANSWER, _padded(size, False), "", (real(size, False),), (), "j < {n}", size)
             elif kind.counts == "example":
                 a, b = glm_words(*BLANKS[size])
@@ -143,6 +142,14 @@ def _scenes():
                     N_("j ≤ i or j < {n}"),
                     len(a),
                 )
+            elif kind.name == "causal, two texts":
+                text = torch.arange(T) // (T // 2)
+                may = (text[:, None] == text).tril()
+                yield Scene(k, TEXT, TEXT, "", (may,), (), N_("j ≤ i and (i < {n} or j ≥ {n})"), T // 2)
+            elif kind.name == "causal, window of 2":
+                yield Scene(
+                    k, TEXT, TEXT, "", (torch.ones(T, T).tril().triu(-1) > 0,), (), N_("j ≤ i and i < j + {n}"), 2
+                )
             elif kind.name in unilm:
                 yield Scene(k, TEXT, TEXT, "unilm_mask", (unilm[kind.name], T // 2, T // 2), (), rules[kind.name], 0)
             else:
@@ -154,12 +161,14 @@ SCENES = tuple(_scenes())
 
 def next_words(scene: Scene) -> list[int]:
     """Positions whose next token a model with this mask learns to predict: both are tokens of the text, and the next
-    one is not in the prefix. Empty if queries and keys are different tokens, and if it predicts something else."""
+    one is not in the prefix; of GLM, those in part B, where a word follows. Empty if queries and keys are different
+    tokens, and if it predicts something else."""
     learns = KINDS[scene.kind].learns
     if scene.rows != scene.columns or learns in _INSTEAD:
         return []
-    first = max(scene.bound - 1, 0) if learns == "later" else 0
-    return [i for i in range(first, len(scene.rows) - 1) if PAD not in scene.rows[i : i + 2]]
+    first = {"later": max(scene.bound - 1, 0), "blanks": scene.bound}.get(learns, 0)
+    rows = scene.rows
+    return [i for i in range(first, len(rows) - 1) if PAD not in rows[i : i + 2] and rows[i + 1] != START]
 
 
 def instead(scene: Scene) -> str:

@@ -2,15 +2,12 @@
 
 from ..tools.story import Step
 
-# Two texts of four words in one row of the batch: the second does not look at the first, but one cell was forgotten.
-_PACKED = " ".join(f"{i},{j}" for i in range(4, 8) for j in range(4) if (i, j) != (4, 3))
-# A window of two: each token looks at itself and at the one before.
-_WINDOW = " ".join(f"{i},{j}" for i in range(8) for j in range(i - 1))
+_NO_SIZE = ("sizes",)  # where the mask has one size, or its size is not asked about
 
 STORY = (
     Step(
-        "Each row (query) must predict its next word from those in its filled cells. For row “two” that is “cats”. "
-        "Click the white cell “cats” in this row, so that it sees it.",
+        "Each row (query) predicts the word that follows it, from the words in its filled cells: row “two” predicts "
+        "“cats”. Click the white cell “cats” in row “two”, so that it sees it.",
         "The loss falls. Will it write better, too?",
         ("yes, it learned more", "no, it only copies"),
         1,
@@ -21,7 +18,7 @@ STORY = (
         moves=("painted",),
         show=({"painted": "3,4"},),
         waits=("line", "signs"),
-        without=("mask", "layers"),
+        without=("mask", "layers", *_NO_SIZE),
     ),
     Step(
         "One wrong cell again: “one” looks at “two”. A model has several layers, each with this mask. Choose other "
@@ -31,25 +28,27 @@ STORY = (
         1,
         "Both look at “one”, which has looked at “two” a layer before. So “saw” can copy its next word, “two”: one "
         "wrong cell spoils other rows, too.",
-        "Choose dog, then saw: which inputs are filled at the bottom of the right picture?",
+        "Choose one query after another: for which is “two” filled at the bottom of the right picture?",
         {"mask": 0, "size": 4, "query": 0, "layers": 2, "painted": "0,3"},
         moves=("query",),
         show=({"query": 1}, {"query": 2}),
         waits=("line", "signs"),
+        without=_NO_SIZE,
     ),
     Step(
-        "Texts of a batch get the same length by padding. Here three [pad] stand on the left, and none of them sees "
-        "anything. Point at a cell of such a row.",
+        "Padding gives the texts of a batch one length: here by three [pad], which see nothing. The score of a white "
+        "cell becomes −∞ before softmax. Point at a cell of a [pad] row.",
         "What are the weights of an empty row after softmax?",
         ("not a number", "all 0", "all equal"),
         0,
         "Each weight is exp(−∞) ÷ 0 = 0 ÷ 0. Such a NaN spreads from layer to layer, into the loss and into all "
-        "gradients. So code must treat these rows apart.",
+        "gradients. A way out: let each [pad] see itself, and leave it out of the loss.",
         "Softmax divides by the sum of the row. What is it, if every score is −∞?",
         {"mask": 3, "size": 4, "query": 3, "layers": 2, "painted": ""},
         moves=("query",),
         show=({"query": 1, "key": 0}, {"query": 2, "key": 1}),
         waits=("signs",),
+        without=_NO_SIZE,
     ),
     Step(
         "Instead of padding: two texts in one row, “one dog saw two” and “cats and ran .”. The second must not see "
@@ -60,10 +59,11 @@ STORY = (
         "With 3 layers: “two” gathers its text in the first, “cats” takes it from “two” in the second, “.” from "
         "“cats” in the third. One forgotten cell joins the texts.",
         "Set more layers, and look at the filled inputs on the right.",
-        {"mask": 0, "size": 4, "query": 7, "layers": 2, "painted": _PACKED},
+        {"mask": 11, "size": 4, "query": 7, "layers": 2, "painted": "4,3"},
         moves=("layers",),
         show=({"layers": 1}, {"layers": 2}, {"layers": 3}),
         waits=("line", "signs"),
+        without=_NO_SIZE,
     ),
     Step(
         "A prompt is given as a whole. So its words may see each other in both directions: a prefix, here of 3 words. "
@@ -73,10 +73,11 @@ STORY = (
         0,
         "What is given need not be predicted: with 3 words in the prefix, 5 are left to learn from, with 7 only one. "
         "In return each word of the prefix sees all of it.",
-        "Move the size, and look at the last number under the right picture: out of how many?",
+        "Move the size, and read above the loss: the mean over how many words?",
         {"mask": 4, "size": 3, "query": 0, "layers": 2, "painted": ""},
         moves=("size", "query"),
         show=({"size": 5}, {"size": 7}, {"size": 3}),
+        without=("layers",),
     ),
     Step(
         "GLM fills blanks: part A is the text with blanks [M]; part B has the missing pieces, and its [S] must "
@@ -89,20 +90,22 @@ STORY = (
         {"mask": 10, "size": 0, "query": 7, "layers": 2, "painted": ""},
         moves=("query", "painted"),
         show=({"query": 1}, {"painted": "1,8"}, {"query": 7}, {"key": 8, "level": 0}),
-        waits=("line",),
+        waits=("line", "signs"),
+        without=_NO_SIZE,
     ),
     Step(
-        "To save work, each token here sees only itself and the one before: a window of 2. Set more layers, and see "
-        "how far back “.” reaches.",
-        "How many layers would it take to reach “one”?",
+        "A window of 2: each token sees only itself and the one before. That is 15 pairs to compute instead of 36. "
+        "Set more layers, and see how far back “.” reaches.",
+        "How many layers does it take to reach “one”?",
         ("2", "4", "7"),
         2,
         "Each layer reaches one token further, and “one” stands 7 before “.”. So a narrow window saves work, and "
         "depth brings back the reach.",
         "How many more inputs are filled with each layer?",
-        {"mask": 0, "size": 4, "query": 7, "layers": 1, "painted": _WINDOW},
+        {"mask": 12, "size": 4, "query": 7, "layers": 1, "painted": ""},
         moves=("layers",),
-        show=({"layers": 2}, {"layers": 3}, {"layers": 4}),
+        show=({"layers": 2}, {"layers": 3}, {"layers": 5}, {"layers": 7}),
         waits=("line", "signs"),
+        without=_NO_SIZE,
     ),
 )

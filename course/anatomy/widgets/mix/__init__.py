@@ -22,14 +22,14 @@ class MixExplorer(TableWidget):
     """Live picture of ``weighted_average(values, weights)``.
 
     The function gets values (3, 1) float32, the numbers of three words, and weights (3,) float32, for every combination
-    of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow the bars, which
-    can be dragged, and the sliders. Raises the errors of TableWidget.
+    of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow the bars, whose
+    tops can be dragged. Raises the errors of TableWidget.
     """
 
     recording, function_name = "mix", "weighted_average"
     controls = ("first", "second", "third")
     story = STORY
-    opening = tuple({"first": n} for n in (2, 4, 6, 8, 8, 6, 4, 2))  # slow enough to see the triangle follow
+    opening = tuple({"third": n} for n in (6, 4, 2, 2, 4, 6))  # slow enough to see the triangle follow
 
     first = t.Int(1, min=0, max=TOP).tag(sync=True)
     second = t.Int(2, min=0, max=TOP).tag(sync=True)

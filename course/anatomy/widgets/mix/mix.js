@@ -12,7 +12,6 @@ const RULE = 296; // width of the panel of shares, beside the beam
 
 function mixWidget(ui) {
   const { spec, room } = ui;
-  TRAITS.forEach((trait, i) => slider(ui, { trait, name: tr("weight of {word}", { word: spec.words[i] }), max: spec.top }));
   ui.root.append(ui.readout);
   const row = ui.row();
   const wide = room >= 2 * RULE;
@@ -20,20 +19,24 @@ function mixWidget(ui) {
   const beam = beamPanel(ui, row, wide ? room - RULE - 20 : room);
   const shares = sharePanel(ui, row, wide ? RULE : room);
 
+  const place = ([a, b, c]) => (a * (spec.top + 1) + b) * (spec.top + 1) + c;
+  let began = { step: ui.get("step"), weights: TRAITS.map((t) => ui.get(t)) }; // a dotted triangle shows it, once it is left
+
   return {
     draw() {
       const weights = TRAITS.map((t) => ui.seen(t));
-      const at = (weights[0] * (spec.top + 1) + weights[1]) * (spec.top + 1) + weights[2];
+      const at = place(weights);
       const [value, right] = [ui.table("out")[at], ui.table("ref_out")[at]];
       const total = weights.reduce((a, b) => a + b);
       const word = ui.seen("word") ?? -1;
       const good = Math.abs(value - right) <= spec.tolerance;
-      beam(weights, value, right, good, word);
+      if (began.step !== ui.get("step")) began = { step: ui.get("step"), weights: TRAITS.map((t) => spec.story[ui.get("step")].state[t]) };
+      beam(weights, value, right, good, word, ui.table("out")[place(began.weights)]);
       shares(weights, total, word);
       const verdict = ui.get("notice") ? "" : good ? tr(" (as expected)") : tr(" (expected {right})", { right: fixed(right) });
       ui.say(total === 0 ? tr("All weights are 0: there is nothing to average.") :
         tr("weights {weights}, total {total}: the average is {average}{verdict}.",
-          { weights: weights.join(", "), total, average: fixed(value), verdict }),
+          { weights: weights.join(", "), total, average: good ? neat(value) : fixed(value), verdict }),
       formula(spec, weights, total, word));
       ui.root.dataset.key = `${weights.join(",")},${fixed(value, 4)}`;
     },
@@ -47,9 +50,12 @@ function formula({ words, values }, weights, total, word) {
   const whole = `(${terms.join(" + ")}) ÷ (${weights.join(" + ")}) = ${sum} ÷ ${total}`;
   if (total === 0) return tr("{formula}: no number answers that", { formula: whole });
   const own = word < 0 ? "" : tr("; share of {word}: {weight} ÷ {total} = {share}",
-    { word: words[word], weight: weights[word], total, share: fixed(weights[word] / total) });
-  return `${whole} = ${fixed(sum / total)}${own}`;
+    { word: words[word], weight: weights[word], total, share: neat(weights[word] / total) });
+  return `${whole} = ${neat(sum / total)}${own}`;
 }
+
+/** Two decimals at most: 5, 7.4, 6.33. */
+const neat = (x) => fixed(x, 2).replace(/\.?0+$/, "");
 
 /**
  * Bars as high as the weights on a beam along a number line, and the triangle at the average. The beam tips where the
@@ -74,21 +80,23 @@ function beamPanel(ui, parent, W) {
   }
   // A grip at weight 0 lies beneath all three of them, and must be taken hold of all the same.
   const marked = (kind) => svg("path", { class: kind, style: "pointer-events: none" });
-  const [arm, mine, ghost] = ["ta-arrow ta-two", "ta-fill-two", "ta-reference"].map(marked);
+  const [arm, mine, ghost, first] = ["ta-arrow ta-two", "ta-fill-two", "ta-reference", "ta-diagonal"].map(marked);
+  first.style.cssText += "; fill: none; stroke-dasharray: 2 2";
   const bars = spec.values.map((v, i) => {
     const group = svg("g");
     const bar = svg("rect", { x: x(v) - BAR / 2, width: BAR, class: "ta-fill-one" });
     const text = label(group, x(v), 0, "", "middle", "ta-strong");
     const grip = handle(ui, svg("circle", { cx: x(v), r: 13, class: "ta-grip" }), {
-      canvas, trait: TRAITS[i], name: tr("bar of {word}: its weight", { word: spec.words[i] }), max: spec.top,
+      canvas, trait: TRAITS[i], name: tr("weight of {word}", { word: spec.words[i] }), max: spec.top,
       drag: ([, y]) => clamp(Math.round((base - y) / UNIT), 0, spec.top),
     });
-    group.append(bar, grip);
+    const knob = svg("circle", { cx: x(v), r: 5, class: "ta-here", style: "pointer-events: none" });
+    group.append(bar, grip, knob);
     beam.append(touch(ui, group, () => ({ word: i })));
-    return { bar, text, grip };
+    return { bar, text, grip, knob };
   });
   beam.append(arm);
-  canvas.append(beam, mine, ghost);
+  canvas.append(beam, first, mine, ghost);
   const shown = label(canvas, 0, base + 51, "", "middle", "ta-strong");
   const triangle = (v) => {
     const place = clamp(x(v), 8, W - 8);
@@ -108,11 +116,11 @@ function beamPanel(ui, parent, W) {
     beam.setAttribute("transform", `rotate(${still.toFixed(3)} ${pivot(v).toFixed(1)} ${base})`);
   };
 
-  return (weights, value, right, good, word) => {
-    bars.forEach(({ bar, text, grip }, i) => {
+  return (weights, value, right, good, word, began) => {
+    bars.forEach(({ bar, text, grip, knob }, i) => {
       const top = base - UNIT * weights[i];
       fill(bar, { y: top, height: base - top, class: i === word ? "ta-fill-one ta-lit" : "ta-fill-one" });
-      fill(grip, { cy: top });
+      for (const node of [grip, knob]) fill(node, { cy: top });
       fill(text, { y: top - OVER });
       write(text, `${spec.words[i]} × ${weights[i]}`);
     });
@@ -123,14 +131,18 @@ function beamPanel(ui, parent, W) {
     ghost.style.visibility = apart ? "visible" : "hidden";
     arm.style.visibility = seen && word >= 0 ? "visible" : "hidden";
     if (apart) fill(ghost, { d: triangle(right) });
-    write(note, apart ? tr("your average: the beam tips on it; dashed: the expected one") : tr("the triangle goes where the bars balance"));
+    const left_ = Number.isFinite(began) && Math.abs(value - began) > spec.tolerance;
+    first.style.visibility = left_ && !apart ? "visible" : "hidden";
+    if (left_) fill(first, { d: triangle(began) });
+    write(note, apart ? tr("your average: the beam tips on it; dashed: the expected one")
+      : left_ ? tr("dotted: where the triangle was at first") : tr("the triangle goes where the bars balance"));
     beam.style.transform = seen ? "" : "none";
     const pull = value - goal;
     goal = value;
     if (!seen) return;
     glide(beam, "triangle", [value, right], stand);
     if (ui.root.dataset.dragging && Number.isFinite(pull) && pull) swing(pull, still, [pivot(value), base]);
-    write(shown, fixed(value));
+    write(shown, good ? neat(value) : fixed(value));
     if (word >= 0) fill(arm, { d: `M${clamp(x(value), 8, W - 8).toFixed(1)} ${base}H${x(spec.values[word])}` });
   };
 }

@@ -32,6 +32,11 @@ function objectiveWidget(ui) {
   /** Where the slider can stand: those, and the token that is framed, should it predict nothing. */
   const stops = () => [...new Set([...predicting(), Math.min(ui.stands("place"), count(example()) - 1)])].sort((a, b) => a - b);
   pick(ui, { trait: "objective", name: tr("objective"), names: spec.objectives.map((o) => o.title) });
+  // Another objective has its tokens elsewhere: the word to predict stays, or else the first that it predicts.
+  const choose = ui.controls.querySelector("select");
+  let kept;
+  ui.controls.addEventListener("change", (event) => { if (event.target === choose) kept = ways.now(); }, true);
+  choose.addEventListener("change", () => ui.set("place", ways.placeOf(kept) ?? predicting()[0] ?? 0));
   const place = slider(ui, {
     trait: "place", name: tr("predicted word"), long: true, values: stops,
     show(p) {
@@ -59,7 +64,7 @@ function objectiveWidget(ui) {
   cut.addEventListener("change", () => ui.set("cut", cut.checked));
   ui.bind("cut", (value) => { cut.checked = value; });
   const style = "display: inline-flex; align-items: center; gap: 4px; min-height: 24px";
-  bar.append(html("label", { style }, cut, tr("nothing follows yet")));
+  bar.append(html("label", { style, "data-part": "cut" }, cut, tr("nothing follows yet")));
   ui.readout.style.minHeight = room < 480 ? "116px" : "61px";
   ui.root.append(ui.readout);
   const ways = waysToSee(ui, ui.row(), () => ({
@@ -68,9 +73,11 @@ function objectiveWidget(ui) {
   const beneath = ui.row();
   Object.assign(beneath.dataset, { part: "example", of: "objective" });
   const table = tokenTable(ui, beneath, { word, wording, lengths, setting: () => now });
-  const show = signs(ui.row(), [
+  const counts = ui.row(); // they are of the example
+  Object.assign(counts.dataset, { part: "example", of: "objective" });
+  const show = signs(counts, [
     [tr("tokens read"), tr("each costs a step of computation")],
-    [tr("predictions"), tr("each is one term of the loss")],
+    [tr("predictions"), tr("each is one term of the loss; T5’s ⟨0⟩ and GLM’s [E] count, too")],
     [tr("entries unlike the reference"), tr("tokens, labels and positions; crossed out in the picture")],
   ]);
 

@@ -3,17 +3,18 @@
 from ..tools.story import Step
 
 _EARLY = ("objective", "draw", "example")  # the three models and one word are enough at first
+_ASIDE = ("draw", "cut")  # no question of the later steps rests on them
 
 STORY = (
     Step(
         "Three models learn by predicting a word, “?”, from the blue ones. But a model that writes has nothing behind "
         "its next word yet. Tick “nothing follows yet”.",
-        "Which model still has all that it learned to predict from?",
+        "Which model can still predict just as it learned to?",
         ("GPT", "BERT", "T5"),
         0,
         "GPT learned to go on from what comes before, and that is there when it writes, too. At “two”, BERT loses 7 "
         "of the 10 places that it sees, and T5 4 of 7.",
-        "Tick “nothing follows yet”: which row keeps all its arrows?",
+        "Tick “nothing follows yet”. A dashed arrow is missing then: which row has none?",
         {"objective": 0, "draw": 0, "place": 2, "cut": False},
         moves=("place", "cut"),
         show=({"cut": True},),
@@ -61,12 +62,13 @@ STORY = (
         {"objective": 2, "draw": 0, "place": 10, "cut": False},
         moves=("place",),
         show=({"place": 11}, {"place": 14}, {"place": 15}),
+        without=("objective", *_ASIDE),
     ),
     Step(
-        "GLM hides what T5 hides. But for “two” it sees “then it”, too, which T5 does not. Move “predicted word” from "
-        "its left end to the right.",
+        "GLM hides what T5 hides. But for “two” it also sees “. then it”, which T5 does not see there. Move "
+        "“predicted word” from its left end to the right.",
         "Why may GLM use these words?",
-        ("it filled that blank first", "it hides no words", "it looks ahead"),
+        ("it filled that blank first", "they are not hidden", "no reason"),
         0,
         "GLM fills its blanks in any order, here the second one first. So it learns to fill a blank from all that is "
         "there, before and behind it.",
@@ -74,11 +76,12 @@ STORY = (
         {"objective": 3, "draw": 0, "place": 13, "cut": False},
         moves=("place",),
         show=({"place": 9}, {"place": 10}, {"place": 11}, {"place": 13}),
+        without=("objective", *_ASIDE),
     ),
     Step(
-        "“position” gives all tokens of a piece the place of its blank [M]; “in blank” counts within the piece. Move "
-        "“predicted word”: the numbers of its token are bold.",
-        "What would the words’ own places tell of the blank?",
+        "GLM numbers each token twice: “position” is the place of its blank [M], one for the whole piece; “in blank” "
+        "counts within the piece. Move “predicted word”: its numbers are bold.",
+        "What would a “position” in the full text tell of a blank?",
         ("its length", "its words", "nothing"),
         0,
         "“cats” would have place 4 and “ran” 8: so 3 words are missing between them. Now they have 4 and 6, and the "
@@ -87,6 +90,7 @@ STORY = (
         {"objective": 3, "draw": 0, "place": 13, "cut": False},
         moves=("place",),
         show=({"place": 10}, {"place": 12}, {"place": 13}),
+        without=("objective", *_ASIDE),
     ),
     Step(
         "BERT has a second task: does the second sentence come next, or is it a random one? Look at some “other "
@@ -114,5 +118,6 @@ STORY = (
         {"objective": 0, "draw": 2, "place": 0, "cut": False},
         moves=("objective", "place"),
         show=({"objective": 1, "place": 4}, {"objective": 2, "place": 10}, {"place": 12}),
+        without=_ASIDE,
     ),
 )

@@ -45,7 +45,8 @@ function columnsOf(spans, masks, at, inside) {
 
 /**
  * The picture; setting() → { draws: { masked, spans, columns, reads, encoder }, which: place in MODELS, or −1, cut }.
- * Where cut, the text ends at the word: each name says how much is missing of what that model learned to predict from.
+ * Where cut, the text ends at the word: what a model learned to predict from and misses now leaves a dashed arrow, and
+ * its name says how much that is.
  */
 function waysToSee(ui, parent, setting) {
   const { text } = ui.spec;
@@ -54,10 +55,10 @@ function waysToSee(ui, parent, setting) {
   const cell = Math.min(WIDEST, (ui.room - left - 2) / text.length);
   const W = left + cell * text.length + 2;
   const high = () => beside(setting().which).length * row;
+  const [legend, tally] = [html("span"), html("span", { "data-part": "tally" })];
   const box = html("div", { class: "ta-panel", style: "margin-bottom: 4px" }, html("p", { class: "ta-caption" },
     tr("One word to predict"),
-    html("small", {}, tr("blue: it sees this; gray: covered; dashed: hidden, [M] is read there"),
-      html("span", { "data-part": "tally" }, tr("; words: how many it must predict")))));
+    html("small", {}, legend, tally)));
   parent.append(box);
   const canvas = picture(box, W, row, tr("One sentence under several models: what each sees to predict one word"));
   const stack = svg("g");
@@ -68,13 +69,13 @@ function waysToSee(ui, parent, setting) {
     const node = svg("g");
     label(node, narrow ? 0 : left - 6, narrow ? 12 : y + 3, name, narrow ? "start" : "end", "ta-strong");
     const why = label(node, left + (narrow ? 110 : 2), narrow ? 12 : y - 7, "", "start", "ta-small");
-    const [tally, lost] = [{ "data-part": "tally", "data-readout": "tally" }, {}].map((more) => {
+    const [tally, lost] = [{ "data-part": "tally", "data-readout": "tally" }, { "data-readout": "lost" }].map((more) => {
       const text = label(node, narrow ? 42 : left - 6, narrow ? 12 : y + 18, "", narrow ? "start" : "end", "ta-small");
       fill(text, { style: "font-size: 11px", ...more });
       return text;
     });
     // One for each word, which it keeps: so arrows travel to the next word instead of jumping.
-    const arcs = text.map(() => svg("path", { style: "fill: none; stroke: var(--ta-one); stroke-width: 1.4" }));
+    const arcs = text.map(() => svg("path"));
     const head = svg("path", { style: "fill: var(--ta-one)" });
     const unknown = label(node, 0, y + 16, "?", "middle", "ta-strong ta-until"); // until the learner has guessed
     const chips = text.map((_, c) => {
@@ -125,7 +126,11 @@ function waysToSee(ui, parent, setting) {
       return `M${from} ${top}C${from} ${top - bow(c)} ${to} ${top - bow(c)} ${to} ${top - 3}`;
     };
     const bow = (c) => 12 + (18 * Math.abs(c - p)) / text.length;
-    arcs.forEach((path, c) => fill(path, { d: arc(c), opacity: Number(there(c) && (seen?.includes(c) ?? false)) }));
+    arcs.forEach((path, c) => {
+      const [learned, ghost] = [seen?.includes(c) ?? false, !there(c)];
+      const stroke = ghost ? "stroke: var(--ta-bad); stroke-dasharray: 3 3" : "stroke: var(--ta-one)";
+      fill(path, { d: arc(c), opacity: learned ? (ghost ? 0.7 : 1) : 0, style: `fill: none; stroke-width: 1.4; ${stroke}` });
+    });
     fill(head, { d: `M${middle(p)} ${top}l-4 -7h8z`, opacity: Number(seen?.length > 0) });
   }
 
@@ -142,11 +147,16 @@ function waysToSee(ui, parent, setting) {
         stack.replaceChildren(...those.map((i) => rows[i].node));
         fill(canvas, { viewBox: `0 0 ${W} ${high()}`, height: high() });
       }
+      write(legend, cut ? tr("blue: it sees this; dashed arrow: it saw this when it learned")
+        : tr("blue: it sees this; gray: covered; dashed: predicted, too; [M] hides a word"));
+      write(tally, cut ? "" : tr("; left: words to predict"));
       const p = now();
       const each = seenByEach(p, draws);
       for (const i of those) drawRow(rows[i], i, p, each[i], draws, cut);
       place();
     },
+    now,
+    placeOf: (word) => places().placeOf(word),
     /** In words: what each loses where nothing follows the word; "" where no sentence is shown. */
     lost() {
       const { draws, which } = setting();

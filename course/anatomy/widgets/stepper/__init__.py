@@ -52,7 +52,8 @@ class CacheStepper(SeveralFunctions):
     """Live picture of ``cached_attention`` and, if given, of ``rotary_step``.
 
     Both are called as f(q, k, v, past=None) → (result, (all keys, all values)), on 8 tokens in every possible plan of
-    chunks: q and k (1, 1, T, 4) or (1, 1, T, 2), past None or the previous call's second result, all float32. The
+    chunks: q and k (1, 1, T, D), past None or the previous call's second result, all float32. cached_attention gets
+    the pairs that rotary_step is to turn, turned by their positions, so that both views show one text's scores. The
     values are unit vectors (1, 1, T, 8), so that the result is the attention weights themselves. Traits: plan, the
     sizes of the chunks, which add up to 8; chunk, the number of the chunk shown, from 0; store, view and origin are
     indices; more unfolds their controls and those of the cuts. The pictures of the window and of the pages show

@@ -10,7 +10,7 @@ function fillLegend(parent) {
   parent.append(html("div", { class: "ta-note", style: "display: flex; flex-wrap: wrap; gap: 2px 14px" },
     ...notes.map((note) => html("span", { style: "display: flex; align-items: center; gap: 6px" }, ...note))));
   return (turning) => {
-    const told = turning ? [tr("another score, or new in the store"), tr("right score"), tr("earlier, hidden, or later")]
+    const told = turning ? [tr("wrong score; in the store: new"), tr("right score"), tr("earlier, hidden, or later")]
       : [tr("new key, computed now"), tr("key read from the store"), tr("not computed in this step")];
     notes.forEach(([, text], i) => write(text, told[i]));
   };

@@ -42,6 +42,7 @@ function planControls(ui) {
 function stepperControls(ui) {
   const { spec } = ui;
   const named = (names) => ({ values: names.map((_, i) => i), show: (i) => names[i] });
+  const origins = ui.get("alone") ? [tr("counted on"), spec.origins[1]] : spec.origins; // no learner, no name of a function
   const row = (...make) => {
     const line = html("div", { class: "ta-bar", style: "grid-column: 1 / -1; column-gap: 22px; row-gap: 0" });
     for (const one of make) {
@@ -61,7 +62,7 @@ function stepperControls(ui) {
   });
   const second = row(
     () => choice(ui, { trait: "view", name: tr("look at"), ...named(spec.views) }),
-    () => choice(ui, { trait: "origin", name: tr("positions"), ...named(spec.origins) }),
+    () => choice(ui, { trait: "origin", name: tr("positions"), ...named(origins) }),
   );
   unfolder(ui, first, tr("cuts, stores, positions"), second);
   const rest = [second, row(() => choice(ui, { trait: "store", name: tr("store"), ...named(spec.stores) })), row(() => planControls(ui))];
@@ -152,7 +153,9 @@ function stepperWidget(ui) {
       });
       const whose = ui.get("alone") ? tr("counted on") : tr("by the reference’s rotary_step");
       const origins = [ui.table("own")[ui.get("view")] ? spec.origins[0] : whose, spec.origins[1]];
-      ui.say(!turning ? state : tr("{state}; positions of the keys, {origin}: {positions}; a score changes by up to {change}", {
+      const told = still ? N_("{state}; positions of the keys, {origin}: {positions}; every score is right")
+        : N_("{state}; positions of the keys, {origin}: {positions}; a score changes by up to {change}");
+      ui.say(!turning ? state : tr(told, {
         state, origin: origins[wrong ? 1 : 0], change: short(change),
         positions: Array.from({ length: stop }, (_, t) => now.at(t)).join(" "),
       }), now.query === undefined ? memory.formula(now) : grid.formula(now));
@@ -219,7 +222,7 @@ function gridPanel(ui, parent, W, scene) {
       write(caption, turning ? tr("Scores of the queries in this step") : tr("Weights that the queries of this step give to the keys"));
       write(at, turning ? tr("position") : tr("word"));
       legend(turning);
-      write(should, turning ? (narrow ? tr("right") : tr("right score")) : "");
+      write(should, turning ? tr("right") : "");
       const shownRow = query ?? stop - 1;
       const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
       let change = 0;
@@ -291,8 +294,8 @@ function scoreFormula(ui, now, q, k) {
   if (p === "?" || r === "?") {
     return tr("{formula}; a position could not be read off the keys.", { formula: beside(`s[${q}, ${k}] = ${fixed(own, 2)}`) });
   }
-  return beside(`s[${q}, ${k}] = ‖q‖ ‖k‖ cos(φ + p[${k}] − p[${q}]) ÷ √2 = ${fixed(Math.hypot(...a), 2)} · ${fixed(Math.hypot(...b), 2)} · ` +
-    `cos(${fixed(angle, 2)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}`);
+  return beside(`s[${q}, ${k}] = ‖q‖ ‖k‖ cos(∠(q, k) + p[${k}] − p[${q}]) ÷ √2 = ${fixed(Math.hypot(...a), 3)} · ${fixed(Math.hypot(...b), 3)} · ` +
+    `cos(${fixed(angle, 3)} + ${p} − ${r}) ÷ √2 = ${fixed(own, 2)}`);
 }
 
 const widget = { render: mount(stepperWidget) };

@@ -42,7 +42,7 @@ function memoryPanel(ui, parent, W, scene, cellOf) {
       texts.push(text(x + half / 2, 49, pair));
     });
     const cross = svg("path", {
-      class: "ta-axis", style: "stroke: var(--ta-soft)", d: `M2 2L${across - 5} ${SLOT - 2}M${across - 5} 2L2 ${SLOT - 2}`,
+      class: "ta-axis", style: "stroke: var(--ta-soft)", d: `M4 38L${across - 7} ${SLOT - 3}M${across - 7} 38L4 ${SLOT - 3}`, // below its number, which stays legible
     });
     node.append(pair, cross);
     for (const each of texts) each.dataset.ink = "own";
@@ -133,8 +133,8 @@ function memoryPanel(ui, parent, W, scene, cellOf) {
       fill(mark, { x: left + Math.max(here, 0) * across - 1 });
       write(turned, turning ? tr("position") : tr("word"));
       write(rule, store === 0 ? tr("Token p lies in slot p.")
-        : now.rolling ? tr("Token p lies in slot p mod {n} and overwrites token p − {n}.", { n: spec.window })
-          : tr("Block·place. By the page table {table}, token p lies in block table[p // {n}], place p mod {n}.",
+        : now.rolling ? tr("Token p takes slot p mod {n} from token p − {n}.", { n: spec.window })
+          : tr("Page·place. By the table {table}, token p lies in page table[p // {n}], place p mod {n}.",
             { table: inRow(spec.table), n: spec.block }));
       place();
     },
@@ -150,9 +150,9 @@ function memoryPanel(ui, parent, W, scene, cellOf) {
         return heldBy(now).indexOf(key) < 0 ? tr("Token {n}: slot {n} mod {window} = {slot}, and was overwritten.", told)
           : tr("Token {n}: slot {n} mod {window} = {slot}.", told);
       }
-      const page = Math.floor(key / spec.block);
-      return tr("Token {n}: block table[{n} // {size}] = table[{page}] = {block}, place {n} mod {size} = {place}.",
-        { n: key, size: spec.block, page, block: spec.table[page], place: key % spec.block });
+      const part = Math.floor(key / spec.block);
+      return tr("Token {n}: page table[{n} // {size}] = table[{part}] = {page}, place {n} mod {size} = {place}.",
+        { n: key, size: spec.block, part, page: spec.table[part], place: key % spec.block });
     },
   };
 }

@@ -19,7 +19,7 @@ STORY = (
     ),
     Step(
         "One word a step. Without a cache, a step computes the keys of all words anew; so the lower bar grows by 1, "
-        "by 2, by 3 … Run through the steps.",
+        "by 2, by 3 … Press Play: it begins again at the first word.",
         "At word 100, how long is the lower bar?",
         ("200", "5,050", "800"),
         1,
@@ -28,6 +28,7 @@ STORY = (
         {"view": 0, "plan": [1] * 8, "chunk": 7, "store": 0, "origin": 0, "more": False},
         moves=("chunk",),
         show=({"chunk": 0}, {"chunk": 3}, {"chunk": 7}),
+        without=("checks",),
     ),
     Step(
         "A store that grows fills the memory. A rolling window of three slots holds the last three tokens. Older ones "
@@ -35,30 +36,31 @@ STORY = (
         "Which slot will token 7 take?",
         ("0", "1", "2"),
         1,
-        "7 mod 3 = 1: it overwrites token 4. Its position stays 7.",
+        "7 mod 3 = 1: it overwrites token 4, so query 7 reads the words 5, 6 and 7 only.",
         "Press Step and look for token 7.",
-        {"view": 1, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0, "more": True},
+        {"view": 0, "plan": PROMPT, "chunk": 3, "store": 1, "origin": 0, "more": True},
         moves=("chunk",),
         show=({"chunk": 4}, {"slot": 1, "key": 7}),
         waits=("line",),
-        without=("plan",),
+        without=("plan", "view", "checks"),
     ),
     Step(
-        "Many texts share one memory, so it is cut into pages, here of three slots. The table 2, 0, 1 hands them out. "
-        "The prompt of four tokens is stored.",
-        "In which block will token 6 lie?",
+        "Many texts share one memory, so it is cut into pages of three slots. The table 2, 0, 1 names this text’s "
+        "pages in order: its first three tokens lie in page 2. The prompt of four tokens is stored.",
+        "In which page will token 6 lie?",
         ("0", "1", "2"),
         1,
-        "6 // 3 = 2, and table[2] = 1.",
+        "Pages 2 and 0 hold the tokens 0 to 5. Token 6 opens the table’s third page: 6 // 3 = 2, and table[2] = 1.",
         "Press Step three times and point at token 6.",
         {"view": 0, "plan": PROMPT, "chunk": 0, "store": 2, "origin": 0, "more": True},
         moves=("chunk",),
         show=({"chunk": 1}, {"chunk": 2}, {"chunk": 3}, {"key": 6}),
         waits=("line",),
-        without=("plan", "view"),
+        without=("plan", "view", "checks"),
     ),
     Step(
-        "Now break it: every chunk counts its positions from 0. The last line has the right scores.",
+        "Each query and key is turned by an angle, its position; a score depends on the distance of the two positions. "
+        "Now every chunk counts from 0. The last line has the right scores.",
         "Which score of query 5 is still right?",
         ("with key 5", "with keys 0 to 3", "none"),
         0,
@@ -69,17 +71,17 @@ STORY = (
         without=("plan", "store"),
     ),
     Step(
-        "No cut: all eight tokens in one chunk. Point at a weight. Then tick a cut, press Step until its row is there, "
-        "and point at it again.",
+        "No cut: all eight tokens are computed at once, in one chunk. Point at a weight. Then tick a cut, press Step "
+        "until its row is there, and point at it again.",
         "Does the weight depend on the cuts?",
         ("yes", "no"),
         1,
-        "Without a cache, cuts change how much is computed again; the result never changes: the sign says same for "
-        "all.",
+        "Without a cache, cuts change how much is computed again. The weights never change: each query reads the same "
+        "keys.",
         "Compare w[5, 2] before and after a cut.",
         {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0, "more": True},
         moves=("plan", "chunk"),
         show=({"query": 5, "key": 2}, {"plan": [4, 4], "chunk": 1}, {"query": 5, "key": 2}),
-        without=("store", "view"),
+        without=("store", "view", "checks"),
     ),
 )

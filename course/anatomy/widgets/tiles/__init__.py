@@ -92,7 +92,7 @@ class TilesExplorer(SeveralFunctions):
 
     def describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "title": _("Attention in tiles: what is kept, and what shrinks"),
+            "title": _("Attention in tiles: what is kept"),
             "length": T,
             "blocks": list(BLOCKS),
             "looks": [[name, _(name)] for name in LOOKS],

@@ -1,13 +1,13 @@
 // TilesExplorer, “merged parts”: an average and an lse for each block, and what merge makes of them, two at a time.
 
-const [BOX, DOWN] = [32, 26]; // px: height of a box, and of the lines between the two rows
+const [BOX, DOWN] = [32, 18]; // px: height of a box, and of the lines between the two rows
 
 /** Boxes for the blocks that are read and, below them, for what has been joined so far. */
 function joinedParts(ui, parent, W, now) {
   const { spec } = ui;
   const T = spec.length;
   const most = T / Math.min(...spec.blocks);
-  const canvas = picture(parent, W, 2 * BOX + DOWN + 4,
+  const canvas = picture(parent, W, 2 * BOX + DOWN + 19,
     tr("Boxes: the average and the lse of each block, and of those that merge has joined"));
   const lines = svg("path", { class: "ta-axis" });
   canvas.append(lines);
@@ -18,6 +18,8 @@ function joinedParts(ui, parent, W, now) {
     const texts = [13, 27].map((down) => label(canvas, 0, 2 + row * (BOX + DOWN) + down, "", "middle", "ta-small"));
     return { rect, texts };
   }));
+
+  const how = label(canvas, 2, 2 * BOX + DOWN + 15, "", "start", "ta-small");
 
   /** Average of the values and lse of the keys from..to that the query sees. */
   function part(from, to) {
@@ -43,6 +45,11 @@ function joinedParts(ui, parent, W, now) {
       write(texts[1], tr("lse {lse}", { lse: fixed(lse, 2) }));
       for (const node of texts) fill(node, { x: middle(j).toFixed(1), class: newest ? "ta-strong" : "ta-small" });
     }));
+    const [old, fresh] = [part(0, (read - 1) * block), part((read - 1) * block, read * block)];
+    const share = 1 / (1 + Math.exp(fresh[1] - old[1]));
+    const seen = { a: fixed(share, 2), b: fixed(1 - share, 2), old: fixed(old[0], 2), fresh: fixed(fresh[0], 2),
+      result: outcome(share * old[0] + (1 - share) * fresh[0], here.result) };
+    write(how, read > 1 ? tr("{a} × {old} + {b} × {fresh} = {result}, by shares of e^lse", seen) : "");
     let path = "";
     for (let j = 1; j < read; j++) {
       path += `M${middle(j)} ${2 + BOX}v${DOWN}`; // a block

@@ -7,30 +7,32 @@ _USUAL = {"query": 11, "read": 2, "block": 3, "look": ALL, "way": LOOP, "more": 
 
 STORY = (
     Step(
-        "Fast memory cannot hold all scores, so word 11 reads its 12 scores three at a time; the largest so far has a "
-        "bar of 1. Press “Read on”: key 6 has a larger one.",
+        "Fast memory is too small for all scores, so word 11 reads its 12 three at a time. A bar of 1 is the largest "
+        "so far: words 1 and 5 tie. Press “Read on”: word 6 has a larger one.",
         "What happens to the bars before it?",
-        ("nothing", "all shrink alike", "only the highest shrinks"),
+        ("nothing", "all shrink by the same factor", "only the highest shrink"),
         1,
-        "A bar says how much a key counts beside the largest score. That is larger now, so all others count less.",
+        "A bar says how much a key counts beside the largest score. That is 4 now, no longer 2, so all "
+        "before count e to (2 − 4) = 0.14 times as much.",
         "Read on, and compare the bars with their dashed outlines.",
         _USUAL,
         moves=("read",),
         show=({"read": 3},),
-        without=("kept",),
+        without=("kept", "checks"),
     ),
     Step(
-        "The bars are drawn for you; the program has forgotten them. For each query it keeps three numbers: the "
-        "largest score, the sum of the bars, and “mixed”, the sum of bars × values (one number each here).",
-        "Which of them were made smaller when key 6 came?",
+        "The program forgets the bars drawn here. For each query it keeps three numbers: the largest score, the sum of "
+        "the bars, and “mixed”, the sum of bars × values. Read on: word 6 has a larger score.",
+        "Which of the sum and “mixed” must shrink?",
         ("the sum alone", "mixed alone", "both"),
         2,
         "Both were measured against the old largest score, 2, so both are multiplied by e to (2 − 4), which is 0.14; "
         "then the new block is added.",
-        "Look at the right for dashed outlines: they show what was kept before.",
-        {**_USUAL, "read": 3},
-        show=({"part": 1}, {"part": 2}),
-        waits=("line", "numbers"),
+        "Read on, and look at the right for dashed outlines: they show what was kept before.",
+        _USUAL,
+        moves=("read",),
+        show=({"read": 3}, {"part": 1}, {"part": 2}),
+        without=("checks",),
     ),
     Step(
         "All 12 keys are read. The last three have no larger score than 4, so nothing had to shrink this time.",
@@ -44,17 +46,17 @@ STORY = (
         waits=("signs",),
     ),
     Step(
-        "Only the framed tile of scores is held; earlier ones are thrown away, and new ones take their place. Choose "
-        "other sizes of a block, and watch the bars “Numbers held at once”.",
-        "Blocks of 2: how many of the 144 scores are held at once?",
-        ("24", "4", "144"),
+        "Only the framed tile of scores is held; earlier ones are thrown away, and new ones take their place. Read on, "
+        "choose other sizes of a block, and watch the bars “In fast memory”.",
+        "And with twice the text: how many at once?",
+        ("twice as many", "as many as now", "4 times as many"),
         1,
-        "2 queries × 2 keys. With a longer text there are more tiles, but each stays as small.",
-        "Count the numbers in the framed tile.",
+        "A tile is 2 × 2 = 4 scores, whatever the length; four times as many tiles take turns.",
+        "Read on through all tiles: does the blue bar grow?",
         {**_USUAL, "read": 2, "block": 2, "more": True},
         moves=("read",),
         show=({"read": 3}, {"read": 6}),
-        waits=("line",),
+        without=("checks",),
     ),
     Step(
         "A model that writes may not look ahead, so half of the table is hidden. A tile in which everything is hidden "
@@ -75,11 +77,11 @@ STORY = (
         "Which numbers differ from those of the loop?",
         ("the sum", "the mixed values", "none"),
         2,
-        "Average and lse say all that another machine must know: e to the lse is what a part weighs when two are "
-        "joined.",
+        "Average and lse are all that another machine must know: a part weighs e to its lse.",
         "Switch between “one loop” and “merged parts”, and watch the numbers at the right.",
         {**_USUAL, "read": 4, "way": MERGE, "more": True},
         moves=("read", "way"),
         show=({"way": LOOP}, {"way": MERGE, "read": 3}, {"read": 4}),
+        without=("checks",),
     ),
 )

@@ -2,7 +2,8 @@
 // the sum and the mixed values, the only things that are kept.
 
 const READ_MS = 900; // between two blocks of "Play"
-const [CELL_HIGH, BAR_HIGH, KEPT] = [13, 64, 3]; // px of a row of scores and of a bar of 1; numbers kept for each query
+const [BAR_HIGH, KEPT] = [64, 3]; // px of a bar of 1; numbers kept for each query
+const halves = (x) => fixed(x, 1).replace(".0", ""); // scores are multiples of one half
 
 function tilesWidget(ui) {
   const { spec, room } = ui;
@@ -26,6 +27,7 @@ function tilesWidget(ui) {
   player(ui, bar, { stepName: tr("Read on"), playName: tr("Play"), every: READ_MS, step,
     ends: () => ui.get("read") >= needs(ui.get("query")) });
   const readOn = bar.firstChild;
+  readOn.style.minWidth = "104px"; // another word on it must not move what stands beside it
   const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
   fold.append(sign, tr("size, mask, merge"));
@@ -41,10 +43,9 @@ function tilesWidget(ui) {
   const row = ui.row();
   const sheet = html("div", { class: "ta-panel", style: `width: ${W}px` });
   const side = html("div", { class: "ta-panel", style: `width: ${wide ? room - W - 20 : Math.min(room, 420)}px` });
-  side.dataset.part = "kept";
   row.append(sheet, side);
   let now = null;
-  const grid = tileGrid(ui, sheet, { left, cell, W, T, now: () => now, needs });
+  const grid = tileGrid(ui, sheet, { left, cell, W, T, CELL_HIGH: wide ? 13 : 18, now: () => now, needs });
   const bars = barsOfKeys(ui, sheet, { left, cell, W, T, now: () => now });
   const kept = keptNumbers(ui, side, wide ? room - W - 20 : Math.min(room, 420), () => now);
   const show = signs(side, [
@@ -53,12 +54,14 @@ function tilesWidget(ui) {
     [tr("tiles computed"), tr("for all queries")],
   ]);
 
-  /** The next block of keys; after the last one, the next queries begin. */
+  const last = (query, block) => query >= T - block;
+
+  /** The next block of keys; after the last one, the next queries begin. The last queries read again. */
   function step() {
     const [query, block] = [ui.get("query"), ui.get("block")];
     const read = Math.min(ui.get("read"), needs(query));
     if (read < needs(query)) return ui.set("read", read + 1);
-    ui.setAll({ query: (Math.floor(query / block) * block + 2 * block - 1) % T, read: 1 });
+    ui.setAll({ query: last(query, block) ? query : Math.floor(query / block) * block + 2 * block - 1, read: 1 });
   }
 
   function folded() {
@@ -140,7 +143,7 @@ function tilesWidget(ui) {
       for (const node of later) node.hidden = !more;
       write(sign, more ? "▾ " : "▸ ");
       fill(fold, { "aria-expanded": String(more) });
-      write(readOn, read < all ? tr("Read on") : tr("Next queries"));
+      write(readOn, read < all ? tr("Read on") : last(query, block) ? tr("Read again") : tr("Next queries"));
       grid();
       bars();
       kept();
@@ -154,12 +157,15 @@ function tilesWidget(ui) {
       ]);
       const good = gaps.every((gap) => gap <= spec.tolerance);
       const told = {
-        query, keys: read * block, T: all * block, largest: fixed(here.largest, 1), sum: fixed(here.sum, 2),
+        query, keys: read * block, T: all * block, largest: halves(here.largest), sum: fixed(here.sum, 2),
         mixed: fixed(here.mixed, 2),
         result: fixed(here.result, 2), factor: fixed(factor, 2), right: fixed(right.result, 2),
       };
       const verdicts = good ? "" : tr(" (one softmax: {right})", told);
-      ui.say((factor < 1
+      ui.say(ui.without("kept") ? (factor < 1
+        ? tr("Word {query} has read {keys} of {T}: a larger score, {largest}, makes all bars before {factor} times as high.", told)
+        : tr("Word {query} has read {keys} of {T}: largest score {largest}.", told))
+        : (factor < 1
         ? tr("Word {query} has read {keys} of {T}: a larger score, {largest}, makes all before {factor} times as large; sum {sum}, mixed {mixed}, result {result}{verdicts}.", { ...told, verdicts })
         : tr("Word {query} has read {keys} of {T}: largest score {largest}, sum {sum}, mixed {mixed}, result {result}{verdicts}.", { ...told, verdicts })),
       formula());
@@ -169,7 +175,7 @@ function tilesWidget(ui) {
 }
 
 /** All T × T scores in tiles: the framed one is held, paler ones are forgotten, crossed-out ones never computed. */
-function tileGrid(ui, parent, { left, cell, W, T, now, needs }) {
+function tileGrid(ui, parent, { left, cell, W, T, CELL_HIGH, now, needs }) {
   const [top, high] = [18, T * CELL_HIGH];
   const note = html("small");
   parent.append(html("p", { class: "ta-caption" }, tr("Scores, in tiles"), note));
@@ -230,7 +236,7 @@ function tileGrid(ui, parent, { left, cell, W, T, now, needs }) {
     texts.forEach((node, c) => {
       const [i, j] = [Math.floor(c / T), c % T];
       const inTile = Math.floor(i / b) === rows && Math.floor(j / b) === read - 1;
-      write(node, inTile ? (causal && j > i ? "–" : fixed(scores[c], 1)) : "");
+      write(node, inTile ? (causal && j > i ? "–" : halves(scores[c])) : "");
       fill(node, { class: i === query ? "ta-strong" : "ta-small" });
     });
     place();
@@ -281,13 +287,14 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
     bars.forEach(({ bar, text }, s) => {
       const shown = sees(s) ? here.bars[s] : 0;
       fill(bar, { y: y(shown), height: foot - y(shown), class: s === key ? "ta-fill-one ta-lit" : "ta-fill-one" });
-      write(text, sees(s) ? fixed(here.bars[s], cell < 26 ? 1 : 2) : "");
+      write(text, sees(s) ? fixed(here.bars[s], 2).replace(/^0(?=.)/, cell < 28 ? "" : "0") : ""); // “.14” where there is little room
       if (!before || shrunk === 1 || !sees(s, read - 1)) return;
       outline += `M${x(s) + 3} ${foot}V${y(before.bars[s]).toFixed(1)}h${cell - 6}V${foot}`;
     });
     fill(ghost, { d: outline });
-    write(factor, shrunk < 1 ? tr("× {factor}", { factor: fixed(shrunk, 2) }) : "");
-    fill(factor, { x: x(((read - 1) * block) / 2) });
+    write(factor, shrunk < 1 ? tr("× e^({old} − {largest}) = × {factor}",
+      { old: halves(before.largest), largest: halves(here.largest), factor: fixed(shrunk, 2) }) : "");
+    fill(factor, { x: Math.max(x(((read - 1) * block) / 2), left + 50) });
     write(note, shrunk < 1 ? tr("dashed: before this block") : tr("1 = largest score so far"));
     place();
   };
@@ -299,11 +306,13 @@ function keptNumbers(ui, parent, W, now) {
   const [left, right] = [66, 50];
   const tops = [0, 28, 72, 120]; // px of the rows; below the sum and the mixed values stands how they come about
   const T = spec.length;
-  parent.append(html("p", { class: "ta-caption" }, tr("Kept for this query"),
+  const box = html("div", { "data-part": "kept" });
+  parent.append(box);
+  box.append(html("p", { class: "ta-caption" }, tr("Kept for this query"),
     html("small", {}, tr("each bar has a scale of its own"))));
   const names = [tr("largest"), tr("sum"), tr("mixed"), tr("result")];
   const H = tops[3] + 30;
-  const canvas = picture(parent, W, H, tr("Bars: the numbers that are kept, and the result"));
+  const canvas = picture(box, W, H, tr("Bars: the numbers that are kept, and the result"));
   const ends = [1, 6, 30, Math.max(...spec.values)]; // of the scales; a wrong number may be longer, and is cut off
   const x = (i, v) => left + (W - left - right) * clamp(Number.isFinite(v) ? v / ends[i] : 0, 0, 1);
   line(canvas, 0, tops[3] - 2, W, tops[3] - 2, "ta-grid"); // below it is what comes out
@@ -335,7 +344,7 @@ function keptNumbers(ui, parent, W, now) {
   const parts = html("div", { style: "margin-top: 6px" }, html("p", { class: "ta-caption" }, tr("Parts and what is joined"),
     html("small", {}, tr("average; lse"))));
   parent.append(held, parts);
-  held.append(html("p", { class: "ta-caption" }, tr("Numbers held at once"), html("small", {}, tr("to scale"))));
+  held.append(html("p", { class: "ta-caption" }, tr("In fast memory"), html("small", {}, tr("to scale"))));
   const joined = joinedParts(ui, parts, W, now);
   const memory = picture(held, W, 66, tr("Bars: the numbers held at once, beside the number of all scores"));
   const scale = (n) => ((W - 2) * n) / (T * T);
@@ -344,7 +353,7 @@ function keptNumbers(ui, parent, W, now) {
   const more = svg("rect", { y: 4, height: 12, class: "ta-open-two" });
   memory.append(whole_, tile, more);
   const words = label(memory, 1, 30, "", "start", "ta-small");
-  label(memory, 1, 62, tr("all scores: {n}", { n: T * T }), "start", "ta-small");
+  label(memory, 1, 62, tr("too large for it: all {n} scores", { n: T * T }), "start", "ta-small");
 
   return () => {
     const { here, before, right: good, factor, part, block, gaps, sees, read, way } = now();
@@ -364,7 +373,7 @@ function keptNumbers(ui, parent, W, now) {
       if (shrunk) fill(ghost, { width: (x(i, old[i]) - left).toFixed(1) });
       tick.style.visibility = i && off ? "visible" : "hidden";
       if (i && off) fill(tick, { x1: x(i, right_[i]), x2: x(i, right_[i]) });
-      write(value, fixed(values[i], i ? 2 : 1));
+      write(value, i ? fixed(values[i], 2) : halves(values[i]));
       fill(value, { x: (left + Math.max(long, shrunk ? x(i, old[i]) - left : 0, off && i ? x(i, right_[i]) - left : 0)
         + 6).toFixed(1) });
       mark.style.visibility = part === i ? "visible" : "hidden";
@@ -379,7 +388,8 @@ function keptNumbers(ui, parent, W, now) {
     if (merges) joined();
     fill(tile, { width: scale(block * block) });
     fill(more, { x: 1 + scale(block * block), width: scale(KEPT * block) });
-    write(words, tr("a tile of {tile} scores, and {kept} numbers for each of {rows} queries",
+    more.style.visibility = ui.without("kept") ? "hidden" : "visible";
+    write(words, ui.without("kept") ? tr("a tile of {tile} scores: the framed one", { tile: block * block }) : tr("a tile of {tile} scores, and {kept} numbers for each of {rows} queries",
       { tile: block * block, kept: KEPT, rows: block }));
     place();
   };
