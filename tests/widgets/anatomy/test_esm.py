@@ -50,13 +50,6 @@ def test_what_a_part_is_for_is_read_where_it_is_pointed_at(stage):
     assert usual not in purposes and len(purposes) == len(OPENED[1:])
 
 
-@pytest.mark.parametrize("token", [31, 17, 0])
-def test_every_stream_of_the_sentence_is_named(stage, token):
-    page = stage(AnatomyView(token=token))
-    names = page.locator('[aria-label^="Residual streams"] text[translate="no"]').all_text_contents()
-    assert names == [word.strip() for word in AnatomyView().spec["words"]]
-
-
 @pytest.mark.parametrize("part", OPENED[1:])
 def test_an_open_part_follows_the_token(stage, part):
     """A panel draws a different picture for another token or layer, and never NaN."""

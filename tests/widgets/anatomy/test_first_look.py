@@ -77,3 +77,24 @@ def test_shapes_stand_in_the_part_that_is_open(stage):
     assert title.text_content() == "160 → 432 → 160"
     set_state(page, {"part": "unembedding"})
     assert title.text_content() == "(T, 160) → (T, 1280)"
+
+
+@pytest.mark.parametrize("token", [31, 17, 0])
+def test_streams_that_fed_the_guess_have_names_and_no_others(stage, token):
+    """Where places are narrow, a name under each stream could not be told from its neighbors'."""
+    page = stage(AnatomyView(token=token))
+    words = [word.strip() for word in AnatomyView().spec["words"]]
+    names = page.locator('[aria-label^="Residual streams"] text[translate="no"]').all_text_contents()
+    named = {i for i, name in enumerate(names) if name}
+    assert all(names[i] == words[i] for i in named) and token in named and max(named) == token
+    blue = page.locator(".an-prompt span").evaluate_all("(all) => all.map((e) => Number(e.dataset.share))")
+    assert {i for i, share in enumerate(blue) if share == 4} <= named, "the most important ones"
+    assert all(blue[i] > 0 for i in named - {token})
+
+
+def test_a_visitor_does_not_read_where_a_part_is_built(stage):
+    page = stage(AnatomyView(step=4, part="norm"))
+    opened = page.get_by_role("region", name="the part that is open")
+    assert "Built in unit 02" in opened.text_content()
+    set_state(page, {"alone": True, "part": "ffn"})
+    assert "Built in" not in opened.text_content() and "160 → 432 → 160" in opened.text_content()

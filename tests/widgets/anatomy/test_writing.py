@@ -335,7 +335,7 @@ def test_streams_have_the_names_that_fit(alone):
       const { left, right, top } = e.getBoundingClientRect();
       return [left, right, Math.round(top)];
     })""")
-    assert len(boxes) == 32
+    assert 2 < len(boxes) < 32
     for i, (left, right, top) in enumerate(boxes):
         assert all(abs(top - other[2]) > 8 or right <= other[0] or left >= other[1] for other in boxes[i + 1 :])
     assert names.evaluate_all("(all) => all.filter((e) => e.classList.contains('ta-strong')).length") == 1

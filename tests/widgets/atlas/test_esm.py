@@ -8,6 +8,7 @@ from anatomy.widgets import ModelAtlas
 from anatomy.widgets.atlas import CHOICES, INDEX, ROWS
 
 from ..page import said, settle, trait
+from ..stages import set_state
 from .learners import right_decoder
 
 pytestmark = pytest.mark.browser
@@ -219,7 +220,7 @@ def test_each_family_of_marks_has_its_name_beside_it(stage, width):
 
 
 def test_lines_lead_from_mark_to_mark(stage):
-    """Back to the first Transformer, and on to each model of a family that starts from this one, edge to edge."""
+    """Back to the first Transformer, and on to each model that goes back to this one's family, edge to edge."""
     page = stage(ModelAtlas(first=INDEX["gpt-3"]), viewport={"width": 820, "height": 900})
     places = """() => Object.fromEntries([...document.querySelectorAll('[role=option]')].map(
       (e, i) => {
@@ -257,6 +258,43 @@ def test_page_and_python_say_the_same_of_each_model_in_the_timeline(stage):
         page.evaluate("(i) => model.set('first', i)", widget.first)
         settle(page)
         assert said(page) == widget.words
+    widget.attention = 1  # caches are compared
+    page.evaluate("() => model.set('attention', 1)")
+    for widget.first in (INDEX["llama-2-7b"], INDEX["llama-2-70b"], INDEX["gpt-4"]):
+        page.evaluate("(i) => model.set('first', i)", widget.first)
+        settle(page)
+        assert said(page) == widget.words
+
+
+def test_the_whole_descent_is_drawn_and_later_generations_are_pale(stage):
+    page = stage(ModelAtlas(), viewport={"width": 820, "height": 900})
+    page.locator("[role=option]").nth(INDEX["llama-1-7b"]).hover()
+    settle(page)
+    drawn = page.evaluate("""() => [...document.querySelectorAll('[role=listbox] > svg > path')].flatMap(
+      (e, i) => (e.getAttribute('d') ? [[i, Number(e.getAttribute('opacity'))]] : []))""")
+    assert len(drawn) == 17
+    assert {ROWS[i].after.startswith("llama-1") for i, opacity in drawn if opacity == 1} == {True}
+    assert {ROWS[i].after.startswith("llama-1") for i, opacity in drawn if opacity < 0.5} == {False}
+
+
+def test_the_mark_that_is_looked_at_has_its_own_name_and_size(stage):
+    page = stage(ModelAtlas(), viewport={"width": 820, "height": 900})
+    tag = page.locator("[role=listbox] > span")
+    assert tag.is_hidden()
+    for name, told in (("llama-2-70b", "LLaMA 2 70B: 69 billion"), ("gpt-4", "GPT-4")):
+        page.locator("[role=option]").nth(INDEX[name]).hover()
+        settle(page)
+        assert tag.text_content() == told
+
+
+def test_no_letter_before_two_are_compared_and_no_praise_for_a_count_that_nobody_wrote(stage):
+    page = stage(ModelAtlas())
+    letters = "() => [...document.querySelectorAll('[role=option] text')].map((e) => e.textContent).join('')"
+    assert page.evaluate(letters) == "AB"
+    set_state(page, {"alone": True, **ModelAtlas.story[0].state, "step": 0})
+    assert page.evaluate(letters) == ""
+    set_state(page, {**ModelAtlas.story[5].state, "step": 5})
+    assert page.locator(".ta-readout").get_attribute("data-good") == "plain"
 
 
 def test_a_mark_grows_by_one_step_for_ten_times_the_parameters(stage):

@@ -32,6 +32,8 @@ def test_nothing_starts_from_a_secret():
     gpt, llama, larger = (ROWS[INDEX[name]] for name in ("gpt-4", "llama-1-7b", "gpt-3"))
     assert gpt.year == llama.year == 2023 and "gpt-4" not in {row.after for row in ROWS}
     assert "gpt-3" in {row.after for row in ROWS} and larger.published > llama.published, "size is no hindrance"
+    widget.first = INDEX["llama-1-7b"]
+    assert widget.words.endswith(f"In all {len(later)} models.")
     widget.first = INDEX["gpt-4"]
     assert widget.words.endswith("its design is not published.")
 
@@ -52,6 +54,8 @@ def test_shared_heads_keep_less():
     family = [row.name for row in ROWS if row.title.startswith("LLaMA 2")]
     assert (family[0], family[-1]) == (small.name, large.name)
     assert (large.values["n_heads"], large.values["n_kv_heads"]) == (64, 8) and "64 query heads share 8" in step.because
+    for widget.first, factors in ((INDEX[small.name], "32 layers × 32"), (INDEX[large.name], "80 layers × 8")):
+        assert f"bytes a token = 2 × {factors} key-value heads × 128 × 2 bytes." in widget.words
     assert INDEX[large.name] in widget.shown() and INDEX[small.name] not in widget.shown()
 
 

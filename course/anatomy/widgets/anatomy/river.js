@@ -157,7 +157,7 @@ function riverPanel(ui, parent, W, all) {
       write(names[t], text);
       fill(names[t], { x: middle, y: row.baseline, class: t === token ? "ta-strong" : "ta-small" });
     }
-    names.forEach((name, t) => { if (!placed.has(t)) fill(name, { class: "ta-small" }).textContent = ""; });
+    names.forEach((name, t) => { if (!placed.has(t)) write(fill(name, { class: "ta-small" }), ""); });
   }
 
   let mean = null;
