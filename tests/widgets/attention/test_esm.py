@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_attention_masked_cells_say_so_and_wrong_sums_show(stage):
-    page = stage(CASE.make(mask="causal", query=1))
+    page = stage(CASE.make(step=2, mask="causal", query=1))
     bars = page.get_by_role("group", name="Bars: the weights of the query on show").locator(".ta-strong")
     assert bars.all_text_contents()[2:] == ["masked"] * 6
     page = stage(AttentionExplorer(columns_attention, mask="none"))
@@ -31,7 +31,7 @@ def test_attention_says_which_word_and_survives_nan(stage):
 
 def test_attention_numbers_in_cells_can_be_read(stage):
     """Black or white text on each shade between the page's color and the ends of the palette."""
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     page.add_script_tag(
         type="module",
         content=AttentionExplorer._esm.replace(
@@ -78,7 +78,7 @@ def lit(page):
 
 
 def test_attention_a_cell_pointed_at_shows_its_softmax_and_lights_every_panel(stage):
-    widget = CASE.make()
+    widget = CASE.make(step=2)
     page = stage(widget)
     quiet = shown(page)
     assert lit(page) == [4, None, None]
@@ -101,7 +101,7 @@ def test_attention_a_cell_pointed_at_shows_its_softmax_and_lights_every_panel(st
 
 
 def test_attention_a_click_keeps_a_cell_escape_lets_go_and_keys_do_the_same(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     page.mouse.click(*cell(page, 5, 1))
     page.mouse.move(1, 1)
     settle(page)
@@ -110,7 +110,7 @@ def test_attention_a_click_keeps_a_cell_escape_lets_go_and_keys_do_the_same(stag
     page.keyboard.press("Escape")
     settle(page)
     assert lit(page) == [5, None, None] and trait(page, "query") == 5
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     area = page.locator(".ta-area[aria-label^='Weights']")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         area.press(key)
@@ -122,11 +122,15 @@ def test_attention_a_click_keeps_a_cell_escape_lets_go_and_keys_do_the_same(stag
 
 
 def test_attention_words_choose_the_query_and_small_maps_the_head(stage):
-    widget = CASE.make()
+    widget = CASE.make(step=2)
     page = stage(widget)
     page.mouse.move(*spot(page, "query token", 2, 0, 8, 1))
     settle(page)
-    assert lit(page)[0] == 2 and "“him”: row sum" in shown(page) and trait(page, "query") == 4
+    assert (
+        lit(page)[0] == 2
+        and "“him” may look at 3 of 8 words; its weights add up to 1.00" in shown(page)
+        and trait(page, "query") == 4
+    )
     page.mouse.down()
     page.mouse.move(*spot(page, "query token", 5, 0, 8, 1))  # moves along with the pointer
     page.mouse.up()

@@ -65,7 +65,7 @@ def expected(page, widget):
 
 
 def test_a_dragged_score_takes_all_weights_along_and_keys_do_the_same(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     before = drawn(page)
     over(page, 4)
     pulled(page, 40)
@@ -79,7 +79,7 @@ def test_a_dragged_score_takes_all_weights_along_and_keys_do_the_same(stage):
     assert f"w[4, 4] = {score} ÷ (" in said and f"√40 + {nudge / 10:.1f} = {4.1 + nudge / 10:.1f}" in said
     assert f"= 0.412 before × {float(by_hand[0][4]) / 0.412:.1f}" in said
 
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     over(page, 4)
     grip = page.locator(GRIP)
     for _ in range(nudge):
@@ -95,7 +95,7 @@ def test_a_dragged_score_takes_all_weights_along_and_keys_do_the_same(stage):
 
 
 def test_the_grip_waits_at_the_longest_bar_and_its_tip_stays_under_the_hand(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     assert page.locator(GRIP).get_attribute("aria-label") == "grip: score of “very”"
     x = middle(page)[0]
     for by in (25, 40, -30):
@@ -116,7 +116,7 @@ def test_the_grip_waits_at_the_longest_bar_and_its_tip_stays_under_the_hand(stag
 
 
 def test_a_hand_that_comes_to_the_grip_still_points_at_that_key(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     over(page, 2)
     at = middle(page)
     page.mouse.move(*at, steps=8)
@@ -128,7 +128,7 @@ def test_a_hand_that_comes_to_the_grip_still_points_at_that_key(stage):
 
 
 def test_escape_takes_a_drag_back_with_what_was_moved_before(stage):
-    page = stage(CASE.make(moved=4, nudge=12))
+    page = stage(CASE.make(step=2, moved=4, nudge=12))
     before, said = drawn(page), shown(page)
     over(page, 3)
     pulled(page, -30, release=False)
@@ -143,11 +143,11 @@ def test_escape_takes_a_drag_back_with_what_was_moved_before(stage):
 @pytest.mark.parametrize("how", ["mouse", "key"])
 def test_a_masked_key_has_no_grip_and_says_why_when_it_is_pressed(stage, how):
     """The grip stays where there is a score to be moved, and moves that one."""
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     before, at = drawn(page), middle(page)
     over(page, 6)
     if how == "mouse":
-        assert middle(page) == at and "“well” gives “<pad>” the weight 0.000" in shown(page)
+        assert middle(page) == at and "“well” gives “pad” the weight 0.000" in shown(page)
         page.mouse.down()
         page.mouse.up()
     else:
@@ -157,7 +157,7 @@ def test_a_masked_key_has_no_grip_and_says_why_when_it_is_pressed(stage, how):
     page.mouse.move(1, 1)
     settle(page)
     assert moved(page) == (-1, 0) and drawn(page) == before
-    assert "“<pad>” is masked: its score is −∞, and stays −∞ whatever is added." in shown(page)
+    assert "“pad” is masked: its score is −∞, and stays −∞ whatever is added." in shown(page)
     grip = page.locator(GRIP)
     assert middle(page) == at and grip.get_attribute("aria-label") == "grip: score of “very”"
     assert grip.get_attribute("aria-valuetext") == "score 4.3, weight 0.50"
@@ -168,7 +168,7 @@ def test_a_masked_key_has_no_grip_and_says_why_when_it_is_pressed(stage, how):
 
 @pytest.mark.parametrize("width", [390, 860])
 def test_the_grip_of_a_full_bar_leaves_its_number_free(stage, width):
-    page = stage(CASE.make(query=0), viewport={"width": width, "height": 900})
+    page = stage(CASE.make(step=2, query=0), viewport={"width": width, "height": 900})
     number = page.get_by_role("group", name=BARS).locator(".ta-strong").first
     assert number.text_content() == "1.000"
     grip, box = page.locator(GRIP).bounding_box(), number.bounding_box()
@@ -178,7 +178,7 @@ def test_the_grip_of_a_full_bar_leaves_its_number_free(stage, width):
 
 def test_a_number_travels_with_its_bar(stage):
     """From one layer to the next, in every frame: the bar is as long as its number says."""
-    page = stage(CASE.make(layer=3), reduced_motion="no-preference")
+    page = stage(CASE.make(step=2, layer=3), reduced_motion="no-preference")
     frames = page.evaluate("""async () => {
       const bars = () => {
         const canvas = document.querySelector('.ta-svg[aria-label^="Bars"]');
@@ -202,7 +202,7 @@ def test_a_number_travels_with_its_bar(stage):
 
 
 def test_the_button_puts_the_score_back(stage):
-    page = stage(CASE.make())
+    page = stage(CASE.make(step=2))
     before, said = drawn(page), shown(page)
     back = page.get_by_role("button", name="Put back")
     assert back.get_attribute("aria-disabled") == "true"
@@ -225,7 +225,7 @@ def test_other_scores_put_it_back(stage, role, label, name, key):
 
 
 def test_another_head_puts_it_back_and_another_query_keeps_it(stage):
-    page = stage(CASE.make(moved=2, nudge=12))
+    page = stage(CASE.make(step=2, moved=2, nudge=12))
     page.mouse.click(*spot(page, "query token", 3, 0, 8, 1))
     settle(page)
     assert moved(page) == (2, 12) and drawn(page)[:2] == expected(page, CASE.make())

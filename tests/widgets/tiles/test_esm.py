@@ -44,8 +44,8 @@ def test_reading_on_goes_to_the_last_block_and_then_to_the_next_queries(stage):
         seen.append((trait(page, "query"), trait(page, "read")))
     assert seen == [(5, 2), (8, 1), (8, 2), (8, 3), (11, 1)]
     set_state(page, {"query": 11, "read": 4})
-    find(page, "button", "Next queries").press("Enter")
-    assert (trait(page, "query"), trait(page, "read")) == (2, 1)
+    find(page, "button", "Read again").press("Enter")
+    assert (trait(page, "query"), trait(page, "read")) == (11, 1)
 
 
 def test_the_slider_ends_at_the_last_block_that_the_query_reads(stage):
@@ -88,7 +88,10 @@ def test_what_shrinks_has_an_outline_of_what_it_was(stage):
     assert not any(dashed())
     find(page, "button", "Read on").press("Enter")
     settle(page)
-    assert dashed() == [True, False, True, True, False] and "× 0.14" in page.locator(".ta-strong").all_text_contents()
+    assert (
+        dashed() == [True, False, True, True, False]
+        and "× e^(2 − 4) = × 0.14" in page.locator(".ta-strong").all_text_contents()
+    )
     find(page, "button", "Read on").press("Enter")
     settle(page)
     assert not any(dashed())

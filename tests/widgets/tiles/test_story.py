@@ -17,13 +17,13 @@ def test_all_bars_shrink_alike():
     before, _, answer = step(0)
     after, *_ = step(0, read=3)
     share = after.bars()[:6] / before.bars()[:6]
-    assert answer == "all shrink alike" and np.ptp(share) < 1e-6 and share[0] < 0.2
+    assert answer == "all shrink by the same factor" and np.ptp(share) < 1e-6 and share[0] < 0.2
     assert before.facts()["largest"] == 2 and after.facts()["largest"] == 4 and np.isclose(after.bars()[6], 1)
 
 
 def test_sum_and_mixed_are_both_rescaled():
-    before, told, answer = step(1, read=2)
-    after, *_ = step(1)
+    before, told, answer = step(1)
+    after, *_ = step(1, read=3)
     values, factor = np.array(CASE.usual.spec["values"]), np.exp(2 - 4)
     fresh = after.bars()[6:9]
     for name, news in (("sum", fresh.sum()), ("mixed", fresh @ values[6:9])):
@@ -39,9 +39,11 @@ def test_the_result_is_that_of_one_softmax():
     assert np.isfinite(right).all()
 
 
-def test_a_tile_of_2_holds_4_scores():
+def test_a_tile_holds_as_many_scores_wherever_it_is():
     widget, told, answer = step(3)
-    assert [c == str(widget.facts()["held"]) for c in told.choices] == [c == answer for c in told.choices]
+    held = {step(3, read=n, query=i)[0].facts()["held"] for n in range(1, 7) for i in range(T)}
+    assert answer == "as many as now" and held == {4} and "4 scores" in told.because
+    assert (2 * T // widget.block) ** 2 == 4 * widget.facts()["tiles"] and "four times as many tiles" in told.because
 
 
 def test_ten_of_sixteen_tiles_are_computed():

@@ -84,8 +84,8 @@ STORY = (
         without=("look", "gate"),
     ),
     Step(
-        "A gated unit multiplies the gate f(x) by a value v x; in a model, each of the two has weights of its own. Here "
-        "both are straight. Drag the grip v up.",
+        "A gated unit multiplies the gate f(x) by a value v x; in a model, each of the two has weights of its own. "
+        "Here both are straight. Drag the grip v up.",
         "Straight units add up to a line. And this product?",
         ("a line, too", "a corner", "a parabola"),
         2,

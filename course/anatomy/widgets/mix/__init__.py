@@ -22,8 +22,8 @@ class MixExplorer(TableWidget):
     """Live picture of ``weighted_average(values, weights)``.
 
     The function gets values (3, 1) float32, the numbers of three words, and weights (3,) float32, for every combination
-    of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow the bars, whose
-    tops can be dragged. Raises the errors of TableWidget.
+    of whole weights from 0 to 10 that is not all zero. Traits first, second and third (0..10) follow the bars, which
+    can be dragged, and the sliders. Raises the errors of TableWidget.
     """
 
     recording, function_name = "mix", "weighted_average"

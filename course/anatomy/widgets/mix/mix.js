@@ -12,6 +12,7 @@ const RULE = 296; // width of the panel of shares, beside the beam
 
 function mixWidget(ui) {
   const { spec, room } = ui;
+  TRAITS.forEach((trait, i) => slider(ui, { trait, name: tr("weight of {word}", { word: spec.words[i] }), max: spec.top }));
   ui.root.append(ui.readout);
   const row = ui.row();
   const wide = room >= 2 * RULE;
@@ -87,7 +88,7 @@ function beamPanel(ui, parent, W) {
     const bar = svg("rect", { x: x(v) - BAR / 2, width: BAR, class: "ta-fill-one" });
     const text = label(group, x(v), 0, "", "middle", "ta-strong");
     const grip = handle(ui, svg("circle", { cx: x(v), r: 13, class: "ta-grip" }), {
-      canvas, trait: TRAITS[i], name: tr("weight of {word}", { word: spec.words[i] }), max: spec.top,
+      canvas, trait: TRAITS[i], name: tr("bar of {word}: its weight", { word: spec.words[i] }), max: spec.top,
       drag: ([, y]) => clamp(Math.round((base - y) / UNIT), 0, spec.top),
     });
     const knob = svg("circle", { cx: x(v), r: 5, class: "ta-here", style: "pointer-events: none" });
