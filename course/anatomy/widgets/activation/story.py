@@ -57,8 +57,8 @@ STORY = (
         without=("look", "gate", "units"),
     ),
     Step(
-        "40 relu units; each has one input x in each of 64 texts. Too large a step moved all to the left. × marks a dead "
-        "unit, whose f is 0 for all 64. Point at one: the ticks are its inputs.",
+        "40 relu units; each has one input x in each of 64 texts. Too large a step moved all to the left. × marks a "
+        "dead unit, whose f is 0 for all 64. Point at one: the ticks are its inputs.",
         "Can more training with these inputs wake it?",
         ("yes, slowly", "no"),
         1,
