@@ -132,11 +132,11 @@ def test_what_a_step_goes_without_comes_with_another(stage, name):
 
 @pytest.mark.browser
 def test_checks_come_later_only_where_no_function_is_given(stage):
-    """The checks of a learner's function are news at once; those of the reference can wait for the second step."""
+    """The checks of a learner's function are news at once; those of the reference can wait for a later step."""
     page = stage(CASES["RopeExplorer"].usual)
     checks = page.locator(".ta [data-part=checks]").first
-    for alone, step, seen in ((False, 0, True), (True, 0, False), (True, 1, True), (False, 1, True)):
-        set_state(page, {"alone": alone, "step": step})
+    for alone, step, seen in ((False, 0, True), (True, 0, False), (True, 5, True), (False, 5, True)):
+        set_state(page, {**CASES["RopeExplorer"].widget.story[step].state, "alone": alone, "step": step})
         assert checks.is_visible() == seen, (alone, step)
 
 
@@ -191,6 +191,7 @@ WORKED_WITH = {
     ("MemoryExplorer", 4): "the dog's 1.00 from which the write takes away",
     ("MixExplorer", 0): "the weights that are dragged, and their sum",
     ("CacheStepper", 3): "the rule that is to be used",
+    ("CacheCalculator", 3): "the time for 16 users, to compare with that for 32",
     ("SoftmaxStabilityExplorer", 6): "a note that says what QK-norm is, not what its slope does",
 }
 # Visible words of the read-outs: the line, signs, facts, notes, and whatever else can wait.

@@ -75,8 +75,8 @@ STORY = (
         "Does that wake the dead units?",
         ("no", "yes, the same inputs teach them again", "only if the inputs move right"),
         1,
-        "These curves have a slope left of 0, too, down to about −2 or −4. No unit is dead; 42 % of gelu's slopes are "
-        "flat, and 18 % of swish's.",
+        "These have a slope left of 0, too, to about −2 or −4. None is dead; 42 % of gelu's slopes are flat, 18 % of "
+        "swish's.",
         "Choose gelu at “activation”. Is there still an × among the units?",
         {**_USUAL},
         moves=("activation", "place"),
@@ -84,8 +84,7 @@ STORY = (
         without=("look", "gate"),
     ),
     Step(
-        "A gated unit multiplies the gate f(x) by a value v x; in a model, each of the two has weights of its own. "
-        "Here both are straight. Drag the grip v up.",
+        "A gated unit multiplies the gate f(x) by a value v x. Here both are straight. Drag the grip v up.",
         "Straight units add up to a line. And this product?",
         ("a line, too", "a corner", "a parabola"),
         2,

@@ -30,7 +30,6 @@ STORY = (
         moves=("kind",),
         show=({"kind": 1}, {"kind": 2}, {"kind": 4}, {"kind": 3, "part": 4}),
         waits=("line", "signs", "numbers"),
-        without=("model", "gpu", "stack", "itemsize", "tokens"),
     ),
     Step(
         "Mistral reads only a window of the latest tokens. Run along the curve of one user's cache.",
@@ -43,7 +42,6 @@ STORY = (
         moves=("tokens",),
         show=tuple({"tokens": 2**e, "part": 1} for e in (11, 12, 13, 14)),
         waits=("line", "signs", "numbers"),
-        without=("model", "kind", "gpu", "users", "stack", "itemsize"),
     ),
     Step(
         "Each token costs one reading of the weights and of all caches. Point at “time per token”.",
@@ -55,7 +53,6 @@ STORY = (
         {**_USUAL, "model": LLAMA_THREE},
         moves=("users",),
         show=({"part": 5}, {"users": 24, "part": 5}, {"users": 32, "part": 5}),
-        without=("model", "kind", "gpu", "stack", "itemsize", "tokens"),
     ),
     Step(
         "Your turn: 64 users of 32,768 tokens are far too much for this GPU.",
@@ -67,6 +64,5 @@ STORY = (
         {**_USUAL, "model": LLAMA_THREE, "users": 64, "tokens": 32768},
         moves=("kind", "itemsize"),
         show=({"itemsize": 1}, {"itemsize": 2}, {"kind": 2}, {"kind": 3}),
-        without=("model", "gpu", "stack", "tokens"),
     ),
 )

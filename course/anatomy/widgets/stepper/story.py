@@ -16,6 +16,7 @@ STORY = (
         {"view": 0, "plan": PROMPT, "chunk": 1, "store": 0, "origin": 0, "more": False},
         show=({"query": 4, "key": 0}, {"query": 4, "key": 3}, {"query": 4, "key": 4}),
         waits=("line",),
+        without=("checks",),
     ),
     Step(
         "One word a step. Without a cache, a step computes the keys of all words anew; so the lower bar grows by 1, "
