@@ -47,7 +47,9 @@ function positionWidget(ui) {
   const kind = choices.querySelector("label"); // each scheme has variants of another kind
   slider(ui, { trait: "query", name: tr("query position"), max: N - 1, kind: "ta-two" });
   const lengths = Array.from({ length: N - spec.shortest + 1 }, (_, i) => spec.shortest + i);
-  slider(ui, { trait: "trained", name: tr("trained on texts of"), values: lengths, show: (n) => tr("{n} words", { n }), long: true });
+  const trained = slider(ui, {
+    trait: "trained", name: tr("trained on texts of"), values: lengths, show: (n) => tr("{n} words", { n }), long: true,
+  });
   ui.listen("scheme", () => { if (ui.get("variant") > last()) ui.set("variant", last()); });
   ui.readout.style.minHeight = ui.room < 480 ? "98px" : "43px"; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
@@ -123,6 +125,7 @@ function positionWidget(ui) {
             : N_("All 32 words are the same. A decoder hides the keys ahead.")));
       }
       smallRow.hidden = !scheme().made; // without a scheme, the others would answer before there is a question
+      trained.disabled = !scheme().made; // and there is no number that a text could train
       small.draw(at, palette(ui.dark));
       vectors.mark(query, key);
       map.mark(query, key);
@@ -147,7 +150,7 @@ function positionWidget(ui) {
         ui.say(tr("{scheme}, {variant}: query {query}, key {key}, r = {r}", { ...told, r: minus(String(key - query)) }),
           `S[${query}, ${key}] = ${terms && `${terms} = `}${lacks ? tr("? (never trained)") : `${fixed(mine, 2)}${other}`}`);
       }
-      ui.root.dataset.key = `${at},${variant},${query},${key ?? "–"},${fixed(now.S[query * N + (key ?? 0)], 4)}`;
+      ui.root.dataset.key = `${at},${variant},${query},${ui.get("trained")},${key ?? "–"},${fixed(now.S[query * N + (key ?? 0)], 4)}`;
     },
   };
 
