@@ -161,23 +161,24 @@ def test_a_token_costs_less_than_fifty_milliseconds(bare):
 @pytest.fixture
 def alone(pages, tmp_path):
     """The saved page, opened from disk, offline; counts how often something was unpacked."""
-    path = AnatomyView().save_html(tmp_path / "page.html")
-    assert path.stat().st_size < 3_500_000
+    assert (path := AnatomyView().save_html(tmp_path / "page.html")).stat().st_size < 3_500_000
     with pages.page({"width": 860, "height": 900}, reduced_motion="no-preference", offline=True) as page:
         page.goto(path.as_uri())
         page.evaluate("""() => {
-          window.unpacked = 0;
-          const kind = DecompressionStream;
+          const kind = (window.unpacked = 0, DecompressionStream);
           window.DecompressionStream = class extends kind { constructor(...a) { super(...a); unpacked++; } };
         }""")
         page.wait_for_selector(".ta .ta-svg:visible")
         yield page
 
 
+READ = "() => !/on its way|Waiting/.test(document.querySelector('.ta-readout').textContent)"
+
+
 def type_in(page, text):
     page.get_by_label("your text").fill(text)
     settle(page)
-    page.wait_for_function("() => !/on its way|Waiting/.test(document.querySelector('.ta-readout').textContent)")
+    page.wait_for_function(READ)
 
 
 def words_of(page):
@@ -368,14 +369,13 @@ def test_python_is_asked_for_the_weights_once_somebody_types(stage):
     page = stage(AnatomyView())
     assert not page.evaluate("() => model.get('asked')")
     page.get_by_label("your text").fill("She was")
-    settle(page)
-    assert page.evaluate("() => model.get('asked')") and "Waiting for the kernel" in said(page)
-    made = AnatomyView()
-    assert made.weights is None
+    page.wait_for_function("() => model.get('asked')")
+    page.get_by_text("Waiting for the kernel").first.wait_for()
+    assert (made := AnatomyView()).weights is None
     made.asked = True
     page.evaluate("(bytes) => model.set('weights', view(bytes))", base64.b64encode(made.weights).decode())
-    settle(page)
-    assert words_of(page) == ["She", "was"] and "Waiting" not in said(page)
+    page.wait_for_function(READ)
+    assert words_of(page) == ["She", "was"]
 
 
 @browser_test
