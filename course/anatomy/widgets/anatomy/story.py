@@ -16,7 +16,7 @@ PLAIN = ("parts", "heads", "draws")  # the first steps are about a text and what
 STORY = (
     Step(
         "A small but whole Transformer has read this text. After each token, a word or a piece of one, it guesses the "
-        "next: point at tokens. At the last one, click a guess to write it.",
+        "next: point at tokens. “One token” writes the likeliest guess.",
         "When is it surest?",
         ("after a comma", "at the start of the text", "inside a word"),
         2,
