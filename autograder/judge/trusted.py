@@ -20,7 +20,7 @@ from anatomy.program import runner
 from anatomy.program.codec import Tensors
 from anatomy.program.records import CaseRecord, ExerciseRecord
 from anatomy.program.runner import Outcome, Outcomes
-from anatomy.system.translation import N_, _, language, said
+from anatomy.system.translation import N_, _, language, languages, load, said
 from safetensors.torch import save
 
 from autograder.judge.ban import ban_of, note_refusals
@@ -231,6 +231,8 @@ def _drawn_alone(fresh: ExerciseRecord, public: ExerciseRecord, outcomes: Outcom
 
 def warm(exercises: Sequence[Exercise], device: str = "cpu") -> None:
     """Prepares everything for judging these exercises that does not depend on a submission."""
+    for name in languages():
+        load(name)
     for exercise in exercises:
         ban_of(exercise.forbidden)
         public_record(exercise, device)

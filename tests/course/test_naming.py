@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import pytest
 import torch
 from anatomy import evaluate
-from anatomy.judge import judging, naming
+from anatomy.judge import fingerprint_match, judging, naming
 from anatomy.judge.fingerprint_match import Likeness, error_likeness
 from anatomy.program import records
 
 from autograder import exercises
+from autograder.judge import examples
 from autograder.messages import hand_written, verdict_on, verdict_on_source
 
 
@@ -53,6 +54,20 @@ def as_tensors(function):
 )
 def test_numbers_and_tensors_of_one_number_are_the_same_mistake(spec, mutant, change):
     assert evaluate(spec.id, change(mutant.fn)).mistakes[0].name == mutant.name
+
+
+def test_a_tolerance_is_computed_only_for_an_answer_that_comes_close():
+    """Nearly all answers differ from nearly all mistakes by much more than any tolerance."""
+    record = examples.public_record(exercises.get("start.weighted_average"), "cpu")
+    name = next(iter(record.mistakes))
+    case = next(c for c in record.cases if c.outcomes[name][1])
+    known = case.outcomes[name][1]
+    key, tensor = next(iter(known.items()))
+    loose = fingerprint_match.Loose(case, known)
+    assert not loose.equal(tensor, tensor + 1)
+    assert not loose._allowed
+    assert loose.equal(tensor, tensor * (1 + 1e-7)) and loose.equal(tensor, tensor.clone())
+    assert list(loose._allowed) == [key]
 
 
 def test_the_wording_of_an_error_does_not_matter():

@@ -10,6 +10,7 @@ import json
 import signal
 
 import pytest
+from anatomy.system import translation
 
 from autograder import ROOT
 from autograder.grading.base.masters import gradable_units
@@ -138,6 +139,29 @@ def test_the_class_goes_on_and_the_session_is_closed(sandbox, monkeypatch):
     assert contained.grade(of_bytes(solved(START), START, "ada", KEY), factory).score == 1
     assert len(opened) >= 3 and not any(s.alive for s in opened)
     assert sessions.zygote().healthy()
+
+
+SETUP = """
+import sys
+before = {*sys.modules}
+from anatomy import check, predict, quiz
+import safetensors.torch, torch
+saved = safetensors.torch.save({"x": torch.ones(2)})
+torch.ones(2, requires_grad=True).sum().backward()
+print(sorted({*sys.modules} - before))
+"""
+
+
+def test_no_submission_waits_for_an_import_or_a_catalogue(sandbox):
+    """What every notebook needs is loaded before a process is forked for it."""
+    with sandbox() as session:
+        assert session.execute(SETUP, timeout=60).stdout == "[]\n"
+    contained.prepare(START)
+    read = translation._catalogue.cache_info().misses
+    for language in translation.languages():
+        with translation.speaking(language):
+            translation._("Nothing was judged.")
+    assert translation._catalogue.cache_info().misses == read
 
 
 @pytest.mark.parametrize(

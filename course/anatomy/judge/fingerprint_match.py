@@ -62,31 +62,61 @@ def of_outcomes(
     return Likeness.NUMBERS if Likeness.NUMBERS in likes else Likeness.VALUE
 
 
-Loose = dict[int, tuple[float, float | None]]
-
-
-def _loose(case: CaseRecord, known: Tensors) -> Loose:
-    """Tolerance of each of a mistake's tensors, by its id: (absolute, relative). Computed once, since it does not
-    depend on the answer.
+class Loose:
+    """Tolerances for a mistake's tensors, which do not depend on the answer; computed when an answer comes close.
 
     A fingerprint is matched more loosely than an expectation: a different order of summation is still the same mistake.
     But not if a case counts rounding steps, nor if the mistake itself is that close to the right result: then every
     nearly right result, off by an ε or by rounding to float32, would count as that mistake.
     """
-    kept, loose = case.tolerances.get(id(known), (None, {}))
-    if kept is not known:
-        loose = {id(t): _allowed(case, n, t) for n, t in known.items()}
+
+    def __init__(self, case: CaseRecord, known: Tensors):
+        self._case, self._names = case, {id(t): n for n, t in known.items()}
+        self._rtol = case.rtol or 1e-5
+        self._most: dict[str, tuple[float, float]] = {}
+        self._allowed: dict[str, tuple[float, float | None]] = {}
+
+    def equal(self, known: torch.Tensor, mine: torch.Tensor) -> bool:
+        """True if ``mine`` is one of the mistake's tensors, within its tolerance. (What was made from several of them
+        has none.)"""
+        name = self._names.get(id(known))
+        if name is None:
+            return equal_tensors(known, mine, 0.0, self._rtol)
+        if known.shape != mine.shape or known.dtype != mine.dtype:
+            return False
+        if name not in self._most:
+            self._most[name] = self._loosest(name, known)
+        if not equal_tensors(known, mine, *self._most[name]):  # most answers: nothing more is computed for them
+            return False
+        if name not in self._allowed:
+            self._allowed[name] = self._tolerance(name, known)
+        return equal_tensors(known, mine, *self._allowed[name])
+
+    def _loosest(self, name: str, known: torch.Tensor) -> tuple[float, float]:
+        """At least as loose as ``_tolerance``: (absolute, relative)."""
+        most, rtol = self._ten_times(_tolerance(self._case, name, known)), self._rtol
+        is_inexact = known.is_floating_point() or known.is_complex()
+        steps = 64 * torch.finfo(known.dtype).eps if self._case.rtol is None and is_inexact else 0.0
+        return most, max(rtol, steps)
+
+    def _tolerance(self, name: str, known: torch.Tensor) -> tuple[float, float | None]:
+        case, rtol, least = self._case, self._rtol, _tolerance(self._case, name, known)
+        most = self._ten_times(least)
+        right = case.outcomes["expected"][1].get(name)
+        if case.rtol == 0 or right is None or not equal_tensors(right, known, most, rtol):
+            return most, rtol
+        return (most, rtol) if equal_tensors(right, known, least, case.rtol) else (least, case.rtol)
+
+    def _ten_times(self, least: float) -> float:
+        return (1 if self._case.rtol == 0 else 10) * least + 1e-6
+
+
+def _loose(case: CaseRecord, known: Tensors) -> Loose:
+    kept, loose = case.tolerances.get(id(known), (None, None))
+    if kept is not known or loose is None:
+        loose = Loose(case, known)
         case.tolerances[id(known)] = known, loose
     return loose
-
-
-def _allowed(case: CaseRecord, name: str, known: torch.Tensor) -> tuple[float, float | None]:
-    least, rtol = _tolerance(case, name, known), case.rtol or 1e-5
-    most = (1 if case.rtol == 0 else 10) * least + 1e-6
-    right = case.outcomes["expected"][1].get(name)
-    if case.rtol == 0 or right is None or not equal_tensors(right, known, most, rtol):
-        return most, rtol
-    return (most, rtol) if equal_tensors(right, known, least, case.rtol) else (least, case.rtol)
 
 
 _STEPS = 32  # rounding steps of the largest entry: the smallest tolerance for any right answer
@@ -179,7 +209,7 @@ def _same(known: Any, mine: Any, loose: Loose, rtol: float, any_dtype: bool = Fa
 def _equal(known: Any, mine: Any, loose: Loose, rtol: float) -> bool:
     """True if ``difference`` would find none; putting one into words would take most of the time."""
     if isinstance(known, torch.Tensor) and isinstance(mine, torch.Tensor):
-        return equal_tensors(known, mine, *loose.get(id(known), (0.0, rtol)))
+        return loose.equal(known, mine)
     if isinstance(known, list | tuple) and isinstance(mine, list | tuple):
         return len(known) == len(mine) and all(_equal(a, b, loose, rtol) for a, b in zip(known, mine, strict=True))
     if isinstance(known, dict) and isinstance(mine, dict):

@@ -68,6 +68,11 @@ def _catalogue(name: str) -> _gettext.NullTranslations:
         return _gettext.NullTranslations()  # a damaged catalogue costs the translation, not the lesson
 
 
+def load(name: str) -> None:
+    """Reads a language's catalogue, so that processes that are forked from this one need not."""
+    _catalogue(name)
+
+
 def spoken_by(source: str) -> str:
     """The language that a cell sets (a notebook in another language begins with such a cell); "" for any other cell."""
     found = re.fullmatch(r'from anatomy import speak\s+speak\("(\w+)"\)', source.strip())
