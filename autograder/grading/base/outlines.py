@@ -64,12 +64,12 @@ class Outline(Counted):
 
 def outline(unit: str) -> Outline:
     """The Outline of a unit in the instructor's own course, made once per process. Raises UnknownUnit."""
-    require_known(unit)
     return _outline(unit, own_points(unit))
 
 
 @cache
 def _outline(unit: str, points: Points) -> Outline:
+    require_known(unit)
     version = version_of(unit, points)
     key, path = _key(unit, version), _path(unit)
     known = _kept(path, key)

@@ -35,6 +35,7 @@ class Shelf:
         self.course, self.student, self.unit, self.stamp, self.secret = course, student, unit, stamp, secret
         self.autograded = course.folder("autograded_directory", student, unit)
         self.feedback = course.folder("feedback_directory", student, unit)
+        self._last: tuple[nbformat.NotebookNode, bytes] | None = None  # the notebook written last, and its text
 
     @property
     def page(self) -> Path:
@@ -46,7 +47,7 @@ class Shelf:
 
     def keep(self, digest: str, notebook: nbformat.NotebookNode) -> None:
         """Keeps the graded notebook of an attempt."""
-        replace(self._attempt(digest), _written(notebook))
+        replace(self._attempt(digest), self._text(notebook))
 
     def kept(self, digest: str) -> nbformat.NotebookNode | None:
         """The notebook that ``keep`` stored for an attempt; None if it is missing or unreadable."""
@@ -61,7 +62,7 @@ class Shelf:
         Each file is written completely or not at all. Returns a hash of the page.
         """
         if graded.notebook is not None:
-            replace(self.autograded / f"{self.unit}.ipynb", _written(graded.notebook))
+            replace(self.autograded / f"{self.unit}.ipynb", self._text(graded.notebook))
         counted = next((a for a in attempts if a.counts), None)
         for name, text in self._for_exchange(counted.digest if counted else ""):
             for folder in (self.autograded, self.feedback):
@@ -72,6 +73,12 @@ class Shelf:
         replace(self.page, page)
         return hashlib.sha256(page).hexdigest()
 
+    def _text(self, notebook: nbformat.NotebookNode) -> bytes:
+        """The notebook as a file; written once, since a new attempt that counts goes to two places."""
+        if self._last is None or self._last[0] is not notebook:
+            self._last = notebook, (nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n").encode()
+        return self._last[1]
+
     def _for_exchange(self, digest: str) -> list[tuple[str, str]]:
         """(name, text) of the files without which ``nbgrader release_feedback`` would fail for the whole class."""
         stamp = self.stamp or f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
@@ -80,7 +87,3 @@ class Shelf:
             text = f"feedback\n{self.student}\n{self.unit}\n{digest}".encode()
             secret = hmac.digest(course_secret(self.course.root).encode(), text, "sha512").hex()
         return [(STAMP, f"{stamp}\n"), (SECRET, secret)]
-
-
-def _written(notebook: nbformat.NotebookNode) -> bytes:
-    return (nbformat.writes(notebook, nbformat.NO_CONVERT) + "\n").encode()
