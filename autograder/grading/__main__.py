@@ -5,6 +5,7 @@ Writes the gradebook and, next to it, grades.csv. The students' notebooks and fe
 """
 
 import argparse
+import contextlib
 import gc
 import os
 import signal
@@ -46,8 +47,19 @@ def start(argv: Sequence[str] | None = None) -> int:
             return status
     here = options.scheduler is None and not options.no_sandbox
     if here and launch.available() and os.path.isdir(options.submitted):
-        launch.restart("autograder.grading.__main__", argv, sessions.WARM, [str(sessions.COURSE)])
+        modules = sessions.warm(options.unit or _folders(options.submitted))
+        launch.restart("autograder.grading.__main__", argv, modules, [str(sessions.COURSE)])
     return main(argv)
+
+
+def _folders(submitted: str) -> set[str]:
+    """Names of all that lies in students' folders: units, and whatever else was handed in."""
+    found = set[str]()
+    with contextlib.suppress(OSError):  # reported where submissions are collected
+        for student in os.scandir(submitted):
+            if student.is_dir():
+                found.update(os.listdir(student))
+    return found
 
 
 def _seems_done(folder: str) -> bool:

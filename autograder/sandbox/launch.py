@@ -29,7 +29,7 @@ from .packages import hide_staff_modules
 from .session import SandboxUnavailable
 from .zygote import ERRORS, SCRATCH, Forked, Zygote, new_folder, zygote_environment
 
-# Modules that students' code and the judge both use: their import takes nearly all of the start-up time.
+# Modules that students' code and the judge both use, if asked for: their import takes nearly all of the start-up time.
 SHARED = ("numpy", "torch", "safetensors.torch", "sympy", "torch._dynamo")
 _BOOT = """
 import sys
@@ -94,13 +94,15 @@ def main() -> None:
 
 
 def fork_zygote(folder: str, preload: Sequence[str]) -> StartedZygote | None:
-    """Imports ``SHARED`` and forks the zygote, which then runs by itself. Call it before any other import.
+    """Imports what is ``SHARED`` of ``preload`` and forks the zygote, which then runs by itself.
+
+    Call it before any other import.
 
     Returns None if an import started threads: a fork would copy their locks but not the threads.
     """
     finders = list(sys.meta_path)
     hide_staff_modules()
-    for name in SHARED:
+    for name in [n for n in SHARED if n in preload]:
         importlib.import_module(name)
     if len(os.listdir("/proc/self/task")) != 1:
         shutil.rmtree(folder, ignore_errors=True)

@@ -51,8 +51,9 @@ class Server:
         if len(threads) != 1:
             raise RuntimeError(f"{len(threads)} threads after the imports: a fork would copy their locks but not them")
         namespaces.warm_up()
-        gc.collect()
-        gc.freeze()  # so that the collector doesn't touch, and thereby copy, the existing pages in every fork
+        # So that the collector doesn't touch, and thereby copy, the existing pages in every fork. To look for garbage
+        # before would take a quarter of a second, and imports leave nearly none.
+        gc.freeze()
         cgroups.sweep()
         # Process 1 of a sandbox dies shortly after its guard; this process must notice that to remove its group.
         worker.adopt_orphans()
@@ -211,6 +212,8 @@ def send_early(most: int = 1 << 20) -> None:
 def main() -> None:
     """Entry point. Arguments: repository root, private folder, lifeline descriptor, names of modules to import."""
     _, root, folder, lifeline, *preload = sys.argv
+    gc.disable()
     server = Server(folder, int(lifeline), preload)
+    gc.enable()
     os.write(int(lifeline), b"+")
     server.serve()

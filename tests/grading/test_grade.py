@@ -19,7 +19,7 @@ from autograder import ROOT, exercises
 from autograder.grading.base.masters import MARK, gradable_units, master, source_notebook_path
 from autograder.grading.book.standing import Standing
 from autograder.grading.intake.rebuild import read_submission, rebuild
-from autograder.grading.judging import contained, grade
+from autograder.grading.judging import contained, grade, sessions
 from autograder.grading.judging.execution import order_matters
 from autograder.grading.judging.results import GradedNotebook
 from autograder.grading.judging.submitted import Submitted, of_bytes
@@ -28,6 +28,7 @@ from autograder.grading.source.signs import evades_ban, signs_of
 from autograder.judge import drawing, examples, trusted
 from autograder.judge.drawing import draw_record, student_key
 from autograder.notebooks.first_cell import FIRST_CELL
+from autograder.sandbox import SandboxedSession, Zygote
 from autograder.sandbox.disposable import Budget
 
 from .cheats.base import ATTENTION, SOLVE, SOLVE_SOFTMAX, START, code_cell, find, insert_before, released
@@ -49,9 +50,36 @@ def with_answer(source, *before, after=()):
     return book
 
 
+# Refuses to import these modules, and leaves no name behind. (An ImportError could be passed over.)
+REFUSE = """__import__("sys").meta_path.insert(0, type("Refused", (), {{"find_spec": staticmethod(
+    lambda name, path=None, target=None: 1 / 0 if name in {names!r} else None)}}))
+"""
+
+
+@pytest.fixture(scope="module")
+def lean(sandbox):
+    """unit → function that opens a sandbox in which only those slow modules that it needs can be imported."""
+    slow = {module for modules in sessions.NEEDED_BY.values() for module in modules}
+    with Zygote(sessions.WARM, python_path=[str(sessions.COURSE)]) as zygote:
+
+        def opened(unit):
+            session = SandboxedSession(zygote, sessions.LIMITS, seed=sessions.SEED)
+            assert session.execute(REFUSE.format(names=slow - {*sessions.NEEDED_BY.get(unit, ())})).ok
+            return session
+
+        yield lambda unit: lambda: opened(unit)
+
+
+def test_what_a_unit_is_not_known_to_need_is_refused(lean):
+    with lean("00-start-here")() as session:
+        assert session.execute("import sympy").error_name == "ZeroDivisionError"
+
+
 @pytest.mark.parametrize("unit", gradable_units())
-def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, sandbox, monkeypatch):
-    """In a third of the grader's time: a slower or busy machine must not cost a learner points."""
+def test_the_solved_notebook_gets_full_marks_and_the_released_one_none(unit, lean, monkeypatch):
+    """In a third of the grader's time: a slower or busy machine must not cost a learner points. No submission waits for
+    a slow import that it doesn't need, or that is not known: then the grader makes it once."""
+    sandbox = lean(unit)
     whole = Budget()
     monkeypatch.setattr(contained, "BUDGET", Budget(whole.step_seconds / 3, whole.cpu_seconds // 3))
     key = student_key("secret", "ada", unit)

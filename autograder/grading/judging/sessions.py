@@ -1,11 +1,11 @@
 """Opens the sandboxes that run students' code: one zygote per machine, and a fresh fork of it for each submission.
 
-Imports little, because ``make grade`` needs ``WARM`` before it imports torch (``autograder.sandbox.launch``).
+Imports little, because ``make grade`` needs ``warm`` before it imports torch (``autograder.sandbox.launch``).
 """
 
 import atexit
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import anatomy
 
@@ -25,9 +25,8 @@ from autograder.sandbox import (
 COURSE = ROOT / "course"
 # For one notebook with a few exercises: far more than honest work needs, and not too much for a hostile one to waste.
 LIMITS = Limits(wall_seconds=60, cpu_seconds=60)
-# Modules that notebooks import. torch imports the last one at the first backward pass, and for the first embedding
-# table on the device "meta": without it here, that would take more than a second in every submission. Those of
-# `from anatomy import check` take 20 ms each time, and 200 where no compiled files lie beside them.
+# Modules that notebooks import. Those of `from anatomy import check` take 20 ms each time, and 200 where no compiled
+# files lie beside them.
 WARM = (
     "numpy",
     "numpy.ctypeslib",  # safetensors imports it at the first tensor that it saves
@@ -36,12 +35,13 @@ WARM = (
     "matplotlib.pyplot",
     "ipywidgets",
     "anywidget",
-    "sympy",
     "anatomy.program.runner",
     "anatomy.widgets",
-    "torch._dynamo",
     *(f"anatomy.{module}" for module in sorted({*anatomy.PUBLIC.values()})),
 )
+# What only these units' submissions import: a second and a half, too much for each of them and for each run without
+# them. torch imports sympy for a gradient of a tensor, and its compiler for an embedding table on the device "meta".
+NEEDED_BY = {"06-rope": ("sympy",), "11-assembly": ("sympy", "torch._dynamo")}
 SEED = 0  # code that draws random numbers gets the same ones at a regrade
 
 NO_SANDBOX = """\
@@ -66,11 +66,16 @@ def check_sandbox() -> None:
         raise SandboxUnavailable(REFUSAL.format(reason=error)) from None
 
 
+def warm(units: Iterable[str] = NEEDED_BY) -> tuple[str, ...]:
+    """Modules to import before the submissions of these units; by default those that any unit needs."""
+    return (*WARM, *dict.fromkeys(module for unit in units for module in NEEDED_BY.get(unit, ())))
+
+
 def zygote() -> Zygote:
     """This process's zygote; creates it if needed, but does not start it."""
     global _zygote
     if _zygote is None:
-        _zygote = Zygote(WARM, python_path=[str(COURSE)])
+        _zygote = Zygote(warm(), python_path=[str(COURSE)])
         atexit.register(_zygote.close)
     return _zygote
 
