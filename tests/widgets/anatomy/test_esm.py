@@ -62,7 +62,7 @@ def test_an_open_part_follows_the_token(stage, part):
 
 def test_pointing_at_a_word_lights_it_in_every_panel(stage):
     """The river's name and answer, the row in the head's map, and the readout belong to the word under the pointer."""
-    page, view = stage(AnatomyView()), AnatomyView(token=10)
+    page, view = stage(AnatomyView(step=2)), AnatomyView(token=10)
     page.locator(".an-prompt span").nth(10).hover()
     settle(page)
     assert page.evaluate("() => model.get('token')") == 31, "a hover sets nothing"

@@ -4,8 +4,10 @@ import pytest
 from anatomy.widgets import AnatomyView
 
 from ..stages import set_state, state_of
+from . import learners
 
 pytestmark = pytest.mark.browser
+PLAIN = {"sentences": True, "guesses": True, "parts": False, "heads": False}
 NEIGHBORS = '<nav><a href="index.html">Gallery</a><a rel="next" href="CacheStepper.html">next</a></nav>'
 
 
@@ -26,8 +28,8 @@ def test_each_box_says_what_its_part_does_and_holds_the_words(stage, width):
 
 
 def test_the_four_sentences_give_way_to_the_parts(stage):
-    """On a page by itself; in a notebook the parts, which are the learner's, are in sight at once."""
-    page = stage(AnatomyView())
+    """With a part of the learner's, all of them are in sight at once; on a page by itself there is none of theirs."""
+    page = stage(AnatomyView({"rms_norm": learners.rms_norm}))
     way, parts, heads = (page.locator(of) for of in (".an-steps", ".an-part", ".an-heads"))
     seen = lambda: [way.is_visible(), page.locator(".an-guesses").is_visible()]
     rest = lambda: [parts.first.is_visible(), page.get_by_text("click to open").is_visible()]
@@ -43,6 +45,27 @@ def test_the_four_sentences_give_way_to_the_parts(stage):
     assert page.locator(".an-prompt [data-key]").count() == 0  # L0 looks at itself
     set_state(page, {"layer": 3})
     assert page.locator(".an-prompt [data-key]").count() == 1
+
+
+def seen(page):
+    places = {"sentences": ".an-steps", "guesses": ".an-guesses", "parts": ".an-part", "heads": ".an-heads"}
+    return {name: page.locator(place).first.is_visible() for name, place in places.items()}
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_newcomer_begins_with_the_text_in_a_notebook_too(stage, alone):
+    page = stage(AnatomyView())
+    rest = {name: not there for name, there in PLAIN.items()}
+    for step in (0, 1, 2, 1, 0):
+        set_state(page, {**AnatomyView.story[step].state, "step": step, "alone": alone})
+        assert seen(page) == (PLAIN if step < 2 else rest), step
+    set_state(page, {"part": "mask"})  # what is asked for is there
+    assert seen(page)["parts"] and not seen(page)["sentences"]
+
+
+@pytest.mark.parametrize("part", [learners.rms_norm, learners.centered_norm])
+def test_a_part_of_the_learners_brings_all_parts_at_once(stage, part):
+    assert seen(stage(AnatomyView({"rms_norm": part}))) == {name: not there for name, there in PLAIN.items()}
 
 
 def test_the_legend_says_what_thickness_means_and_blue_lines_keep_to_it(stage):

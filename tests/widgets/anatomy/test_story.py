@@ -1,6 +1,7 @@
 """AnatomyView's story agrees with its tables."""
 
 import itertools
+import re
 
 import numpy as np
 from anatomy.widgets import AnatomyView
@@ -51,6 +52,19 @@ def test_the_last_layer_looks_at_the_mark_and_needs_it():
     top = passing.measured({"attention": hidden}, made._inputs["ids"]).tables["lens_i"][-1, 31]
     said = [passing.vocabulary()[int(i)] for i in top]
     assert said[0] == " I" and "“I”" in told.because and ' "' not in said
+
+
+def test_without_the_mark_no_speech_goes_on():
+    """What the reply says can be typed: the same words, with the mark that closes a speech and without it."""
+    made, told, _ = step(2)
+    typed = re.search("type ‹(.+)›", told.because)[1]
+    assert typed.count('"') == 1 and {"text", "wrote", "token"} <= set(told.moves)
+    assert (_guess(typed), _guess(typed.replace('"', ""))) == (' "', " I")
+
+
+def _guess(text):
+    made = AnatomyView(text=text)
+    return made.likely(made.at)[0][0]
 
 
 def test_most_rows_look_one_back():

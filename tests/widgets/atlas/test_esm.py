@@ -385,3 +385,35 @@ def test_filled_marks_and_bars_follow_what_is_asked(stage, state, aspect, asked,
     assert [share for share, _ in bars] == [f"{filled}/{known}" for filled, known in told]
     widths = [34 * filled / max(known, 1) for filled, known in told]
     assert [float(width) for _, width in bars] == pytest.approx(widths, abs=0.01) and max(widths) > 10
+
+
+def test_every_choice_of_a_filter_is_explained():
+    terms = ModelAtlas().spec["words"]["terms"]
+    named = {name: set(values) - {"any", "not published"} for name, values in CHOICES.items()}
+    assert {name: set(told) for name, told in terms.items()} == named
+    for name, told in terms.items():
+        assert all(text.startswith(family) and text.endswith(".") for family, text in told.items()), name
+
+
+def test_words_are_explained_where_they_are_asked_for_and_where_they_are_pointed_at(stage):
+    """Below the timeline, of what the filters ask for; in the gray line, of the part that is pointed at."""
+    page = stage(ModelAtlas())
+    terms = ModelAtlas().spec["words"]["terms"]
+    meant = page.locator("[data-readout=terms]")
+    assert meant.text_content() == f"{terms['norm']['LayerNorm']} {terms['norm']['RMSNorm']}"
+    set_state(page, {"attention": CHOICES["attention"].index("GQA")})
+    assert meant.text_content() == terms["attention"]["GQA"]
+    set_state(page, {"attention": 0, "view": 1})
+    page.locator("[data-aspect=activation]").first.hover()
+    settle(page)
+    heard = page.locator(".ta-readout").text_content()
+    assert heard.endswith(f"LLaMA 2 7B: SwiGLU. {terms['activation']['GELU']} {terms['activation']['SwiGLU']}")
+
+
+def test_the_line_of_the_timeline_tells_only_what_is_asked(stage):
+    page = stage(ModelAtlas())
+    assert "GPT-2, OpenAI, 2019: LayerNorm. It starts from GPT." in said(page)
+    set_state(page, {"position": CHOICES["position"].index("learned")})
+    assert "GPT-2, OpenAI, 2019: a learned table. It starts from GPT." in said(page)
+    set_state(page, {"first": INDEX["gpt-4"]})
+    assert said(page).endswith("GPT-4, OpenAI, 2023: its design is not published.")

@@ -25,15 +25,17 @@ def origins(row):
         row = ROWS[INDEX[row.after]]
 
 
-def test_nothing_starts_from_a_secret():
+def test_most_go_back_to_llama_and_none_to_a_secret():
     step, answer, widget = told(0)
     later = [row for row in ROWS if any(name.startswith("llama-1") for name in origins(row))]
-    assert f"{len(later)} later models" in step.because and answer == "its design is a secret"
+    assert f"{len(later)} later models" in step.because and answer == "LLaMA"
     gpt, llama, larger = (ROWS[INDEX[name]] for name in ("gpt-4", "llama-1-7b", "gpt-3"))
     assert gpt.year == llama.year == 2023 and "gpt-4" not in {row.after for row in ROWS}
     assert "gpt-3" in {row.after for row in ROWS} and larger.published > llama.published, "size is no hindrance"
     widget.first = INDEX["llama-1-7b"]
-    assert widget.words.endswith(f"In all {len(later)} models.")
+    assert widget.words.endswith(f"In all, {len(later)} models go back to it.") and len(later) == 17
+    widget.first = INDEX["gpt-2"]
+    assert widget.words.endswith("In all, 9 models go back to it.") and 9 < len(later)
     widget.first = INDEX["gpt-4"]
     assert widget.words.endswith("its design is not published.")
 
@@ -56,6 +58,7 @@ def test_shared_heads_keep_less():
     assert (large.values["n_heads"], large.values["n_kv_heads"]) == (64, 8) and "64 query heads share 8" in step.because
     for widget.first, factors in ((INDEX[small.name], "32 layers × 32"), (INDEX[large.name], "80 layers × 8")):
         assert f"bytes a token = 2 × {factors} key-value heads × 128 × 2 bytes." in widget.words
+    assert "share" not in widget.words and step.waits == ("numbers",), "the reason is to be found"
     assert INDEX[large.name] in widget.shown() and INDEX[small.name] not in widget.shown()
 
 

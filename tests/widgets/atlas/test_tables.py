@@ -115,7 +115,10 @@ def test_filters_find_what_the_words_say():
 
 def test_words_of_each_view():
     state = {"first": INDEX["gpt-2"], "second": INDEX["llama-2-7b"]}
-    assert "GPT-2, OpenAI, 2019: LayerNorm; before each sublayer" in ModelAtlas(**state).words
+    assert "GPT-2, OpenAI, 2019: LayerNorm. It starts from GPT." in ModelAtlas(**state).words
+    asked = {"placement": CHOICES["placement"].index("pre"), "activation": CHOICES["activation"].index("GELU")}
+    assert "GPT-2, OpenAI, 2019: before each sublayer; GELU. It" in ModelAtlas(**state, **asked).words
+    assert "GPT-2, OpenAI, 2019: LayerNorm; before each sublayer" in ModelAtlas(view=2, **state).words
     compared = ModelAtlas(view=1, **state).words
     assert all(sentence in compared for sentence in atlas.difference("gpt-2", "llama-2-7b"))
     built = ModelAtlas(view=2, first=INDEX["palm-540b"]).words

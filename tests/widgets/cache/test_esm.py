@@ -144,31 +144,86 @@ def test_a_bar_is_as_long_as_its_number_says(stage):
 
 
 def test_it_begins_with_the_bar_and_unfolds_the_rest(stage):
-    """Folded: model, attention, GPU, users, the bar and its results; a step opens what it needs."""
+    """Folded: no layers, kinds, curve, or sources; a step opens what it needs."""
     page = stage(CASE.make())
     fold = page.get_by_role("button", name="kinds of attention, lengths of text")
-    assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [3, 3, 0]
-    assert fold.get_attribute("aria-expanded") == "false" and page.locator(".ta-note:visible").count() == 0
+    assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [4, 3, 3]
+    assert fold.get_attribute("aria-expanded") == "false" and not page.locator("summary").is_visible()
     assert page.locator("svg[aria-label^='Bar of weights']").is_visible()
     fold.press("Enter")
     settle(page)
     assert fold.get_attribute("aria-expanded") == "true" and trait(page, "more")
     assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [6, 4, 3]
     fold.click()
-    page.get_by_role("button", name="Next step").click()
+    for __ in range(5):
+        page.get_by_role("button", name="Next step").click()
     settle(page)
     assert trait(page, "more") and area(page, "Kinds").is_visible()
-    assert CacheCalculator(step=4).more and not CacheCalculator().more and not CacheCalculator(step=4, more=False).more
+    assert (
+        CacheCalculator(step=5).more
+        and not CacheCalculator(step=4).more
+        and not CacheCalculator(step=5, more=False).more
+    )
 
 
-MEANT = {"MHA": "key head and a value head of its own", "GQA": "shares one key head", "MQA": "all query heads share"}
+MEANT = {"MHA": "a KV head of its own", "GQA": "shares one KV head", "MQA": "all query heads share one KV head"}
+PALE = " Pale squares: query heads without a KV head of their own."
 
 
 def test_the_letters_of_the_kind_that_is_pointed_at_are_spelled_out(stage):
     page = stage(CASE.make(more=True))
     note = page.locator(".ta-note").first
-    assert note.text_content() == "As built: the kind of attention that this model has."
+    assert note.text_content() == "As built: the kind of attention that this model has." + PALE
     for i, (letters, meaning) in enumerate({**MEANT, "MLA": "latent"}.items(), 1):
         point(page, "Kinds", 0, 1, i, 5)
         settle(page)
         assert note.text_content().startswith(f"{letters}, ") and meaning in note.text_content()
+
+
+CELLS = "svg[aria-label='Where the bytes of a cache come from'] g"
+
+
+def factors(page):
+    """(number, word, dark squares, pale squares) of each cell that is seen."""
+    settle(page)
+    return page.locator(CELLS).evaluate_all("""(all) => all.filter((g) => g.style.display !== 'none').map((g) => {
+      const count = (i) => (g.querySelectorAll('path')[i].getAttribute('d')?.match(/z/g) ?? []).length;
+      const texts = [...g.querySelectorAll('text')].map((t) => t.textContent);
+      return [texts[1], texts[2], count(1), count(0)];
+    })""")
+
+
+@pytest.mark.parametrize("state, heads, pale", [({"model": 4}, 8, 24), ({"kind": 3}, 1, 31), ({}, 32, 0)])
+def test_each_factor_has_as_many_squares_as_its_number_says(stage, state, heads, pale):
+    found = factors(stage(CASE.make(**state)))
+    assert [row[:2] for row in found[:5]] == [
+        ["2", "key and value"],
+        ["32", "layers"],
+        [str(heads), "KV heads"],
+        ["128", "numbers per head"],
+        ["2", "bytes per number"],
+    ]
+    assert [row[2:] for row in found[:5]] == [[2, 0], [32, 0], [heads, pale], [128, 0], [2, 0]]
+    n = CASE.make(**state).readings()
+    assert found[5][:2] == [f"{n['per_token']:,.0f}", "bytes per token"] and found[6][:2] == ["4,096", "tokens"]
+
+
+def test_a_latent_and_windows_have_factors_of_their_own(stage):
+    rows = factors(stage(CASE.make(model=13)))
+    assert [row[:2] for row in rows[:4]] == [
+        ["1", "latent"],
+        ["61", "layers"],
+        ["576", "numbers"],
+        ["2", "bytes per number"],
+    ]
+    assert rows[2][2] == 576 and len(rows) == 7
+    assert factors(stage(CASE.make(model=12, tokens=32768)))[6][0] == "1,024–32,768"
+
+
+def test_the_product_waits_for_the_answer(stage):
+    page = stage(CASE.make(**CacheCalculator.story[1].state, step=1))
+    shown = page.locator(f"{CELLS} [data-readout]")
+    assert [one.is_visible() for one in shown.all()] == [False, False]
+    page.get_by_role("button", name="no, smaller", exact=True).click()
+    settle(page)
+    assert [one.is_visible() for one in shown.all()] == [True, True]

@@ -26,7 +26,7 @@ CASE = Case(
         ("slider", "bias of expert 2", "bias2", "End"),
         ("slider", "word", "word", "ArrowRight"),
         ("group", "experts for a word", "k", "ArrowRight", OPEN),
-        ("group", "router", "router", "ArrowRight", {**OPEN, "k": 2}),
+        ("group", "router (scores the experts)", "router", "ArrowRight", {**OPEN, "k": 2}),
         ("combobox", "room of an expert", "room", "ArrowDown", OPEN),
         ("button", "more settings", "more", "Enter"),
     ],

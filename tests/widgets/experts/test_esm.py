@@ -2,7 +2,7 @@
 
 import pytest
 from anatomy.widgets import ExpertsExplorer
-from anatomy.widgets.experts.settings import MEAN, ROUTERS, WORDS
+from anatomy.widgets.experts.settings import MEAN, MORE, ROUTERS, WORDS
 
 from autograder.exercises.u15_experts_and_drafts.route import EXERCISE
 
@@ -11,6 +11,7 @@ from ..stages import set_state
 from .case import CASE
 
 pytestmark = pytest.mark.browser
+SHOWN = "(all) => all.map((e) => getComputedStyle(e).display !== 'none')"
 # → for each chip [word's number, rank, stack, its height in the stack, dropped?]
 CHIPS = """() => [...document.querySelectorAll('.ta [data-choice]')].map((e) => {
   const [x, y] = e.getAttribute('transform').match(/[\\d.]+/g).map(Number);
@@ -151,3 +152,25 @@ def test_nothing_is_balanced_where_there_is_no_bias(stage):
     assert find(page, "button", "Balance once").is_disabled()
     set_state(page, {"router": ROUTERS[0]})
     assert find(page, "button", "Balance once").is_enabled()
+
+
+def test_a_step_speaks_of_one_setting_and_shows_no_other(stage):
+    """Each setting folded away is there for the step that needs it, and no weight before it is explained."""
+    page = stage(CASE.make())
+    rows = page.locator("[aria-label^='Bars: the scores'] text tspan")
+    seen = lambda: [part for part in ("k", "router", "room") if page.locator(f"[data-part=folded-{part}]").is_visible()]
+    found = []
+    for i, step in enumerate(ExpertsExplorer.story):
+        set_state(page, {**step.state, "alone": True, "step": i})
+        found.append(seen())
+        weights = [text for text, on in zip(rows.all_text_contents(), rows.evaluate_all(SHOWN), strict=True) if on]
+        said = page.locator(".ta-readout").text_content()
+        assert any("weight" in text for text in weights) == (i > 0), (i, weights)
+        assert ("weight" in said) == (i > 0), (i, said)
+    assert found == [[], [], [], ["room"], ["room"], ["k", "router"]]
+
+
+def test_the_mean_and_the_room_say_how_many(stage):
+    page = stage(CASE.make(k=2, room=MORE))
+    for text in ("mean 8", "room 10"):
+        assert page.locator("text", has_text=text).is_visible()

@@ -26,6 +26,10 @@ def test_words_come_from_the_other_experts():
     assert after.sum() == 12 and after[2] > 0 and (after[:2] < before.loads()[:2]).all()
 
 
+def test_the_opening_does_not_show_what_the_first_step_asks():
+    assert all("bias2" not in state for state in ExpertsExplorer.opening)
+
+
 def test_a_bias_chooses_and_does_not_weigh():
     before, told, answer = step(1)
     after = end(1)
@@ -61,13 +65,15 @@ def test_four_choices_are_dropped():
 
 def test_nobody_is_dropped_where_all_are_evenly_busy():
     (before, told, answer), widget = step(4), end(4)
-    assert (~before.kept()).sum() == 4 and "four words are dropped" in told.says
+    assert (~before.kept()).sum() == 4 and "four choices are dropped" in told.says
     assert [c == str((~widget.kept()).sum()) for c in told.choices] == [c == answer for c in told.choices]
     assert widget.loads().tolist() == [8, 8, 8] and widget.bias0 == ZERO - 2
 
 
 def test_softmax_weights_sum_to_less_than_1():
-    widget, _, answer = step(5)
+    (before, told, answer), widget = step(5), end(5)
     weights, chosen = widget.routed()
+    probabilities = np.exp(logits := np.array(widget.spec["logits"][widget.word])) / np.exp(logits).sum()
+    assert "0.636 + 0.286 = 0.922" in told.because and probabilities.round(3).tolist() == [0.636, 0.286, 0.078]
     assert answer == "less than 1" and weights[widget.word].sum() < 0.95 and chosen[widget.word].tolist() == [0, 1]
-    assert np.allclose(step(1)[0].routed()[0].sum(1), 1)
+    assert np.allclose(before.routed()[0].sum(1), 1), "a sigmoid's weights, which the step adds up first"

@@ -67,3 +67,8 @@ def test_two_halvings_leave_a_quarter():
     assert before.decay == 1 and widget.decay == 0.5 and np.allclose(widget.reads(0), widget.reads(1))
     assert [np.isclose(float(c), widget.reads(0)[0]) for c in told.choices] == [c == answer for c in told.choices]
     assert pairs_of(widget.text)[0] == (DOG, 0) and len(pairs_of(widget.text)) == 3 and answer == "0.25"
+
+
+def test_the_opening_does_not_show_what_the_first_step_asks():
+    for state in MemoryExplorer.opening:
+        assert (DOG, 1) not in pairs_of(state["text"])

@@ -117,3 +117,34 @@ def test_without_motion_nothing_flies(stage):
     page = stage(CASE.make(text=text_of((0, 0))))
     set_state(page, {"text": ALIKE})
     assert page.evaluate(FLIGHTS, 0) == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("state", [{"text": 0}, {"text": ALIKE}, CROWDED])
+def test_the_numbers_that_the_last_write_changed_are_framed_and_it_is_named(stage, state):
+    """What the decay alone has made smaller is not framed."""
+    widget = CASE.make(**state)
+    pairs = pairs_of(widget.text)
+    before = CASE.make(**{**state, "text": text_of(*pairs[:-1])})
+    page = stage(widget)
+    for rule in (0, 1):
+        changed = np.abs(widget.state(rule) - widget.decay * before.state(rule)) > 0.005
+        framed = page.locator(f"[data-frames='{rule}']").get_attribute("d")
+        assert framed.count("M") == changed.sum() and bool(changed.any()) == bool(pairs)
+    told = page.locator("p.ta-note[data-part=products]").text_content()
+    assert (
+        ("puppy – garden" in told and "(0.8, 0, 0.6)" in told)
+        if pairs and pairs[-1] == (2, 1)
+        else (told == "Nothing is written yet.")
+    )
+
+
+@pytest.mark.browser
+def test_a_write_moves_no_product(stage):
+    """The sentence about the last write is longer for some pairs."""
+    page = stage(CASE.make(text=text_of((0, 0))))
+    tops = []
+    for pair in [(0, 0), (1, 2), (2, 1)]:
+        set_state(page, {"text": text_of((0, 0), pair)})
+        tops.append(page.locator("svg:has(use)").first.bounding_box()["y"])
+    assert len(set(tops)) == 1, tops

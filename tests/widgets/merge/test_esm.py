@@ -35,8 +35,52 @@ def test_buttons_go_through_the_merges_and_begin_again(stage):
         press(page, "Next merge")
     assert rows(page)[-1] == ["merge 574", "·Elizabeth"]
     assert "1 token for 10 bytes; no merge joins what is left" in page.locator(".ta-readout").text_content()
+    assert page.get_by_role("button", name="Next merge").count() == 0, "it says that it would begin again"
+    press(page, "Start again")
+    assert trait(page, "done") == 0 and page.get_by_role("button", name="Next merge").count() == 1
+
+
+def loud(page):
+    """The tiles that are marked as joined next, in all rows."""
+    tiles = page.locator(".ta-svg g rect.ta-fill-one:visible").all()
+    return sum(tile.evaluate("(e) => e.style.fillOpacity") == "1" for tile in tiles)
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_what_is_joined_next_and_what_was_counted_wait_for_the_answer(stage, step):
+    scene = CASE.widget.story[step]
+    page = stage(CASE.make(step=step, **scene.state))
+    assert loud(page) == 0 and page.locator("[data-readout]:visible", has_text="next").count() == 0
+    assert page.locator(".ta-svg [data-readout]:visible", has_text="times").count() == 0
     press(page, "Next merge")
-    assert trait(page, "done") == 0
+    assert loud(page) == 2, "what was joined may be seen, not what comes then"
+    page.get_by_role("button", name=scene.choices[scene.answer]).click()
+    settle(page)
+    assert loud(page) > 2 and page.locator(".ta-svg [data-readout]:visible", has_text="next").count() > 0
+
+
+def test_how_often_training_counted_stands_beside_each_pair(stage):
+    page = stage(CASE.usual)
+    set_state(page, {"step": 1, "word": WORDS.index(" banana"), "done": 0})
+    page.get_by_role("button", name="Reveal").click()
+    settle(page)
+    told = page.locator(".ta-svg").nth(1).locator("text:visible", has_text="times").all_text_contents()
+    assert told == ["29,862 times", "15,360 times", "15,360 times"]
+    page.locator(".ta-area").nth(1).focus()
+    page.keyboard.press("Home")
+    settle(page)
+    assert "is merge 13, counted 29,862 times: new id = 256 + 13 = 269" in page.locator(".ta-readout").text_content()
+
+
+def test_the_outline_of_a_token_reaches_up_to_its_bytes(stage):
+    page = stage(CASE.usual)
+    set_state(page, {"done": 9})
+    page.locator(".ta-area").first.focus()
+    page.keyboard.press("End")
+    settle(page)
+    mark, tile = (page.locator(s).first.bounding_box() for s in (".ta-mark:visible", ".ta-svg g rect:visible"))
+    assert mark["y"] <= tile["y"] and mark["height"] == pytest.approx(10 * 24 - 2, abs=2)
+    assert mark["width"] == pytest.approx(10 * tile["width"], rel=0.15)
 
 
 def test_how_many_merges_are_still_to_come_is_said(stage):

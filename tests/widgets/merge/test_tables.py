@@ -1,13 +1,16 @@
 """Tier 1 of MergeExplorer: its tables, mistakes, and its merges."""
 
 import json
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 import torch
-from anatomy.language import shipped
+from anatomy.language import corpus, shipped
 from anatomy.widgets import MergeExplorer, WrongOutput
 from anatomy.widgets.merge.story import WORDS
+
+from autograder.reference.language import bpe
 
 from .case import CASE
 from .learners import from_left, once, one_too_large, right
@@ -29,6 +32,27 @@ def test_merges_are_the_tokenizers():
     vocabulary = tokenizer.get_vocab()
     merges = [(vocabulary[a], vocabulary[b]) for a, b in json.loads(tokenizer.to_str())["model"]["merges"]]
     assert CASE.usual._inputs["merges"].long().tolist() == [list(pair) for pair in merges]
+
+
+def test_the_counts_are_those_of_training():
+    """Each merge is the pair that is counted most often in the training text when its turn comes."""
+    words = Counter(bpe.words(corpus.training_text()))
+    spelled = {word: bpe.byte_ids(word) for word in words}
+    pairs, where = Counter(), defaultdict(set)
+
+    def put(word, sign):
+        for pair in zip(spelled[word], spelled[word][1:], strict=False):
+            pairs[pair] += sign * words[word]
+            where[pair].add(word)
+
+    for word in words:
+        put(word, 1)
+    for n, pair in enumerate(map(tuple, CASE.usual._inputs["merges"].tolist())):
+        assert CASE.usual.spec["counted"][n] == pairs[pair] == max(pairs.values()), n
+        for word in list(where[pair]):
+            put(word, -1)
+            spelled[word] = bpe.merged(spelled[word], pair, 256 + n)
+            put(word, 1)
 
 
 @pytest.mark.parametrize("word", [0, 6, 7])

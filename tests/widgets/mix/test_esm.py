@@ -25,7 +25,7 @@ def lit(page):
     return page.evaluate("""() => [
       [...document.querySelectorAll('.ta-touch .ta-fill-one')].map((e) => e.classList.contains('ta-lit')),
       [...document.querySelectorAll('rect.ta-mark')].filter((e) => e.style.visibility === 'visible')
-        .map((e) => Math.round((e.getAttribute('y') - 4) / 32))[0] ?? null]""")
+        .map((e) => Math.round((e.getAttribute('y') - 20) / 24))[0] ?? null]""")
 
 
 def test_a_bar_is_dragged_by_its_top(stage):
@@ -46,6 +46,41 @@ def test_a_bar_is_dragged_by_its_top(stage):
     grip.press("ArrowUp")
     grip.press("ArrowUp")
     assert trait(page, "second") == 4 and grip.get_attribute("aria-valuenow") == "4"
+
+
+def texts(page):
+    """What the panel of the sum tells, in the order of its nodes."""
+    return page.locator(".ta-panel").nth(1).locator("svg text").all_text_contents()
+
+
+def test_products_are_summed_and_the_parts_lead_to_the_average(stage):
+    page = stage(CASE.make(first=2, second=4, third=4))
+    told = texts(page)
+    for row in (["= 2", "0.20"], ["= 20", "0.40"], ["= 36", "0.40"], ["10", "", "58", "1.00"]):
+        assert any(told[i : i + len(row)] == row for i in range(len(told)))
+    assert "average = 58 ÷ 10 = 5.8" in told and [t for t in told if t[0:2] == "+ "] == ["+ 0.2", "+ 2", "+ 3.6"]
+    bars = [bar.bounding_box() for bar in page.locator(".ta-panel").nth(1).locator("rect.ta-fill-one").all()]
+    ends = [bar["x"] + bar["width"] for bar in bars]
+    assert [bar["x"] for bar in bars[1:]] == pytest.approx(ends[:-1], abs=0.5), "each begins where the last one ends"
+    assert ends[-1] - bars[0]["x"] == pytest.approx(bars[0]["width"] * 5.8 / 0.2, rel=0.02)
+
+
+def test_a_bar_has_a_block_with_its_value_for_each_unit_of_weight(stage):
+    page = stage(CASE.make(first=1, second=0, third=10))
+    blocks = page.locator(".ta-touch g text").all()
+    assert [block.text_content() for block in blocks if block.is_visible()] == ["1", *["9"] * 10]
+
+
+def test_the_shares_that_answer_the_last_step_wait_for_it(stage):
+    page = stage(CASE.make(), reduced_motion="reduce")
+    shares = page.locator("[data-readout]")
+    assert all(text.is_visible() for text in shares.all()) and shares.count() == 4 + 3
+    for _ in range(5):
+        page.get_by_role("button", name="Next step").click()
+    settle(page)
+    assert not any(text.is_visible() for text in shares.all())
+    page.get_by_role("button", name="0.2, 0.4, 0.4").click()
+    assert all(text.is_visible() for text in shares.all())
 
 
 def test_a_word_pointed_at_lights_up_in_both_panels(stage):
@@ -95,6 +130,7 @@ def test_no_weight_at_all_is_said(stage):
     find(page, "slider", "weight of sat").press("ArrowLeft")
     settle(page)
     assert "nothing to average" in shown(page) and "no number answers that" in shown(page)
+    assert "average = 0 ÷ 0 = –" in texts(page) and not [told for told in texts(page) if told[:1] == "+"]
     assert page.locator("path.ta-fill-two").evaluate("(e) => e.style.visibility") == "hidden"
 
 

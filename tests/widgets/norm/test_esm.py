@@ -304,7 +304,10 @@ def test_the_inputs_axis_stays_and_what_outgrows_it_says_so(stage, scale, shift)
     most = max(x, key=abs)
     assert ("arrows" in note.text_content()) == (abs(most) > 8)
     if abs(most) > 8:
-        assert note.text_content().endswith(f"to {most:.3g}".replace("-", "−"))
+        mean, spread = np.mean(x), np.std(x)
+        past = [("μ", mean, mean), ("σ", spread, mean + spread)]
+        sizes = "".join(f", {letter} {size:.3g}" for letter, size, place in past if abs(place) > 8)
+        assert note.text_content() == f"arrows: bars go on to {most:.3g}{sizes}".replace("-", "−")
 
 
 def test_the_norms_stay_where_the_input_outgrows_its_axis(stage):
@@ -323,3 +326,17 @@ def test_captions_name_no_color_and_compare_with_nothing_where_no_function_is_gi
         told = " ".join(stage(widget).locator(".ta-row .ta-caption").all_text_contents())
         assert "black" not in told and "reference" not in told and ("yours" in told) == (not widget.notice)
     assert not [step for step in NormExplorer.story if "black" in f"{step.says} {step.look} {step.because}"]
+
+
+def test_what_goes_past_the_edge_is_told_and_moves_nothing(stage):
+    """The grips stop at the edge, and what they stand for does not."""
+    page = stage(CASE.make())
+    note = page.locator(".ta-caption", has_text="Input").locator("small")
+    room = note.bounding_box()["height"]
+    for state, told in [
+        ({"scale": 3.0}, "short lines: x₀, at shift 0 and scale 1"),
+        ({"scale": 10.0}, "arrows: bars go on to 22.9, σ 12"),
+        ({"scale": 100.0, "shift": 10.0}, "arrows: bars go on to 239, μ 60, σ 120"),
+    ]:
+        set_state(page, {"shift": 0.0, **state})
+        assert note.text_content() == told and note.bounding_box()["height"] == room

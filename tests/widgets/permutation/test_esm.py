@@ -22,11 +22,14 @@ def test_permutation_words_for_both_choices(stage):
     assert words(page) == ["broken", "broken", "differs"]
 
 
+NUMBERS = "[data-readout] text:not(:empty)"  # on the differences; the maps have none
+
+
 def test_the_difference_of_each_row_is_told_where_the_lanes_meet(stage):
     page = stage(CASE.make())
-    assert not page.locator("[data-readout=difference]").last.is_visible()
+    assert not any(text.is_visible() for text in page.locator(NUMBERS).all())
     page.get_by_role("button", name="Reveal", exact=True).press("Enter")  # it is what the first step asks for
-    assert page.locator("[data-readout=difference]").last.is_visible()
+    assert all(text.is_visible() for text in page.locator(NUMBERS).all())
     assert differences(page) == ["0"] * T
     assert "its output stays the same" in shown(page)
     find(page, "group", "positions").press("ArrowRight")
@@ -35,15 +38,57 @@ def test_the_difference_of_each_row_is_told_where_the_lanes_meet(stage):
     want = np.abs(out[list(ORDERS).index("dog ↔ man")] - out[0, list(ORDERS["dog ↔ man"])]).max(-1)
     assert list(map(float, differences(page))) == pytest.approx(want, rel=0.005)
     assert "its output changes by" in shown(page)
+    find(page, "slider", "order").press("Home")
+    settle(page)
+    assert "“dog” stays at place 1." in shown(page), "nothing is compared yet"
     wrong = stage(PermutationExplorer(lambda q, k, v, mask=None: v.cumsum(-2)))
     assert [told == "0" for told in differences(wrong)] == [True, *[False] * 4, True], "sums from the left"
     nowhere = stage(PermutationExplorer(lambda q, k, v, mask=None: v * float("nan")))
     assert set(differences(nowhere)) == {"NaN"}
 
 
+def colored(page):
+    """In f(x), P f(x) and f(Px): how many cells can be seen."""
+    return [
+        sum(cell.is_visible() for cell in found.locator("rect").all())
+        for found in (page.locator(f"svg > g:has(> g:nth-child(6) > g > rect:nth-child({D_V}))").all())
+    ]
+
+
+def test_the_colors_that_would_give_an_answer_away_wait_for_it(stage):
+    """Lane B's result; and in the second step, whose maps are all the same, the row of the second “the”."""
+    page = stage(CASE.make())
+    all_, twin = T * D_V, (T - 1) * D_V
+    second = [all_, all_, 0]
+    steps = [(second, "nowhere"), ([twin] * 3, "yes"), ([all_] * 3, None), (second, "all six"), (second, "yes")]
+    for n, (waits, answer) in enumerate(steps):
+        if n:
+            page.get_by_role("button", name="Next step").click()
+        settle(page)
+        asked = [text for text in page.locator("svg text", has_text="?").all() if text.is_visible()]
+        assert colored(page) == waits and len(asked) == 1 + sum(cells < all_ for cells in waits) - (answer is None)
+        if answer:
+            page.get_by_role("button", name=answer, exact=True).click()
+            assert colored(page) == [all_] * 3 and not page.locator("svg text", has_text="?").first.is_visible()
+
+
+def test_a_ghost_stays_where_the_word_stood(stage):
+    page = stage(CASE.make(order="as written", word=0))
+    ghost = page.locator("rect.ta-reference")
+    assert not ghost.is_visible()
+    was = grip(page, 1).bounding_box()["y"]
+    take(page, 1)
+    drag(page, 3)
+    assert ghost.is_visible() and ghost.bounding_box()["y"] == pytest.approx(was + 4, abs=3)
+    assert page.locator("g:has(> rect.ta-reference)").text_content() == "dog"
+    drag(page, 1)
+    page.mouse.up()
+    assert not ghost.is_visible()
+
+
 def differences(page):
     """What is told of each row where the lanes meet, from the top down."""
-    texts = page.locator("text[data-readout=difference]").all()
+    texts = page.locator(NUMBERS).all()
     return [text.text_content() for text in sorted(texts, key=lambda text: text.bounding_box()["y"])]
 
 

@@ -45,9 +45,9 @@ def test_answer_2_equal_words_have_equal_rows():
     assert np.abs(before[0] - before[1]).max() > 0.1  # other words have other rows
 
 
-def test_answer_3_no_order_makes_a_difference():
+def test_answer_3_a_new_order_changes_only_the_row():
     found = [order for order in ORDERS if differing(order, step(2)[1])]
-    assert chosen(2) == "none" and not found and step(2)[0] == "as written"
+    assert chosen(2) == "only its row" and not found and step(2)[0] == "as written"
     assert all(state["order"] in ORDERS for state in STORY[2].show)
     assert any(moved_word(2, place) == ORDERS[STORY[2].show[0]["order"]] for place in range(T))
 

@@ -179,7 +179,7 @@ def colors(values):
     return np.round(255 + share * (full - 255))
 
 
-LARGE = len(NAMES)  # canvases: one small map for each scheme, then the vectors, then the map
+VECTORS, MAP = 0, 1  # canvases
 
 
 @pytest.mark.parametrize("mine", [POSITIONS, {**POSITIONS, "sinusoid": cosine_only}], ids=["right", "cosine only"])
@@ -187,12 +187,12 @@ def test_the_vectors_are_the_functions_with_sines_before_cosines(stage, mine):
     widget = PositionExplorer(mine, scheme="sinusoidal")
     pe = mine["sinusoid"](torch.arange(32), 32).numpy()
     apart = np.concatenate([pe[:, ::2], pe[:, 1::2]], 1)
-    assert np.abs(painted(stage(widget), LARGE) - colors(apart)).max() <= 1
+    assert np.abs(painted(stage(widget), VECTORS) - colors(apart)).max() <= 1
 
 
 def test_schemes_without_vectors_say_so(stage):
     page = stage(CASE.make(scheme="ALiBi"))
-    none, vectors = page.get_by_text("a position has no vector here"), page.locator(f"canvas >> nth={LARGE}")
+    none, vectors = page.get_by_text("a position has no vector here"), page.locator(f"canvas >> nth={VECTORS}")
     assert none.is_visible() and not vectors.is_visible()
     find(page, "combobox", "scheme").select_option(label="learned absolute")
     settle(page)
@@ -211,14 +211,14 @@ def test_the_vectors_of_query_and_key_are_framed(stage):
 
 
 def test_each_picture_comes_with_the_step_that_needs_it(stage):
-    """Vectors with the step that speaks of them, the other schemes with the last one, which compares them."""
+    """Vectors with the steps that speak of them, the other schemes with the last one, which compares them."""
     page = stage(CASE.make())
     captions = ("Vectors", "The eight schemes, small", "Scores S[query, key]", "Score against distance")
     last = len(PositionExplorer.story) - 1
     for i, step in enumerate(PositionExplorer.story):
         set_state(page, {**step.state, "alone": True, "step": i})
         shown = [page.locator(".ta-caption", has_text=name).is_visible() for name in captions]
-        assert shown == [i >= 2, i == last, True, True], i
+        assert shown == [2 <= i < last, i == last, True, True], i
         words, waves = strip(page).is_visible(), page.locator(".ta-caption", has_text="Waves in the score").is_visible()
         assert (words, waves) == (i not in (2, last), i == 2), i
     assert "has a vector" in PositionExplorer.story[2].says and "r = key − query" in PositionExplorer.story[2].says
@@ -248,11 +248,43 @@ def test_the_waves_add_up_to_the_score(stage):
     assert not told.is_visible()
 
 
-def test_small_maps_show_their_scheme_and_choose_it(stage):
-    page = stage(CASE.make(scheme="sinusoidal"))
-    widget = CASE.make(scheme="sinusoidal")
+def small(page, n):
+    """Of the n-th small scheme: its curve, which of its distances are drawn with a height in 0…1, and its words."""
+    d = page.locator(".ta-svg[aria-label^='The scores of every scheme'] path.ta-mine").nth(n).get_attribute("d")
+    spots = np.array([[float(v) for v in spot] for spot in re.findall(r"[ML]\s*(-?[\d.]+)[ ,](-?[\d.]+)", d)])
+    y = spots[:, 1].max() - spots[:, 1]
+    words = page.locator("[data-readout=can]").all_text_contents()[2 * n : 2 * n + 2]
+    return len(spots), y / max(y.max(), 1e-9), [word for word in words if word]
+
+
+@pytest.mark.parametrize("trained", [16, 32])
+def test_small_curves_are_the_means_and_say_what_each_scheme_can(stage, trained):
+    widget = CASE.make(scheme="sinusoidal", trained=trained)
+    page = stage(widget)
     for widget.scheme in range(len(NAMES)):
-        assert np.abs(painted(page, widget.scheme) - colors(widget.scores())).max() <= 1
+        S = np.where(widget.untrained(), np.nan, widget.scores())
+        known = [d[~np.isnan(d)] for d in (np.diagonal(S, r) for r in range(1 - T, T))]
+        means = np.array([d.mean() for d in known if len(d)])
+        count, heights, words = small(page, widget.scheme)
+        assert count == len(means)
+        assert heights == pytest.approx((means - means.min()) / np.ptp(means), abs=0.02)
+        assert ("every r" in words) == (not widget.untrained().any())
+        assert ("direction" in words) == (widget.facts()["direction"] > TOLERANCE)
+
+
+def test_the_map_is_cells_in_the_colors_of_its_scores(stage):
+    """Its “−” stand on cells below 0 alone."""
+    widget = CASE.make(scheme="sinusoidal", variant=1)
+    page, S = stage(widget), widget.scores()
+    assert np.abs(painted(page, MAP) - colors(S)).max() <= 1
+    signs = page.locator("path[d*='h5']").first.get_attribute("d")
+    spots = re.findall(r"M([\d.]+) ([\d.]+)h5", signs)
+    marked = [(int((float(y) - 6) // 6), int((float(x) + 2.5 - 40) // 6)) for x, y in spots]
+    assert len(marked) > 20 and all(S[q, k] < 0 for q, k in marked)
+
+
+def test_small_schemes_choose_theirs(stage):
+    page = stage(CASE.make(scheme="sinusoidal"))
     box = page.locator("svg text", has_text="ALiBi").bounding_box()
     spot = box["x"] + 5, box["y"] + 5
     page.mouse.move(*spot)

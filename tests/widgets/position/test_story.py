@@ -91,7 +91,7 @@ def test_a_table_of_places_ends_with_the_training():
     assert "16 words" in STORY[6].says and STORY[6].show[-2] == {"trained": 16}
 
 
-def test_of_the_choices_only_the_formula_goes_on():
+def test_of_the_choices_one_goes_on_and_has_a_direction():
     widget = shown(7)
     lacking = {}
     for i, name in enumerate(NAMES):
@@ -101,7 +101,13 @@ def test_of_the_choices_only_the_formula_goes_on():
             lacking[name].append(bool(widget.untrained().any()))
     assert not any(lacking["ALiBi"]) and not any(lacking["sinusoidal"])
     assert all(lacking["learned absolute"]) and all(lacking["T5, bidirectional"]) and all(lacking["T5, causal"])
-    assert chosen(7) == "ALiBi" and widget.trained == 16
+    assert chosen(7) == "DeBERTa" and widget.trained == 16
+    for name in ("ALiBi", "learned absolute", "DeBERTa"):
+        widget.scheme = NAMES.index(name)
+        for widget.variant in range(8):
+            directed = widget.facts()["direction"] > TOLERANCE
+            assert (directed and not lacking[name][widget.variant]) == (name == chosen(7)), name
+            assert directed == (name == "DeBERTa"), name
     widget.scheme = NAMES.index("DeBERTa")
     for widget.variant in range(3):
         S = widget.scores()

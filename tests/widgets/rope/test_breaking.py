@@ -127,9 +127,11 @@ def test_the_equalities_hold_for_a_right_rotation_and_light_up_in_turn(stage, pl
         assert page.get_by_role("button", name="Stand on k").get_attribute("aria-pressed") == "true"
     assert [float(text) for _, text in rows(page)] == pytest.approx(expected, abs=6e-4)
     assert max(expected[:4]) - min(expected[:4]) < 1e-9 and expected[4] == pytest.approx(whole)
-    page.get_by_role("button", name="Next equality").press("Enter")
+    assert page.get_by_role("button", name="Next equality").count() == 0  # it doesn't begin again without a word
+    page.get_by_role("button", name="From the start").press("Enter")
     settle(page)
     assert page.get_by_role("button", name="Stand on k").get_attribute("aria-pressed") == "false"
+    assert visible() == [True, *[False] * 4] and page.get_by_role("button", name="Next equality").is_visible()
 
 
 @pytest.mark.browser
@@ -240,7 +242,7 @@ def test_the_last_row_of_the_proof_agrees_with_the_sign_of_the_distance(stage, f
         assert fault == faults.ONE and last_row(page) == ("out", "only m − n counts, but q·k is not this sum")
     else:
         assert last_row(page) == ("out", "all planes: q·k is not this sum")
-    find(page, "button", "Next equality").press("Enter")  # none of them is claimed yet
+    find(page, "button", "From the start").press("Enter")  # none of them is claimed yet
     settle(page)
     assert last_row(page) == ("later", "all planes: positions are in it only as m − n")
 
@@ -257,3 +259,15 @@ def test_numbers_that_count_as_different_look_different(stage):
                 assert len(set(text.split(" ≠ "))) == (2 if state == "out" else 1), (fault, m, n, plane, text)
             longer += len(rows(page)[0][1].split(".")[1]) > 3
     assert longer, "three decimals were enough: nothing is tested here"
+
+
+@pytest.mark.browser
+def test_the_switches_of_the_waves_wait_on_a_page_alone(stage):
+    page = stage(CASE.make(panels=["score"]))
+    switch = page.get_by_role("button", name="wave of plane 1")
+    assert switch.is_visible()
+    set_state(page, {"alone": True, "m": 10})
+    assert switch.is_hidden()
+    for state in ({"more": True}, {"more": False, "waves": [1]}):  # one that is off can be switched on again
+        set_state(page, state)
+        assert switch.is_visible()

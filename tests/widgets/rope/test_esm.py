@@ -17,7 +17,7 @@ from .case import CASE
 from .learners import right_rope, sign_rope
 
 pytestmark = pytest.mark.browser
-DOTTED = "Dotted: q at k's place n; the wedge leads to q."
+DOTTED = "Dotted: q at position n; the wedge leads to q."
 
 
 def readout(page):

@@ -34,9 +34,9 @@ def test_in_the_first_step_q_alone_turns(stage):
     """A dial says how far q has turned, with its whole turns; the distance comes with the second step."""
     page = stage(CASE.make(m=15))
     texts = lambda: page.locator(".ro-dials svg").first.text_content()
-    assert "mθ = 15= 2 turns + 2.43" in texts() and "mθ = 0.015" in texts() and "(m − n)θ" not in texts()
+    assert "mθ = 15 · 1 = 15= 2 turns + 2.43" in texts() and "mθ = 15 · 0.001 = 0.015" in texts() and "(m − n)θ" not in texts()
     set_state(page, {"step": 1})
-    assert "(m − n)θ = 11= 1 turn + 4.72" in texts() and "mθ" not in texts()
+    assert "(m − n)θ = 11 · 1 = 11= 1 turn + 4.72" in texts() and "mθ" not in texts()
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -54,14 +54,16 @@ def test_a_control_waits_for_its_step_only_where_the_picture_stands_alone(stage,
     def seen(step, **other):
         set_state(page, {**RopeExplorer.story[step].state, "step": step, "alone": alone, **other})
         found = {name for name, control in named.items() if control.is_visible()}
-        return found | ({"q·k"} if "q·k" in page.locator(".ro-dials svg").first.text_content() else set())
+        return found | ({"adds"} if "adds" in page.locator(".ro-dials svg").first.text_content() else set())
 
-    everything = {*named, "q·k"}
+    everything = {*named, "adds"}
     assert seen(0) == (set() if alone else everything - {"stand"})
     assert seen(1) == (everything - {"stand", "hand", "panels"} if alone else everything)
     assert seen(2) == (everything - {"hand"} if alone else everything)
-    assert seen(3, panels=["line", "dials"]) == everything
-    assert {"stand", "Play both", "q·k"} <= seen(0, stand=True) and "hand" in seen(0, hand="content")
+    assert seen(3, panels=["line", "dials"]) == everything - ({"stand"} if alone else set())
+    assert seen(5, panels=["line", "dials"]) == everything - ({"stand", "hand"} if alone else set())
+    assert seen(5, panels=["line", "dials"], more=True) == everything  # who opens more finds all of them again
+    assert {"stand", "Play both", "adds"} <= seen(0, stand=True) and "hand" in seen(0, hand="content")
     seen(0)
     assert ("S[9, 4]" in page.locator(".ta-readout").text_content()) != alone  # S comes with the map
 
@@ -79,3 +81,15 @@ def test_the_tags_name_the_positions(stage):
 
 def test_on_load_only_sat_moves():
     assert {name for state in RopeExplorer.opening for name in state} == {"m"}
+
+
+@pytest.mark.parametrize("width, roomy", [(820, True), (390, True), (640, False)])
+def test_a_dial_says_its_speed_in_degrees_and_its_angle_as_a_product_where_there_is_room(stage, width, roomy):
+    page = stage(CASE.make(m=12), viewport={"width": width, "height": 900})
+    svg = page.locator(".ro-dials svg").first
+    texts = svg.text_content()
+    assert ("θ = 0.1 = 5.73°" in texts, "mθ = 12 · 0.1 = 1.2" in texts) == (roomy, roomy)
+    assert "θ = 0.1" in texts and ("mθ = 1.2" in texts) != roomy
+    wide = svg.locator("text").evaluate_all("(all) => all.map((e) => e.getBoundingClientRect().width)")
+    slot = svg.bounding_box()["width"] / (2 if width == 390 else 4)
+    assert max(wide) < slot

@@ -207,3 +207,19 @@ def test_what_is_drawn_anew_leaves_the_focus_where_it_is(stage):
     page.keyboard.press("Space")
     settle(page)
     assert page.evaluate("() => document.activeElement.type") == "radio"
+
+
+def test_the_thin_hand_is_the_token_before(stage):
+    """So one sees what PI costs: 57° between neighbors in the first dial become 14°."""
+    page = stage(CASE.make(panels=["training"], clock=0), reduced_motion="reduce")
+
+    def between():
+        ends = [
+            [float(x) for x in e.get_attribute("d").split("L")[1].split()] for e in page.locator(".ro-hand").all()[:2]
+        ]
+        before, hand = (math.atan2(-y, x) for x, y in ends)
+        return (hand - before) % (2 * math.pi)
+
+    assert between() == pytest.approx(1, abs=0.01)
+    set_state(page, {"scheme": 1})
+    assert between() == pytest.approx(0.25, abs=0.01)

@@ -5,6 +5,7 @@ import pytest
 from anatomy.widgets import SamplingExplorer
 
 from ..page import find, settle, trait
+from ..stages import set_state
 from .case import CASE
 from .drawing import counts, farthest, press
 from .learners import not_again, right
@@ -133,9 +134,9 @@ def test_columns_of_numbers_stand_still(stage):
 
 def test_top_p_stands_beside_what_top_k_left(stage):
     page = stage(CASE.make(top_p=0.9))
-    assert page.locator("text", has_text="top-k 5 left 5").count() == 3
+    assert page.locator("text", has_text="with top-k 5: 5").count() == 3
     page = stage(CASE.make())
-    assert page.locator("text", has_text="top-k 5 left").count() == 0
+    assert page.locator("text", has_text="with top-k").count() == 0
 
 
 @pytest.mark.parametrize("state, over", [({}, "sum over all 1,280"), ({"top_k": 5}, "sum over the 5 left")])
@@ -177,3 +178,23 @@ def test_a_glance_at_another_text_leaves_the_draws_alone(stage):
     area.press("ArrowDown")
     settle(page)
     assert trait(page, "prompt") == 1 and counts(page) is None
+
+
+@pytest.mark.parametrize("step", [0, 1, 2, 3, 4, 5])
+def test_what_draws_comes_with_the_step_that_speaks_of_it(stage, step):
+    page = stage(CASE.make())
+    set_state(page, {**CASE.widget.story[step].state, "alone": True, "step": step})
+    strip = page.get_by_text("A draw: a random number falls on this strip")
+    assert strip.is_visible() == page.get_by_role("button", name="Draw 100").is_visible() == (step >= 4)
+
+
+def test_a_formula_names_what_it_is_made_of(stage):
+    page = stage(CASE.make(temperature=0.5))
+    find(page, "slider", "Tokens").press("Home")
+    settle(page)
+    assert "probability of ·gl = exp(score" in shown(page) and "÷ temperature 0.5)" in shown(page)
+    set_state(page, {"top_k": 5})
+    find(page, "slider", "Tokens").press("End")
+    find(page, "slider", "Tokens").press("ArrowUp")
+    settle(page)
+    assert "·good is cut: its probability is 0" in shown(page)

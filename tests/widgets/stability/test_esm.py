@@ -239,7 +239,7 @@ def test_words_tell_whose_function_is_on_show(stage):
     page = stage(SoftmaxStabilityExplorer(more=True, functions={**RIGHT, "soft_cap": lambda x, cap: 1 / 0}))
     assert words(page) == ["yours, same"] * 5 + ["reference shown"]
     assert "soft_cap, which raised ZeroDivisionError" in page.locator(".ta-notice").text_content()
-    assert "reference, slope" in page.locator(".ta-caption").nth(1).text_content()
+    assert "reference, own slope" in page.locator(".ta-caption").nth(1).text_content()
 
 
 def test_functions_that_give_nan_are_said_not_drawn(stage):
@@ -258,7 +258,7 @@ SHOWN = {
     "loss": (3, 0, False),
     "slope": (1, 1, False),
 }
-BEGINS = {"dtypes": "A dtype", "loss": "Loss in float16", "slope": "The slope of", "soft cap": "A soft cap"}
+BEGINS = {"dtypes": "A dtype", "loss": "Each bar is the loss", "slope": "The slope says", "soft cap": "A soft cap"}
 
 
 @pytest.mark.parametrize("part", SHOWN)

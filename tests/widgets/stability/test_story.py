@@ -100,12 +100,27 @@ def test_without_the_root_of_d_one_weight_takes_all_and_hardly_learns():
     assert chosen(5) == "it almost stops" and first["slope"]["none"] > 60 * large["slope"]["none"]
 
 
+def test_a_soft_cap_shares_the_weight_but_is_flat():
+    start, far = shown(6).readings(), shown(6, **STORY[6].show[-1]).readings()
+    assert FACTORS[STORY[6].show[-1]["factor"]] == 64 and "64" in STORY[6].says and "64" in STORY[6].look
+    assert far["weight"]["none"] > 0.999 and far["weight"]["soft cap"] < 0.26  # no weight takes all
+    assert far["largest"]["soft cap"] <= 10 and chosen(6) == "with soft cap"
+    capped = shown(6, **STORY[6].show[-1]).rows()["soft cap"]
+    assert ((capped > 9.9).sum(), capped.max() > 10) == (4, False)
+    assert start["slope"]["soft cap"] > 0.2 and far["slope"]["soft cap"] < 1e-6
+
+
 def test_qk_norm_alone_keeps_its_slope_at_256():
-    widget = shown(6, factor=22)
+    widget = shown(7, factor=22)
     slopes = widget.readings()["slope"]
-    assert FACTORS[widget.factor] == 256 and "256" in STORY[6].says and "256" in STORY[6].look
+    assert FACTORS[widget.factor] == 256 and "256" in STORY[7].says and "256" in STORY[7].look
     assert [slopes[name] > 0.2 for name in ("none", "soft cap", "QK-norm")] == [False, False, True]
-    assert max(slopes["none"], slopes["soft cap"]) < 1e-6 and chosen(6) == "QK-norm"
+    assert (
+        max(slopes["none"], slopes["soft cap"]) < 1e-6
+        and chosen(7) == "yes, as at factor 1"
+        and widget.readings()["bound"] == 4
+        and "here 4" in STORY[7].says
+    )
     found = along(widget, "factor", len(FACTORS))
     kept = [n["slope"]["QK-norm"] for n in found]
     assert max(kept) - min(kept) < 1e-4  # "divides the growth out"

@@ -177,3 +177,23 @@ def test_z_loss_pushes_the_largest_logit_most():
     assert pull.argmax() == row.argmax() and (pull > 0).all() and pull[0] > 1.5 * pull[1]
     p = torch.softmax(torch.tensor(row), -1)
     assert pull == pytest.approx((2 * widget.readings()["log_z"] * p).numpy(), rel=1e-4)
+
+
+def test_the_static_picture_and_the_words_tell_both_losses():
+    made = SoftmaxStabilityExplorer(RIGHT, more=True, part="loss", factor=12)
+    by_weight, by_sum = made.losses().values()
+    assert np.isinf(by_weight[-3:]).all() and np.isfinite(by_sum).all()
+    assert np.allclose(by_weight[:5], by_sum[:5], atol=0.2)  # float16
+    assert "The loss −log p of the eight tokens is " in made.words and "∞" in made.words.split("−log p")[1][:90]
+    assert "The loss log Z − x of the eight tokens is 0, 4, 8, 12, 16, 20, 24, 32." in made.words
+    made.part = "dtypes"
+    assert made.losses() == {} and "The loss −log p" not in made.words
+
+
+def test_each_loss_has_an_axes_of_the_static_picture():
+    made = SoftmaxStabilityExplorer(RIGHT, more=True, part="loss", factor=12)
+    titles = [axes.get_title(loc) for axes in made.figure().axes for loc in ("left", "center")]
+    assert {"loss −log p", "loss log Z − x"} < set(titles)
+    made.more = False
+    titles = [axes.get_title(loc) for axes in made.figure().axes for loc in ("left", "center")]
+    assert not [t for t in titles if t.startswith("loss")]

@@ -217,24 +217,28 @@ def test_what_the_cache_saves_is_counted(stage, plan):
         assert [w / key for w in anew] == pytest.approx([sum(ends[:-1]), ends[-1]], abs=1e-3)
 
 
-def test_rows_of_earlier_steps_stay_in_pale(stage):
-    """Their weights are still read; only the row of this step has fills."""
-    page = stage(CASE.make(step=1, plan=[4, 1, 1, 1, 1], chunk=1))
+@pytest.mark.parametrize("view", [0, 1])
+def test_only_the_rows_of_this_step_have_numbers(stage, view):
+    """A cache needs no earlier query again: its cells are gray, those of later ones empty."""
+    page = stage(CASE.make(step=1, plan=[4, 1, 1, 1, 1], chunk=1, view=view))
     texts = page.locator("svg[aria-label^='One row for each query'] .ta-onfill").all()
-    shown = [(i, text) for i, text in enumerate(texts) if text.text_content()]
-    assert [i for i, _ in shown] == [8 * q + k for q in range(5) for k in range(q + 1)]
-    for i, text in shown:
-        pale = i < 8 * 4
-        assert ("--ta-soft" in text.get_attribute("style")) == pale
-        assert (text.locator("xpath=preceding-sibling::*[1]").get_attribute("class") == "ta-axis") == pale
+    assert [i for i, text in enumerate(texts) if text.text_content()] == [8 * 4 + k for k in range(5)]
+    fills = [text.locator("xpath=preceding-sibling::*[1]").evaluate("(e) => e.style.fill") for text in texts]
+    assert [i for i, fill in enumerate(fills) if fill] == [8 * q + k for q in range(4) for k in range(q + 1)]
+
+
+def test_right_scores_stand_below_wrong_ones_only(stage):
+    for origin in (0, 1):
+        page = stage(CASE.make(view=1, chunk=2, origin=origin))
+        assert page.locator("svg[aria-label^='One row']").get_by_text("right", exact=True).count() == origin
 
 
 def test_scores_are_judged_only_where_they_are_looked_at(stage):
     for view in (0, 1):
         page = stage(CASE.make(view=view, step=1))
-        judged = page.locator(".ta-signs li", has_text="scores as in the full forward")
+        judged = page.locator(".ta-signs li", has_text="scores as without cuts")
         assert judged.is_visible() == bool(view)
-        assert page.locator(".ta-signs li", has_text="weights as in the full forward").is_visible()
+        assert page.locator(".ta-signs li", has_text="weights as without cuts").is_visible()
 
 
 def test_it_begins_with_one_control_and_unfolds_the_rest(stage):

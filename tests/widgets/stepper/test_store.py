@@ -89,6 +89,16 @@ def test_a_slot_holds_a_key_and_a_value_until_the_window_loses_its_token(stage):
     assert not store(page).get_by_text("lost").count()
 
 
+@pytest.mark.browser
+def test_pages_are_named_and_set_apart(stage):
+    page = stage(CASE.make(chunk=3, store=2))
+    border = store(page).locator("path[style*='1.6']")
+    heads = lambda: [text for text in store(page).locator("> text").all_text_contents() if text.startswith("page")]
+    assert heads() == ["page 0", "page 1", "page 2"] and border.is_visible()
+    set_state(page, {"store": 0})
+    assert heads() == [] and not border.is_visible()
+
+
 def price_of(widget):
     """The share of the newest query's weight, without a window, of the words that it has lost."""
     n = widget.readings()

@@ -32,7 +32,9 @@ def test_without_a_cache_the_keys_of_100_words_are_5050():
     """The bars show 8 and 36 here; each step computes all keys so far anew."""
     widget = shown(1)
     anew = lambda words: sum(range(1, words + 1))
-    assert widget.plan == [1] * 8 and widget.readings()["stop"] == 8
+    assert widget.plan == [1] * 8 and widget.readings()["stop"] == 4, "there are steps to press"
+    widget.chunk = 7
+    assert widget.readings()["stop"] == 8
     assert anew(8) == 36 and "= 36." in STORY[1].look and chosen(1) == f"{anew(100):,}" == "5,050"
     assert "= 5,050" in STORY[1].because and STORY[1].because.endswith(": 100.")
 
@@ -56,6 +58,8 @@ def test_token_6_lies_in_page_1():
 
 def test_only_the_score_with_itself_is_right():
     widget = shown(4)
+    assert widget.origin == 0 and "origin" in STORY[4].moves, "what is asked is not drawn yet, and can be tried"
+    assert widget.readings()["change"] < 1e-3 and widget.readings()["start"] == 5
     node = 0b111000  # chunks of 4, 1, 1
     wrong, right = widget._table("restart", 256, 8, 8)[node, 5, :6], widget._table("right", 8, 8)[5, :6]
     still = np.flatnonzero(np.abs(wrong - right) < 5e-3)

@@ -11,7 +11,7 @@ from ..stages import set_state
 from .case import CASE
 
 pytestmark = pytest.mark.browser
-HIGH = 64  # px of a bar of 1
+HIGH = 52  # px of a bar of 1
 
 
 def shown(page):
@@ -62,12 +62,20 @@ def test_how_the_kept_numbers_came_about_is_told_only_where_they_did(stage):
     told = lambda: [text for text in page.locator("[data-readout=how]").all_text_contents() if text]
     find(page, "button", "Read on").press("Enter")
     settle(page)
-    assert told() == ["3.42 × 0.1353 + 1.59 (paler: new)", "19.63 × 0.1353 + 11.73 (paler: new)"]
+    assert told() == [
+        "the largest score so far",
+        "3.42 × e^(2 − 4) + 1.59 (paler: new)",
+        "19.63 × e^(2 − 4) + 11.73 (paler: new)",
+        "= mixed ÷ sum",
+    ]
+    find(page, "button", "Read on").press("Enter")
+    settle(page)
+    assert told()[1:3] == ["2.05 + 0.77 (paler: new)", "14.39 + 1.75 (paler: new)"]
     wrong = next(m.fn for m in MISTAKES if m.name == "sum_not_rescaled")
     page = stage(TilesExplorer({**CASE.given[0], "attention_in_blocks": wrong}))
     find(page, "button", "Read on").press("Enter")
     settle(page)
-    assert "3.42 × 0.1353 + 1.59 (paler: new)" not in told()
+    assert "3.42 × e^(2 − 4) + 1.59 (paler: new)" not in told() and len(told()) == 3
 
 
 def test_merged_parts_are_boxes_joined_one_after_the_other(stage):
@@ -90,7 +98,7 @@ def test_what_shrinks_has_an_outline_of_what_it_was(stage):
     settle(page)
     assert (
         dashed() == [True, False, True, True, False]
-        and "× e^(2 − 4) = × 0.14" in page.locator(".ta-strong").all_text_contents()
+        and "dashed: before; × e^(2 − 4) = × 0.14" in page.locator(".ta-strong").all_text_contents()
     )
     find(page, "button", "Read on").press("Enter")
     settle(page)

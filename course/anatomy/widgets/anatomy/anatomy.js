@@ -67,9 +67,11 @@ function anatomyWidget(ui) {
         walked = `${token},${layer}`;
         shares = river.draw(token, layer, tr("next: {word}", { word: quoted }));
       }
-      const plain = part === "" && ui.without("heads", "part"); // a step about tokens and what comes next
+      const headless = goesWithout(ui, "heads");
+      const plain = part === "" && headless; // a step about tokens and what comes next
       prompt(token, plain ? token : key, shares, `▸ ${quoted}${changed}`);
-      scheme.fold();
+      scheme.fold(goesWithout(ui, "parts"));
+      usual.toggleAttribute("data-away", headless);
       if (schemed !== `${part},${layer}`) {
         schemed = `${part},${layer}`;
         scheme.draw(part, layer);

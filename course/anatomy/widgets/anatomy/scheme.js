@@ -15,6 +15,17 @@ function verdictOf(ui, key) {
     bad: state >= STATE.wrong };
 }
 
+/**
+ * Does the step go without the parts, or without the heads? In a notebook, too, as long as none of the parts is the
+ * learner's, given or passed: a newcomer begins with the text alone.
+ */
+function goesWithout(ui, part) {
+  if (ui.without(part, "part")) return true;
+  const { state, without } = ui.spec.story[ui.get("step")];
+  const known = ui.spec.places.some(({ key }) => verdictOf(ui, key).state !== STATE.reference);
+  return !known && ui.get("part") === state.part && without.includes(part);
+}
+
 /** What a part is there for, in a line: read where it is pointed at. */
 const PURPOSE = {
   embedding: N_("The embedding turns each token into numbers: its stream begins with them."),
@@ -121,8 +132,8 @@ function schemePanel(ui, parent, W, H) {
 
   return {
     /** Where a step goes without the parts, the way of a text stands in their place. */
-    fold() {
-      const folded = ui.without("parts", "part");
+    fold(folded) {
+      canvas.toggleAttribute("data-away", folded);
       write(caption, folded ? tr("How it works") : tr("Parts"));
       way.hidden = !folded;
       hint.hidden = folded;

@@ -45,10 +45,10 @@ STORY = (
         "What does this head of L3 look at?",
         ("the mark closing a speech", "the word before", "the first word"),
         0,
-        "After such a mark, a speech goes on. We hid it from heads 0 and 1 of L3, and the guess became “I”.",
+        "After it, a speech goes on: type ‹When I consider,\" she added,›. Without its mark, “I” comes next.",
         "Point at L3 in the last stream, and find the dashed frame in the text.",
         _scene(31, 0, 0),
-        moves=("layer",),
+        moves=("layer", "token", "text", "wrote"),  # the reply invites to type
         show=({"layer": 1}, {"layer": 2}, {"layer": 3}),
         without=("draws",),
     ),

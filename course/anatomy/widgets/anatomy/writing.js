@@ -152,10 +152,10 @@ function writingRow(ui, changed) {
   const again = button(bar, tr("Take back"), () => {
     stop();
     if (!ui.get("wrote").length) return;
-    engine.seed++;
-    ui.set("wrote", []);
+    engine.seed++; // what is drawn in its place is another draw
+    ui.set("wrote", ui.get("wrote").slice(0, -1));
   });
-  again.title = tr("take back what the model wrote");
+  again.title = tr("take back the last token that the model wrote");
   const draws = keepKeys(html("input", { type: "checkbox" }));
   draws.addEventListener("change", () => ui.set("draws", draws.checked));
   bar.append(html("label", { "data-part": "draws",

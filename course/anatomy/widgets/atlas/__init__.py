@@ -23,7 +23,8 @@ from .choices import CHOICES as CHOICES
 from .choices import INDEX as INDEX
 from .choices import ROWS as ROWS
 from .choices import YEARS
-from .page import FILTERS, NOT_PUBLISHED, card, fits, matches, stem
+from .glossary import TERMS
+from .page import FILTERS, NOT_PUBLISHED, SUMMARY, card, fits, line, matches, stem
 from .story import STORY
 
 VIEWS = ("timeline", "compare", "build")
@@ -43,15 +44,14 @@ PHRASES: dict[str, Any] = {
     "found": "{n} of {all} models. {summary}",
     "after": " It starts from {list}.",
     "before": " From it start {list}.",
-    "descent": " In all {n} models.",
+    "descent": " In all, {n} models go back to it.",
     "differ": "{a} and {b} differ in: {list}.",
     "details": "details of {what}",  # of two that belong to one family
     "timeline": "Timeline: arrow keys choose the model, with Shift the one beside it",
     "norms": "Filled: RMSNorm, hollow: LayerNorm, dashed: not published; bar: filled share.",
     "asked": "Filled: {list}, hollow: others, dashed: not published; bar: filled share.",
-    "legend": " Round: decoder, square: encoder, diamond: both; larger: more parameters (logarithmic). Arrows: to what "
-    "starts from it; pale: later on.",
-    "letters": " A: the model, B: beside it (Shift).",
+    "legend": " Round: decoder, square: encoder, diamond: both; larger: more parameters.",
+    "letters": " A: the model, B: beside it.",
     "frames": "Framed in orange: where the two differ.",
     "how": ["by your Decoder", "by the sizes", "by the reference"],
     "filter": "Filter",
@@ -70,6 +70,7 @@ PHRASES: dict[str, Any] = {
     "sources": "Sources: {list}.",
     "notPublished": NOT_PUBLISHED,
     "keys": list(KEYS.values()),
+    "terms": [sentence for families in TERMS.values() for sentence in families.values()],
 }
 BUILT, BY_FORMULA, NOT_COUNTED, FAILED = range(4)
 
@@ -137,7 +138,12 @@ class ModelAtlas(TableWidget):
             "fitting": [self._reasons.index(reason) for reason in (EXACTLY, ROUNDED)],
             "sentences": [[aspect, spoken(what), spoken(sentence)] for aspect, (what, sentence) in SENTENCES.items()],
             "words": {
-                **{name: _spoken(phrase) for name, phrase in PHRASES.items()},
+                **{name: _spoken(phrase) for name, phrase in PHRASES.items() if name != "terms"},
+                "terms": {
+                    name: {spoken(family): spoken(sentence) for family, sentence in told.items()}
+                    for name, told in TERMS.items()
+                },
+                "summary": spoken(SUMMARY),
                 "comma": listed(["", ""]),
                 "apart": apart(["", ""]),
             },
@@ -195,10 +201,10 @@ class ModelAtlas(TableWidget):
     def words(self) -> str:
         one, two, shown, told = ROWS[self.first], ROWS[self.second], self.shown(), self.spec["words"]
         if self.view == 0:
-            summary = self.spec["models"][self.first]["summary"]
             numbers = self.spec["models"][self.first]["cache"]
             caches = self.attention and numbers  # who asks for a kind of attention compares caches
-            added = told["product"].format(**numbers) if caches else _descent(one)
+            added = told["product"].format(**numbers) if caches else "" if self.attention else _descent(one)
+            summary = line(one, ("memory",) if caches else self._asked or ("norm",))
             if caches:
                 summary = summary[:-1]  # its full stop comes after the product
             return told["found"].format(n=len(shown), all=len(ROWS), summary=summary) + added

@@ -44,14 +44,20 @@ function atlasWidget(ui) {
   /** Per model: does it pass, is it within the years and the search, is its mark filled; and what filled marks have. */
   function looks() {
     const families = asked();
+    const told = families.length ? families : ["LayerNorm", "RMSNorm"].map((want) => ({ trait: "norm", want }));
     const list = families.map(({ name, want }) => `${want} (${name})`).join(" + ");
     return {
       shown: models.map(passes),
       within: models.map(within),
       filled: models.map((m) => fits(m, families.length ? families : [{ trait: "norm", want: "RMSNorm" }])),
+      terms: explained(told),
       legend: (list ? put(words.asked, { list }) : words.norms) + words.legend + (ui.without("view") ? "" : words.letters),
     };
   }
+
+  /** What these families mean, each once. */
+  const explained = (families) => (
+    [...new Set(families.map(({ trait, want }) => words.terms[trait]?.[want] ?? ""))].join(" ").trim());
 
   const idle = { since: spec.years[0], until: spec.years.at(-1) };
   const inEffect = (trait) => (trait === "text" ? Boolean(ui.get(trait).trim()) : ui.get(trait) !== (idle[trait] ?? 0));
@@ -115,7 +121,10 @@ function atlasWidget(ui) {
   /** What the models have of an aspect, side by side. */
   const ofAspect = (aspect, ...rows) => {
     const at = spec.sentences.findIndex(([name]) => name === aspect);
-    return at < 0 ? "" : `${spec.sentences[at][1]} → ${rows.map((m) => `${m.title}: ${m.words[at]}`).join(" | ")}`;
+    if (at < 0) return "";
+    const terms = explained(rows.map((m) => ({ trait: aspect, want: m.family[aspect] })));
+    const has = rows.map((m) => `${m.title}: ${m.words[at]}`).join(" | ");
+    return `${spec.sentences[at][1]} → ${has}${terms && `. ${terms}`}`;
   };
 
   /** Keeps lines for so many letters, so that what comes while somebody points moves nothing under the hand. */
@@ -136,10 +145,25 @@ function atlasWidget(ui) {
       found.length ? put(words[which], { list: [...new Set(found.map((m) => m.stem))].join(words.comma) }) : "")).join("") +
       (n > 1 ? put(words.descent, { n }) : "");
   };
+  /** A model and what it has of these aspects, as Python's ``line``. */
+  const lineOf = (m, aspects) => {
+    const has = aspects.map((aspect) => m.words[spec.sentences.findIndex(([name]) => name === aspect)]);
+    return put(words.summary, { ...m, list: has.filter((x) => x !== words.unknown).join(words.apart) || m.untold });
+  };
   /** Who asks for a kind of attention compares caches, and reads what is multiplied there. */
-  const told = (i, caches) => (caches && models[i].cache.n
-    ? models[i].summary.slice(0, -1) + put(words.product, models[i].cache) : models[i].summary + descent(i));
-  const rooms = [false, true].map((caches) => Math.max(...models.map((_, at) => told(at, caches).length)));
+  const told = (i) => {
+    const m = models[i];
+    if (ui.get("attention") > 0 && m.cache.n) return lineOf(m, ["memory"]).slice(0, -1) + put(words.product, m.cache);
+    const aspects = asked().map(({ trait }) => trait);
+    return lineOf(m, aspects.length ? aspects : ["norm"]) + (ui.get("attention") > 0 ? "" : descents[i]);
+  };
+  const descents = models.map((_, i) => descent(i));
+  const rooms = new Map(); // what the filters ask for → the longest line
+  const roomOf = () => {
+    const key = asked().map(({ trait }) => trait).join();
+    if (!rooms.has(key)) rooms.set(key, Math.max(...models.map((_, at) => told(at).length)));
+    return rooms.get(key);
+  };
   const longest = (...rows) => Math.max(...POINTED.map((aspect) => ofAspect(aspect, ...rows).length));
 
   return {
@@ -155,10 +179,9 @@ function atlasWidget(ui) {
       const panel = [line.node, compared, built.node][view];
       if (place.firstChild !== panel) place.replaceChildren(panel);
       if (view === 0) {
-        const caches = ui.get("attention") > 0;
-        const summary = told(i, caches);
+        const summary = told(i);
         const state = put(words.found, { n: line.draw(i, k), all: models.length, summary });
-        keepRoom(state.length - summary.length + rooms[Number(caches)]);
+        keepRoom(state.length - summary.length + roomOf());
         ui.say(state);
       } else if (view === 1) {
         const [said, differs, both] = difference(a, b);

@@ -1,6 +1,7 @@
 """Data on each row for the page and the still picture: words, code, notes, sources, shapes."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from ...atlas import Row, lacking, words
@@ -20,6 +21,7 @@ NOTE = "Some notes say “{said}”. {why} ({source})"
 NOT_BUILT = "It cannot be built here: {list}."
 NOT_PUBLISHED = "{list} not published"
 SUMMARY, NOTHING = "{title}, {organization}, {year}: {list}.", "its design is not published"
+SHOWN = ("norm", "placement", "position", "attention", "activation", "memory")
 FILTERS = ("norm", "placement", "position", "activation", "attention", "mixing")
 
 
@@ -36,6 +38,7 @@ def card(row: Row) -> dict[str, Any]:
         "family": {name: spoken(family) for name, family in families(row).items()},
         "words": [spoken_in_parts(aspect, said[aspect]) for aspect in SENTENCES],
         "summary": summary(row),
+        "untold": untold(row),
         "size": size(row),
         "published": row.published,
         "counts": spoken(row.counts or ""),
@@ -66,12 +69,27 @@ def summary(row: Row) -> str:
     """The row in one sentence."""
     said = words(row)
     layers = set(mixers(row.values))
-    shown = ("norm", "placement", "position", "attention", "activation", "memory")
-    told = {k: spoken_in_parts(k, said[k]) for k in shown if said[k] != UNKNOWN}
+    told = {k: spoken_in_parts(k, said[k]) for k in SHOWN if said[k] != UNKNOWN}
     if len(layers) > 1 and layers & {*RECURRENT, "csa"}:  # the pattern says more than the heads of some layers
         told["attention"] = apart([spoken_in_parts("mixing", said["mixing"]), spoken(families(row)["attention"])])
+    return _about(row, told.values())
+
+
+def line(row: Row, aspects: Iterable[str]) -> str:
+    """What the row has of these aspects, in one sentence."""
+    said = words(row)
+    return _about(row, [spoken_in_parts(k, said[k]) for k in aspects if said[k] != UNKNOWN])
+
+
+def _about(row, told):
     about = {"title": row.title, "organization": row.organization, "year": row.year}
-    return spoken(SUMMARY).format(**about, list=apart(told.values()) or spoken(NOTHING))
+    return spoken(SUMMARY).format(**about, list=apart(told) or untold(row))
+
+
+def untold(row: Row) -> str:
+    """What is said in the place of an aspect that is not published, or of a whole design."""
+    said = words(row)
+    return spoken(NOTHING if all(said[k] == UNKNOWN for k in SHOWN) else UNKNOWN)
 
 
 def cache(row: Row) -> dict[str, str]:

@@ -16,12 +16,12 @@ def _family(name: str, value: str) -> dict[str, int]:
 
 STORY = (
     Step(
-        "Each mark is a model. Point at LLaMA (2023): arrows lead to what starts from it. Then at GPT-4.",
-        "Why does no arrow leave GPT-4?",
-        ("it came too late", "its design is a secret", "it is too large"),
+        "Each mark is a model. Point at GPT-2, LLaMA (2023) and GPT-4: arrows lead to what starts from it.",
+        "To which do the most models go back?",
+        ("GPT-2", "LLaMA", "GPT-4"),
         1,
         "17 later models go back to LLaMA, whose paper tells its design. GPT-4's report keeps it secret.",
-        "Point at GPT-4, the dashed mark of 2023, and read the gray line.",
+        "Point at all three, and compare the ends of the gray line.",
         ALL,
         moves=("first",),
         show=({"first": INDEX["llama-1-7b"]}, {"first": INDEX["gpt-4"]}),
@@ -40,7 +40,7 @@ STORY = (
         without=FIRST,
     ),
     Step(
-        "A model keeps bytes of each token it read: its KV cache. Point at the first LLaMA 2, 7B, and the last, 70B.",
+        "A model keeps each token's keys and values: its KV cache. Point at the first LLaMA 2, 7B, and the last, 70B.",
         "Why does the larger keep less?",
         ("it has fewer layers", "its heads share", "it rounds numbers"),
         1,
@@ -49,6 +49,7 @@ STORY = (
         {**ALL, **_family("attention", "GQA"), "first": INDEX["llama-2-7b"], "second": INDEX["llama-2-70b"]},
         moves=("first",),
         show=({"first": INDEX["llama-2-70b"]}, {"first": INDEX["llama-2-7b"]}, {"first": INDEX["llama-2-70b"]}),
+        waits=("numbers",),
         without=FIRST,
     ),
     Step(
@@ -68,11 +69,11 @@ STORY = (
         without=("view",),
     ),
     Step(
-        "Blocks of 2019 and 2023. Point at a part: it lights up in both, and the gray line says what each has there.",
+        "Blocks of 2019 and 2023, read from the tokens up. Point at a part: it lights up in both.",
         "What stayed the same?",
         ("two sublayers, each added", "the parts in them", "the sizes"),
         0,
-        "Norm, positions and activation were exchanged. The stream, to which attention and FFN add, is the same.",
+        "Norm, positions and activation changed. The stream, to which both sublayers add, is the same.",
         "Compare box by box, then the arrows and the pluses.",
         {**ALL, "view": 1},
         show=({"aspect": "activation"}, {"aspect": "position"}, {"aspect": "norm"}),
@@ -80,11 +81,11 @@ STORY = (
         without=("filter",),
     ),
     Step(
-        "Mixtral 8x7B has 46.7 billion parameters, and not 8 × 7 = 56. Point at its parts.",
+        "Mixtral 8x7B has 46.7 billion parameters, and not 8 × 7 = 56. Look at a layer, the dashed frame.",
         "What does a layer have only once?",
-        ("attention", "the FFN", "nothing"),
+        ("attention", "the feed-forward", "nothing"),
         0,
-        "Eight experts are eight FFNs. All of them share the one attention and the norms of their layer.",
+        "Eight experts are eight feed-forwards. All of them share the one attention and the norms of their layer.",
         "Which box speaks of 8 experts, and which does not?",
         {**ALL, "view": 2, "first": INDEX["mixtral-8x7b"]},
         show=({"aspect": "attention"}, {"aspect": "activation"}),

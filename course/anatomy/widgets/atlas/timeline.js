@@ -33,7 +33,7 @@ function timeline(ui, models, looks) {
       style: "font-size: 11px; paint-order: stroke; stroke: var(--ta-paper); stroke-width: 2px" });
     picture.append(shape, letter);
     const node = html("div", {
-      role: "option", id: freshId(), "aria-label": `${m.title}, ${m.year}`, title: m.summary,
+      role: "option", id: freshId(), "aria-label": `${m.title}, ${m.year}`,
       style: "flex: none; width: 24px; height: 24px; cursor: pointer; border-radius: 4px",
     }, picture);
     const half = { encoder: 0.9, "encoder-decoder": 1.15 }[m.kind] ?? 1;
@@ -85,7 +85,8 @@ function timeline(ui, models, looks) {
     tag.style.top = `${offsetTop > 22 ? offsetTop - 20 : offsetTop + 24}px`;
   }
   const spread = router(box, marks, groups.map(([group]) => group.lastChild));
-  const legend = html("p", { class: "ta-note", style: "margin-top: 2px" });
+  const [key, meant] = [html("span"), html("span", { "data-readout": "terms" })];
+  const legend = html("p", { class: "ta-note", style: "margin-top: 2px" }, key, " ", meant);
   const node = html("div", {}, box, legend);
 
   const which = (event) => (event.shiftKey ? "second" : "first");
@@ -114,8 +115,9 @@ function timeline(ui, models, looks) {
     node,
     draw(first, other) {
       const second = ui.without("view") ? -1 : other; // nothing is compared yet
-      const { shown, within, filled, legend: told } = looks();
-      write(legend, told);
+      const { shown, within, filled, legend: told, terms } = looks();
+      write(key, told);
+      write(meant, terms);
       // Of the one that is looked at: lines that lay there from the start would be read as a part of the scene.
       const looked = ui.pointing || document.activeElement === box || first !== ui.get("first"); // or is demonstrated
       const line = new Map(looked ? lineage(models, first) : []);

@@ -35,7 +35,7 @@ class CacheCalculator(TableWidget):
     The function is called for the full and for the windowed layers of each model, each kind of attention, each stack
     and each itemsize. A latent of R + r numbers is counted as one key-value head of (R + r)/2, whose key and value need
     as many bytes. Traits model, kind, stack and gpu are indices; itemsize, tokens and users are values; more
-    unfolds the kinds, the curve and their settings, which the page begins without. Raises the
+    unfolds the kinds, the curve and the layers, which the page begins without. Raises the
     errors of TableWidget, and WrongOutput for results that are not numbers.
     """
 
@@ -84,6 +84,7 @@ class CacheCalculator(TableWidget):
             "tokens": list(TOKENS),
             "users": list(USERS),
             "models": [m.name for m in MODELS],
+            "heads": [m.heads for m in MODELS],
             "weights": [m.parameters * 1e9 * WEIGHT_BYTES for m in MODELS],
             "gpus": [g.name for g in GPUS],
             "memory": [g.memory for g in GPUS],

@@ -9,9 +9,9 @@ const sizeOf = (n) => {
 };
 const MEANING = [
   N_("As built: the kind of attention that this model has."),
-  N_("MHA, multi-head attention: each query head has a key head and a value head of its own."),
-  N_("GQA, grouped-query attention: a group of query heads shares one key head and one value head; there are up to 8 groups."),
-  N_("MQA, multi-query attention: all query heads share one key head and one value head."),
+  N_("MHA, multi-head attention: each query head has a KV head of its own, which makes its key and its value."),
+  N_("GQA, grouped-query attention: a group of query heads shares one KV head; there are up to 8 groups."),
+  N_("MQA, multi-query attention: all query heads share one KV head."),
   N_("MLA, multi-head latent attention: 512 numbers and a key of 64 stand for all keys and values of a token."),
 ];
 const secondsOf = (s) => (s < 1 ? `${short(s * 1e3)} ms` : `${short(s)} s`);
@@ -37,26 +37,32 @@ function cacheWidget(ui) {
   ui.readout.style.minHeight = `${wide ? 62 : 134}px`; // room for a formula, so that nothing moves under the hand
   ui.root.append(ui.readout);
 
-  const bar = memoryBar(ui, ui.row(), room, scene);
-  const tiles = partTiles(ui, ui.row(), room, wide ? 6 : 3);
+  const part = (name) => fill(ui.row(), { "data-part": name });
+  const bytes = byteFactors(ui, part("bytes"), room);
+  const meaning = html("p", { class: "ta-note", "data-part": "bytes" });
+  fill(meaning, { style: `margin: 0; min-height: ${wide ? 18 : 54}px` }); // room for the longest
+  ui.root.append(meaning);
+  const bar = memoryBar(ui, part("memory"), room, scene);
+  const tiles = partTiles(ui, part("memory"), room, wide ? 6 : 3);
   const pager = ui.row("ta-bar");
   fill(pager, { style: "margin: 0 0 4px; column-gap: 16px" });
   const row = ui.row();
-  unfolder(ui, pager, tr("kinds of attention, lengths of text"), row);
+  const unfolds = html("span", { "data-part": "more" });
+  pager.append(unfolds);
+  unfolder(ui, unfolds, tr("kinds of attention, lengths of text"), row);
   const half = wide ? Math.floor((room - 24) / 2) : room;
   const kinds = kindBars(ui, row, half);
   const curve = lengthCurve(ui, row, half);
-  const meaning = html("p", { class: "ta-note", style: "margin: 0" });
-  ui.root.append(meaning);
   const show = signs(pager, [
     [tr("users"), tr("beside weights in 2 bytes per parameter")],
     [tr("formula as the reference"), tr("largest relative difference, over all settings")],
   ]);
-  const source = html("p", { class: "ta-note", "data-readout": "window" });
-  ui.root.append(source);
+  const source = html("p", { class: "ta-note", style: "margin: 0" });
+  const sources = html("details", { "data-readout": "window" }, // it names Mistral's window
+    html("summary", { style: "min-height: 24px; cursor: pointer" }, tr("sources")), source);
+  pager.append(sources);
 
-  // The bar, its results and four settings to begin with.
-  const later = [row, meaning, source, ...["stack", "itemsize", "tokens"].map((name) => settings[name])];
+  const later = [row, sources, settings.stack];
 
   /** Everything that the settings on show amount to. */
   function scene() {
@@ -69,9 +75,13 @@ function cacheWidget(ui) {
     const perUserOf = (kind, length) => full[at(kind)] * length + windowed[at(kind)] * Math.min(length, window);
     const perTokenOf = (kind) => full[at(kind)] + windowed[at(kind)];
     const perUser = perUserOf(k, tokens);
+    const [fullLayers, others, heads, dim] = spec.calls[m][k][s];
+    const kept = [fullLayers && tokens, others && Math.min(tokens, window)].filter(Boolean);
     const [weights, total, memory] = [spec.weights[m], perUser * users, spec.memory[g]];
     return {
       m, k, s, g, b, tokens, users, itemsize, window, perUser, perUserOf, perTokenOf, weights, total, memory,
+      sizes: { layers: fullLayers + others, heads, dim, queries: spec.heads[m], latent: spec.latent[m][k] },
+      kept: [...new Set(kept)].reverse().map(whole).join("–"), // layers with a window keep fewer
       full: full[at(k)], windowed: windowed[at(k)], perToken: perTokenOf(k),
       fit: perUser > 0 ? Math.floor(Math.max(0, memory - weights) / perUser) : 0,
       tooMuch: weights + total > memory, // then nothing is read, either
@@ -90,7 +100,8 @@ function cacheWidget(ui) {
     const [total, weights, fit] = [sizeOf(now.total), sizeOf(now.weights), whole(now.fit)];
     switch (now.part) {
       case 0: return tr(latent ? N_("bytes per token = layers · numbers for keys and values · bytes = {sum} = {total}")
-        : N_("bytes per token = 2 · layers · key heads · D · bytes = {sum} = {total}"), { sum: [layers, others].filter(Boolean).map(call).join(" + "), total: whole(now.perToken) });
+        : N_("bytes per token = 2 · layers · KV heads · numbers per head · bytes = {sum} = {total}"),
+      { sum: [layers, others].filter(Boolean).map(call).join(" + "), total: whole(now.perToken) });
       case 1: return tr(!others ? N_("per user = {tokens} tokens · {full} bytes = {each}")
         : !layers ? N_("per user = min({tokens}, {window}) tokens · {windowed} bytes = {each}")
           : N_("per user = {tokens} tokens · {full} bytes + min({tokens}, {window}) · {windowed} bytes = {each}"),
@@ -113,7 +124,9 @@ function cacheWidget(ui) {
       const { m, k, s, g, b, tokens, users } = now;
       const more = ui.get("more");
       for (const node of later) node.hidden = !more;
-      write(meaning, tr(MEANING[k]));
+      const pale = k ? "" : ` ${tr("Pale squares: query heads without a KV head of their own.")}`;
+      write(meaning, tr(MEANING[k]) + pale);
+      bytes.draw(now);
       bar.draw(now);
       tiles.draw(now, [whole(now.perToken), sizeOf(now.perUser), sizeOf(now.total), sizeOf(now.weights), whole(now.fit), now.tooMuch ? "–" : secondsOf(now.time)]);
       kinds.draw(now);
@@ -186,7 +199,7 @@ function memoryBar(ui, parent, W, scene) {
 
   return {
     draw(now) {
-      height = ui.get("more") ? 46 : W < 480 ? 80 : 130;
+      height = ui.get("more") ? 36 : W < 480 ? 80 : 100;
       fill(canvas, { height: height + 38, viewBox: `0 0 ${W} ${height + 38}` });
       for (const node of [memory, weights, inside, beyond]) fill(node, { height });
       fill(mark, { height: height + 4 });
@@ -307,7 +320,7 @@ function kindBars(ui, parent, W) {
 /** One user's cache against the length of the text, both logarithmic: a window bends the line. */
 function lengthCurve(ui, parent, W) {
   const { spec } = ui;
-  const [left, right, top, bottom, H] = [52, 26, 6, 18, 122];
+  const [left, right, top, bottom, H] = [52, 26, 6, 18, 116];
   const box = html("div", { class: "ta-panel" });
   box.append(html("p", { class: "ta-caption" }, tr("Cache of one user"), html("small", {}, tr("powers of ten; thin: other kinds"))));
   parent.append(box);

@@ -25,6 +25,7 @@ from .settings import (
     RATE,
     ROOMS,
     ROUTERS,
+    ROUTERS_TOLD,
     SETTINGS,
     WORDS,
     ZERO,
@@ -57,7 +58,7 @@ class ExpertsExplorer(SeveralFunctions):
     function_name = "functions"
     controls = ("bias0", "bias1", "bias2", "word", "k", "router", "room", "more")
     story = STORY
-    opening = tuple({"bias2": ZERO + n} for n in range(4))
+    opening = tuple({"bias1": ZERO - n} for n in range(4))  # not bias2, whose effect the first step asks for
 
     bias0 = t.Int(ZERO, min=0, max=len(BIASES) - 1).tag(sync=True)
     bias1 = t.Int(ZERO, min=0, max=len(BIASES) - 1).tag(sync=True)
@@ -115,7 +116,7 @@ class ExpertsExplorer(SeveralFunctions):
             "logits": inputs["logits"].tolist(),
             "biases": list(BIASES),
             "choices": list(CHOICES),
-            "routers": [[name, _(name)] for name in ROUTERS],
+            "routers": [[name, _(told)] for name, told in zip(ROUTERS, ROUTERS_TOLD, strict=True)],
             "rooms": [[name, _(name)] for name in ROOMS],
             "capacities": [[capacity_of(room, k) for room in ROOMS] for k in CHOICES],
             "tolerance": TOLERANCE,

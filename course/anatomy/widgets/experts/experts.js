@@ -2,6 +2,7 @@
 
 const PLAY_MS = 900; // between two steps of the balance
 const CHIP = 15; // px of height of a word in a stack
+const WEIGHTS = { "data-part": "weights", "data-of": "k" }; // a lone expert's is 1: the first step does without them
 
 function expertsWidget(ui) {
   const { spec, room } = ui;
@@ -14,20 +15,22 @@ function expertsWidget(ui) {
   const named = (list) => ({ values: list.map(([v]) => v), show: (v) => list.find(([w]) => w === v)[1] });
 
   slider(ui, { trait: "word", name: tr("word"), max: N - 1, show: (i) => spec.words[i] });
-  const bar = html("div", { class: "ta-bar" });
-  ui.controls.append(bar);
+  const [bar, other] = ["balancing", "more"].map((part) => html("div", { class: "ta-bar", "data-part": part }));
+  ui.controls.append(bar, other);
   player(ui, bar, { stepName: tr("Balance once"), playName: tr("Play"), every: PLAY_MS, step: balance, ends: settled });
   const balancing = [...bar.children];
   const been = []; // the positions of the knobs while Play runs
   let swings = ""; // the position to which Play has come back
-  const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
+  const fold = button(other, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
   fold.append(sign, tr("more settings"));
   ui.watch("more");
   choice(ui, { trait: "k", name: tr("experts for a word"), values: spec.choices });
-  choice(ui, { trait: "router", name: tr("router"), ...named(spec.routers) });
+  choice(ui, { trait: "router", name: tr("router (scores the experts)"), ...named(spec.routers) });
   chooseOf(tr("room of an expert"), "room", spec.rooms);
   later.push(...[...ui.controls.children].slice(-3));
+  // Parts of their own: to be folded away is not to be away, and a step shows only the one that it speaks of.
+  for (const node of later) fill(node, { "data-of": node.dataset.part, "data-part": `folded-${node.dataset.part}` });
   fill(ui.controls, { style: "display: flex; flex-wrap: wrap; column-gap: 20px" });
   ui.controls.firstChild.style.flex = "1 1 200px";
   ui.readout.style.minHeight = room < 480 ? "98px" : "43px";
@@ -52,7 +55,8 @@ function expertsWidget(ui) {
     const id = freshId();
     const select = keepKeys(html("select", { id }));
     list.forEach(([value, text]) => select.append(html("option", { value }, text)));
-    ui.controls.append(html("div", { class: "ta-control ta-whole" }, html("label", { for: id }, name), select));
+    ui.controls.append(html("div", { class: "ta-control ta-whole", "data-part": trait },
+      html("label", { for: id }, name), select));
     select.addEventListener("change", () => ui.set(trait, select.value));
     ui.bind(trait, (value) => { select.value = value; });
   }
@@ -160,8 +164,9 @@ function expertsWidget(ui) {
         now.capacity === null ? ["–", tr("no limit")] : [tr("{n} of {all}", { n: dropped, all }), ""],
         ...off.map((gap) => ["", ...verdict(gap)]),
       ]);
-      const goes = words[word].chosen.map((e, rank) => tr("expert {n} (weight {weight})",
-        { n: e, weight: fixed(words[word].weights[rank], 2) }));
+      const bare = ui.without(WEIGHTS["data-part"], WEIGHTS["data-of"]);
+      const goes = words[word].chosen.map((e, rank) => (bare ? tr("expert {n}", { n: e })
+        : tr("expert {n} (weight {weight})", { n: e, weight: fixed(words[word].weights[rank], 2) })));
       const told = { loads: loads.join(", "), dropped, all, word: spec.words[word],
         goes: goes.join(tr("{a}, {b}", { a: "", b: "" })) };
       ui.say(now.capacity === null ? tr("Loads {loads}. “{word}” goes to {goes}.", told)
@@ -175,7 +180,7 @@ function expertsWidget(ui) {
 /** The stacks of words, the mean load, the room, and a knob below each. */
 function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
   const { spec } = ui;
-  const [top, left, right] = [36, 0, 38];
+  const [top, left, right] = [36, 0, 50];
   const each = (W - left - right) / E;
   const foot = top + N * CHIP + 4;
   const H = foot + 52;
@@ -204,9 +209,9 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
     return { mark, name: label(canvas, x(e) + each / 2, 13, tr("expert {n}", { n: e }), "middle", "ta-strong"),
       load: label(canvas, x(e) + each / 2, 29, "", "middle", "ta-text") };
   });
-  const mean = svg("path", { class: "ta-diagonal" });
-  const [meanName, roomName] = [tr("mean"), tr("room")]
-    .map((text) => label(canvas, W - right + 4, 0, text, "start", "ta-small"));
+  const mean = svg("path", { class: "ta-diagonal", "data-part": "mean" });
+  const [meanName, roomName] = Array.from({ length: 2 }, () => label(canvas, W - right + 4, 0, "", "start", "ta-small"));
+  meanName.dataset.part = "mean";
   const group = svg("g");
   const limit = svg("path", { class: "ta-mark", style: "stroke-width: 3" });
   canvas.append(mean, group, limit);
@@ -275,6 +280,8 @@ function stackPanel(ui, parent, W, { N, E, knobs, none, now }) {
     const level = (n) => foot - n * CHIP;
     fill(mean, { d: `M${left} ${level(even)}H${left + E * each}` });
     fill(meanName, { y: level(even) + (capacity === even ? 14 : 4) });
+    write(meanName, tr("mean {n}", { n: short(even) }));
+    write(roomName, capacity === null ? "" : tr("room {n}", { n: capacity }));
     for (const node of [limit, roomName]) node.style.visibility = capacity === null ? "hidden" : "visible";
     if (capacity !== null) fill(roomName, { y: level(capacity) + (capacity === even ? 0 : 4) });
     if (capacity !== null) fill(limit, { d: frames.map((_, e) => `M${x(e) + 3} ${level(capacity)}h${each - 6}`).join("") });
@@ -315,8 +322,9 @@ function scorePanel(ui, parent, W, { E, now }) {
     const mark = svg("rect", { x: 1, y: y + 1, width: W - 2, height: high - 2, class: "ta-mark" });
     canvas.append(bar, mark);
     const sum = line(canvas, 0, y + 2, 0, y + 24, "ta-mark");
-    return { bar, mark, sum, name: label(canvas, 6, y + 17, tr("expert {n}", { n: e }), "start", "ta-text"),
-      text: label(canvas, x(0), y + 36, "", "start", "ta-small") };
+    const text = label(canvas, left, y + 36, "", "start", "ta-small");
+    text.append(svg("tspan"), svg("tspan", WEIGHTS));
+    return { bar, mark, sum, text, name: label(canvas, 6, y + 17, tr("expert {n}", { n: e }), "start", "ta-text") };
   });
   const place = cursor(ui, canvas, {
     name: tr("Scores of the word; arrow keys choose an expert"), cross: false,
@@ -339,9 +347,11 @@ function scorePanel(ui, parent, W, { E, now }) {
         if (biased) fill(sum, { x1: x(scores[e] + biases[e]).toFixed(1), x2: x(scores[e] + biases[e]).toFixed(1) });
         const rank = chosen.indexOf(e);
         fill(name, { class: rank < 0 ? "ta-text" : "ta-strong" });
-        const told = { place: rank + 1, weight: rank < 0 ? "" : fixed(weights[rank], 2), score: fixed(scores[e], 3) };
-        write(text, rank < 0 ? tr("{score}, not chosen", told) : chosen.length === 1
-          ? tr("{score}, chosen: weight {weight}", told) : tr("{score}, choice {place}: weight {weight}", told));
+        const number = { score: fixed(scores[e], 3) };
+        const told = { place: rank + 1, score: biased ? tr("score {score}", number) : tr("probability {score}", number) };
+        write(text.children[0], rank < 0 ? tr("{score}, not chosen", told) : chosen.length === 1
+          ? tr("{score}, chosen", told) : tr("{score}, choice {place}", told));
+        write(text.children[1], rank < 0 ? "" : tr(": weight {weight}", { weight: fixed(weights[rank], 2) }));
         mark.style.visibility = part === e ? "visible" : "hidden";
       });
       place();

@@ -13,7 +13,8 @@ BIASES = tuple(round(0.1 * n, 1) for n in range(-3, 4))
 ZERO = BIASES.index(0.0)
 RATE = 0.1  # of a step of the balance: one position of a knob
 CHOICES = (1, 2)  # experts for each word
-ROUTERS = (N_("sigmoid and bias"), N_("softmax"))
+ROUTERS = ("sigmoid and bias", "softmax")
+ROUTERS_TOLD = (N_("sigmoid: each by itself, plus bias"), N_("softmax: shares of 1, no bias"))
 NO_LIMIT, MEAN, MORE = ROOMS = (N_("no limit"), N_("the mean load"), N_("1.25 times the mean load"))
 FACTORS = {MEAN: 1.0, MORE: 1.25}
 

@@ -6,22 +6,24 @@ from .settings import MEAN, NO_LIMIT, ROUTERS, ZERO
 _KNOBS = {"bias0": ZERO, "bias1": ZERO, "bias2": ZERO}
 _USUAL = {**_KNOBS, "word": 6, "k": 1, "router": ROUTERS[0], "room": NO_LIMIT, "more": False}
 _TWO = {**_USUAL, "k": 2, "more": True}
+_K, _ROUTER, _ROOM = "folded-k", "folded-router", "folded-room"
+_SETTINGS = (_K, _ROUTER, _ROOM, "more")  # what is folded away: a step shows the one that it speaks of
 _BALANCED = {"bias0": ZERO - 2, "bias1": ZERO, "bias2": ZERO + 2}
 
 STORY = (
     Step(
-        "Three networks, the experts, replace the feed-forward layer. Each word uses only one: more parameters, same "
-        "work per word. Expert 2 has no words: drag its knob to the right.",
+        "Three networks, the experts, replace the feed-forward layer. A router picks one for each word: more "
+        "parameters, same work per word. Expert 2 has no words: drag its knob to the right.",
         "Where do its words come from?",
         ("they are new words", "from the other experts", "it gets none"),
         1,
-        "Each expert has a score for each word. The knob adds a bias to all scores of expert 2, and the highest score "
-        "+ bias is chosen: so words leave the others for it.",
+        "The router gives each expert a score for each word. The knob adds a bias to all scores of expert 2, and the "
+        "highest score + bias is chosen: so words leave the others for it.",
         "Drag the knob to its end, and count the words of the other two.",
         _USUAL,
         moves=("bias2",),
         show=({"bias2": ZERO + 1}, {"bias2": ZERO + 3}),
-        without=("balancing", "word"),
+        without=("balancing", "mean", "weights", "word", "checks", *_SETTINGS),
     ),
     Step(
         "Now each word goes to two experts, mixed by weights. Look at “mat” at the right: a bar is a score, and its "
@@ -35,7 +37,7 @@ STORY = (
         _TWO,
         moves=("bias1",),
         show=({"bias1": ZERO + 1}, {"bias1": ZERO + 3}),
-        without=("balancing",),
+        without=("balancing", "mean", "checks", *_SETTINGS),
     ),
     Step(
         "If each expert has its own machine, the busiest makes all wait. The mean load is 24 ÷ 3 = 8. “Balance once” "
@@ -48,6 +50,7 @@ STORY = (
         _TWO,
         moves=("bias0", "bias1", "bias2"),
         show=({"bias0": ZERO - 1, "bias1": ZERO - 1, "bias2": ZERO + 1}, _BALANCED),
+        without=("word", "checks", *_SETTINGS),
     ),
     Step(
         "A machine often has room for a fixed number of words. First choices are served first, in the order of the "
@@ -61,28 +64,32 @@ STORY = (
         moves=("room",),
         show=({"room": MEAN}, {"expert": 0}, {"expert": 1}),
         waits=("line", "signs"),
+        without=("balancing", "word", _K, _ROUTER, "more"),
     ),
     Step(
-        "The same room for 8, and four words are dropped. Press “Balance once” until nothing moves.",
+        "The same room for 8, and four choices are dropped. Press “Balance once” until nothing moves.",
         "How many are dropped then?",
         ("0", "3", "4"),
         0,
-        "Experts that are evenly busy need no more room than the mean load, so no word is dropped.",
+        "Experts that are evenly busy need no more room than the mean load, so no choice is dropped.",
         "Press until the loads are 8, 8, 8, and look above the thick lines.",
         {**_TWO, "room": MEAN},
         moves=("bias0", "bias1", "bias2"),
         show=({"bias0": ZERO - 1, "bias1": ZERO - 1, "bias2": ZERO + 1}, _BALANCED),
         waits=("line", "signs"),
+        without=("word", _K, _ROUTER, "more"),
     ),
     Step(
-        "An older router takes the probabilities of a softmax over all three experts as weights, and has no bias. Look "
-        "at “mat” again.",
-        "What do its two weights add up to?",
+        "So far each score was a sigmoid: a number between 0 and 1, by itself. An older router takes a softmax, the "
+        "three shares of 1, and no bias. Add the weights of “mat”, then choose “softmax”.",
+        "What do its two weights add up to then?",
         ("exactly 1", "less than 1", "more than 1"),
         1,
-        "The third expert has a part of the probability too, though it does not work for this word.",
+        "0.636 + 0.286 = 0.922: the third expert has the other 0.078, though it does not work for “mat”.",
         "Add the two weights at the right.",
-        {**_TWO, "router": ROUTERS[1]},
-        show=({"expert": 0, "part": 0}, {"expert": 1, "part": 1}),
+        _TWO,
+        moves=("router",),
+        show=({"router": ROUTERS[1]}, {"expert": 0, "part": 0}, {"expert": 1, "part": 1}),
+        without=("balancing", "mean", "checks", _ROOM),
     ),
 )

@@ -3,9 +3,11 @@
 
 // px: a stack, where nothing else is shown below it and where something is; what it leaves free above its bars.
 const [TALL, LOW_ROW, OVER] = [130, 68, 6];
+const PHONE_ROW = 112; // px: a phone scrolls anyway, and there the bars are narrow
 const [BARS, BAND] = [0.53, 0.42]; // shares of a stack: its bars; its stream where it is largest
 const POINTS = 96; // of a band, whatever the depth is: so it travels
 const TIMES = [1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 1e5, 1e6]; // as tall as to scale, for hairlines
+const HALO = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 4px; pointer-events: none"; // over boxes
 const STREAM = { "data-part": "stream", "data-of": "depth" }; // the first step does without it
 
 /** Both stacks, each with its wiring drawn before it. wires: draw(function, name) of each. */
@@ -19,7 +21,7 @@ function flowPicture(ui, parent, room, wide, { at }) {
   const W = wide ? room - DRAWING - 8 : room;
   const [left, right] = [58, 78];
   const iw = W - left - right;
-  let row = LOW_ROW;
+  let row = wide ? LOW_ROW : PHONE_ROW;
   const canvas = picture(box, W, 2 * row + 16, tr("The gradient of each layer, as bars, on its way from the loss back to layer 1"));
   // What is drawn in both lanes of each stack.
   const lanes = [0, 1].map(() => [label(canvas, left - 10, 0, tr("gradient"), "end", "ta-small"),
@@ -28,7 +30,9 @@ function flowPicture(ui, parent, room, wide, { at }) {
   const numbers = svg("g");
   const named = label(canvas, left - 10, 0, tr("layer"), "end", "ta-small");
   const here = svg("rect", { y: 0, class: "ta-axis", style: "stroke: var(--ta-ink); stroke-dasharray: 2 3" });
-  const hint = label(canvas, left + iw / 2, 20, tr("empty: let the gradient run back from the loss"), "middle");
+  const hint = label(canvas, left + iw / 2, 20,
+    wide ? tr("empty: let the gradient run back from the loss") : tr("empty: let the gradient run back"), "middle");
+  hint.style.cssText = HALO;
   canvas.append(numbers, here);
   const step = () => iw / ui.seen("depth");
   const place = cursor(ui, canvas, {
@@ -45,7 +49,7 @@ function flowPicture(ui, parent, room, wide, { at }) {
      * hairlines, which are drawn many times as tall. streams: { sizes, normed, most }, the end of the bands' scale, or null.
      */
     draw(curves, streams, size, back, layer, large, top) {
-      row = large && wide ? TALL : LOW_ROW;
+      row = !wide ? PHONE_ROW : large ? TALL : LOW_ROW;
       fill(canvas, { height: 2 * row + 16, viewBox: `0 0 ${W} ${2 * row + 16}` });
       stacks.forEach((stack, i) => stack(curves[i], streams[i], top, back, i * row, row - OVER));
       lanes.forEach(([gradient, stream], i) => {
@@ -56,7 +60,7 @@ function flowPicture(ui, parent, room, wide, { at }) {
       hint.style.visibility = back > 0 ? "hidden" : "visible"; // boxes without bars look as if something were missing
       const x = (n) => left + (n - 0.5) * step();
       if (numbered !== `${size}/${row}`) {
-        const every = size > 24 ? size / 8 : size > 12 ? 3 : 1;
+        const every = size > 24 ? size / (wide ? 8 : 4) : size > 12 ? (wide ? 3 : 6) : size > 6 && !wide ? 3 : 1;
         const shown = Array.from({ length: size }, (_, j) => j + 1).filter((n) => n % every === 0 || n === 1);
         numbers.replaceChildren();
         for (const n of shown) label(numbers, x(n), 2 * row + 13, String(n), "middle", "ta-small");
@@ -89,7 +93,7 @@ function stackOf(canvas, { left, iw }, i) {
   const name = label(canvas, end + 52, 0, tr("loss"), "start", "ta-small");
   const divided = fill(label(canvas, end + 30, 0, "", "start", "ta-small"), { ...STREAM, "data-readout": "size" });
   const taller = label(canvas, left + 4, 0, "", "start", "ta-strong");
-  taller.style.cssText = "paint-order: stroke; stroke: var(--ta-paper); stroke-width: 4px; pointer-events: none";
+  taller.style.cssText = HALO;
   canvas.append(boxes, stream, band, bars, taller, loss, front);
   return (curve, sizes, top, back, above, tall) => {
     const size = curve.length;

@@ -2,6 +2,7 @@
 
 const [CELL, ROW, READ] = [25, 34, 20]; // px: height of a cell of a memory, of a row of pairs, of a bar
 const SCALE = [-1, 3]; // of what is read
+const KEYS = { "data-part": "keys" }; // the first step asks about places alone
 
 function memoryWidget(ui) {
   const { spec, room } = ui;
@@ -10,10 +11,10 @@ function memoryWidget(ui) {
   const later = []; // controls that are folded away at first
 
   choice(ui, { trait: "asked", name: tr("ask for"), values: [...spec.keys.keys()], show: (i) => spec.keys[i] });
-  const bar = html("div", { class: "ta-bar" });
-  ui.controls.append(bar);
+  const [bar, other] = [html("div", { class: "ta-bar" }), html("div", { class: "ta-bar", "data-part": "more" })];
+  ui.controls.append(bar, other);
   const back = button(bar, tr("Take back"), () => ui.set("text", before(ui.get("text"))));
-  const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
+  const fold = button(other, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
   fold.append(sign, tr("decay, rate"));
   for (const name of ["more", "text"]) ui.watch(name);
@@ -138,6 +139,7 @@ function memoryWidget(ui) {
 function pairGrid(ui, parent, W, now, press) {
   const { spec } = ui;
   const V = spec.places.length;
+  const vectorOf = (i) => `(${spec.vectors[i].map(short).join(", ")})`;
   const [left, top] = [86, 20];
   const cell = (W - left - 2) / V;
   const note = html("small");
@@ -149,7 +151,7 @@ function pairGrid(ui, parent, W, now, press) {
   const mark = svg("rect", { width: cell, height: ROW, class: "ta-mark" });
   spec.places.forEach((name, j) => label(canvas, left + (j + 0.5) * cell, top - 6, name, "middle", "ta-small"));
   const names = spec.keys.map((name, i) => {
-    label(canvas, 0, top + i * ROW + 29, `(${spec.vectors[i].map(short).join(", ")})`, "start", "ta-small");
+    fill(label(canvas, 0, top + i * ROW + 29, vectorOf(i), "start", "ta-small"), KEYS);
     return label(canvas, 0, top + i * ROW + 15, name, "start", "ta-text");
   });
   const cells = spec.keys.flatMap((_, i) => spec.places.map((__, j) => {
@@ -158,8 +160,9 @@ function pairGrid(ui, parent, W, now, press) {
     return { rect, text: label(canvas, left + (j + 0.5) * cell, top + i * ROW + 21, "", "middle", "ta-strong") };
   }));
   canvas.append(mark);
-  box.append(html("p", { class: "ta-note", "data-part": "products" },
-    tr("Below, the last write: each cell is the key's number at its left times the value's number above it.")));
+  // Room for the longest pair: a write doesn't push away what it is shown in.
+  const told = html("p", { class: "ta-note", "data-part": "products", style: "min-height: 67px" });
+  box.append(told);
   const place = cursor(ui, canvas, {
     name: tr("Pairs; arrow keys choose one, Enter writes it"), cross: false, press,
     box: () => ({ x: left, y: top, width: V * cell, height: spec.keys.length * ROW }),
@@ -171,6 +174,10 @@ function pairGrid(ui, parent, W, now, press) {
   return () => {
     const { pairs, pair, asked } = now();
     write(note, pairs.length < spec.most ? tr("press a cell") : tr("full: three pairs"));
+    const [key, to] = pairs.at(-1) ?? [];
+    write(told, key === undefined ? tr("Nothing is written yet.")
+      : tr("The last write, {key} – {place}, changed the framed numbers. Below, how: the {key}'s key {vector} at the left times the numbers above.",
+        { key: spec.keys[key], place: spec.places[to], vector: vectorOf(key) }));
     cells.forEach(({ rect, text }, c) => {
       const times = [...pairs.keys()].filter((n) => pairs[n][0] * V + pairs[n][1] === c).map((n) => n + 1);
       const newest = times.length && times.at(-1) === pairs.length;
@@ -199,8 +206,8 @@ function memoryPanel(ui, parent, W, rule, now) {
   const canvas = picture(box, W, H, tr("Memory, {rule}: its numbers, and bars for what is read",
     { rule: spec.rules[rule] }));
   spec.places.forEach((name, j) => label(canvas, left + (j + 0.5) * cell, top - 6, name, "middle", "ta-small"));
-  const whose = label(canvas, left - 8, top - 6, "", "end", "ta-small");
-  const factors = spec.keys.map((_, i) => label(canvas, left - 8, top + i * CELL + 17, "", "end", "ta-text"));
+  const whose = fill(label(canvas, left - 8, top - 6, "", "end", "ta-small"), KEYS);
+  const factors = spec.keys.map((_, i) => fill(label(canvas, left - 8, top + i * CELL + 17, "", "end", "ta-text"), KEYS));
   const cells = Array.from({ length: D * V }, (_, c) => {
     const [i, j] = [Math.floor(c / V), c % V];
     const rect = svg("rect", { x: left + j * cell, y: top + i * CELL, width: cell, height: CELL, class: "ta-cell" });
@@ -208,7 +215,9 @@ function memoryPanel(ui, parent, W, rule, now) {
     return { rect, text: label(canvas, left + (j + 0.5) * cell, top + i * CELL + 16, "", "middle", "ta-onfill") };
   });
   const matrix = svg("rect", { x: left, y: top, width: V * cell, height: D * CELL, class: "ta-axis" });
-  canvas.append(matrix);
+  const frames = svg("path", { class: "ta-axis", style: "stroke: var(--ta-ink); stroke-width: 2",
+    "data-part": "products", "data-frames": rule });
+  canvas.append(matrix, frames);
   const crosses = svg("path", { class: "ta-mark", style: "stroke: var(--ta-bad)" });
   const [low, high] = SCALE;
   const x = (v) => left + ((clamp(Number.isFinite(v) ? v : 0, low, high) - low) / (high - low)) * (W - left - 36);
@@ -249,18 +258,21 @@ function memoryPanel(ui, parent, W, rule, now) {
   return { matrix, draw };
 
   function draw() {
-    const { rules, asked, last } = now();
-    const { memory, right, read, expected, gap, own } = rules[rule];
+    const { rules, asked, last, decay, pairs } = now();
+    const { memory, old, right, read, expected, gap, own } = rules[rule];
     const colors = palette(ui.dark);
-    let wrong = "";
+    let [wrong, changed] = ["", ""];
     cells.forEach(({ rect, text }, c) => {
       const rgb = colors.at(Number.isFinite(memory[c]) ? memory[c] / 2 : NaN);
       fill(rect, { style: `fill: ${css(rgb)}` });
       fill(text, { style: `fill: ${inkOn(rgb)}`, "data-ink": "own" });
       write(text, fixed(memory[c], 2));
+      const [X, Y] = [left + (c % V) * cell, top + Math.floor(c / V) * CELL];
+      if (pairs.length && Math.abs(memory[c] - decay * old[c]) > 0.005) changed += `M${X + 2} ${Y + 2}h${cell - 4}v${CELL - 4}h${4 - cell}z`;
       if (Math.abs(memory[c] - right[c]) <= spec.tolerance) return;
-      wrong += `M${left + (c % V) * cell + 3} ${top + Math.floor(c / V) * CELL + 3}l9 9m0 -9l-9 9`;
+      wrong += `M${X + 3} ${Y + 3}l9 9m0 -9l-9 9`;
     });
+    fill(frames, { d: changed });
     fill(crosses, { d: wrong });
     factors.forEach((node, i) => write(node, `× ${short(spec.vectors[asked][i])}`));
     write(whose, tr("{key}'s key", { key: spec.keys[asked] }));

@@ -21,7 +21,7 @@ STORY = (
         {**_USUAL, "text": _ONCE},
         moves=("text",),
         show=({"text": _TWICE},),
-        without=("products",),
+        without=("products", "keys", "asked", "more", "checks"),
     ),
     Step(
         "Back to the dog in the kitchen. The delta rule first reads what is held: kitchen 1, garden 0. It writes only "
@@ -34,6 +34,7 @@ STORY = (
         {**_USUAL, "text": _ONCE},
         moves=("text",),
         show=({"text": _TWICE}, {"cell": 1, "rule": 1}, {"cell": 0, "rule": 1}),
+        without=("asked", "more"),
     ),
     Step(
         "A key is three numbers. The parrot's (0, 1, 0) and the dog's (1, 0, 0) are at right angles: their product is "
@@ -46,6 +47,7 @@ STORY = (
         _USUAL,
         moves=("text",),
         show=({"text": text_of((DOG, KITCHEN), (DOG, GARDEN), (PARROT, STREET))},),
+        without=("more", "checks"),
     ),
     Step(
         "The puppy's key (0.8, 0, 0.6) is much like the dog's. Only the dog's place was written; nobody has said where "
@@ -59,6 +61,7 @@ STORY = (
         {**_USUAL, "text": _ONCE},
         moves=("asked",),
         show=({"asked": PUPPY}, {"place": 0, "rule": 0}, {"place": 0, "rule": 1}),
+        without=("more", "checks"),
     ),
     Step(
         "The dog is in the kitchen. Tell both memories that the puppy is in the garden: its write takes away all that "
@@ -72,6 +75,7 @@ STORY = (
         {**_USUAL, "text": _ONCE},
         moves=("text",),
         show=({"text": _ALIKE}, {"place": 0, "rule": 1}),
+        without=("more",),
     ),
     Step(
         "Three pairs were written, the dog's first. A decay of 0.5 halves all that a memory holds before each write. "
@@ -84,5 +88,6 @@ STORY = (
         {**_USUAL, "text": _THREE, "more": True},
         moves=("decay",),
         show=({"decay": 0.5}, {"cell": 0, "rule": 0}, {"place": 0, "rule": 0}),
+        without=("asked", "checks"),
     ),
 )

@@ -14,6 +14,7 @@ from ..tools.calls import WrongOutput
 from ..tools.drawing import BLUE, GRAY, Figure, new_figure, plain, rectangle
 from ..tools.types import Function, Inputs, Tables
 from ..tools.words import _
+from .counted import COUNTED
 from .story import ALL, STORY, WORDS
 
 BASE = 256  # ids below are single bytes
@@ -34,7 +35,7 @@ class MergeExplorer(TableWidget):
     recording, function_name = "merge", "encode"
     controls = ("word", "done")
     story = STORY
-    opening = tuple({"done": n} for n in range(1, 4))
+    opening = tuple({"word": WORDS.index(" happiness"), "done": n} for n in range(1, 4))  # not the first step's word
 
     word = t.Int(0, min=0, max=len(WORDS) - 1).tag(sync=True)
     done = t.Int(0, min=0, max=ALL).tag(sync=True)
@@ -74,6 +75,7 @@ class MergeExplorer(TableWidget):
             "wide": [_wide(word) for word in WORDS],
             "pieces": self._pieces,
             "byte_of": inputs["byte_of"].long().tolist(),
+            "counted": COUNTED,
             "longest": LONGEST,
         }
 

@@ -5,6 +5,7 @@ const MERGE_MS = 1200; // Play
 const JOIN_MS = 220;
 const NOTHING = -1;
 const BASE = 256;
+const COUNTED = { "data-part": "counted", "data-readout": "counted" }; // why training learned a pair early or late
 
 function mergeWidget(ui) {
   const { spec, room } = ui;
@@ -44,7 +45,10 @@ function mergeWidget(ui) {
     return ids.slice(1).map((right, i) => ({ left: ids[i], right, rank: ranks[i] }));
   };
   const smallest = (list) => Math.min(...list.map(({ rank }) => (rank === NOTHING ? Infinity : rank)));
-  const scene = { all, cut, done, last, length, name, own, pairs, parents, piece, same, smallest, states, tokens, wide };
+  /** Would the marks of what is joined next give a step's answer away? */
+  const waits = () => (ui.root.dataset.waits ?? "").includes("numbers");
+  const scene = { all, cut, done, last, length, name, own, pairs, parents, piece, same, smallest, states, tokens,
+    waits, wide };
 
   slider(ui, { trait: "done", name: tr("merges done"), max: last });
   const bar = html("div", { class: "ta-bar" });
@@ -55,6 +59,9 @@ function mergeWidget(ui) {
     step: () => ui.set("done", done() < last() ? done() + 1 : 0),
     ends: () => done() === last(),
   });
+  const next = bar.children[1];
+  next.style.minWidth = "106px"; // another word leaves Play where it is
+  field.dataset.part = "own";
   ui.controls.append(field);
   if (room < 480) ui.readout.style.minHeight = "97px";
   ui.root.append(ui.readout);
@@ -73,6 +80,7 @@ function mergeWidget(ui) {
       const s = done();
       const now = pairs(s);
       const [count, rank] = [tokens("ids", s).length, smallest(now)];
+      write(next, s < last() ? tr("Next merge") : tr("Start again"));
       rows.draw(now);
       list.draw(now);
       const right = [...Array(last() + 1).keys()].filter(same).length;
@@ -94,13 +102,14 @@ function mergeWidget(ui) {
 
 /** One row for each state so far; below the last one the ids, and the reference's tokens. */
 function tilesPanel(ui, parent, W, scene) {
-  const { cut, done, last, length, own, parents, piece, same, smallest, states, pairs, tokens, wide: wideOnes } = scene;
+  const { cut, done, last, length, own, parents, piece, same, smallest, states, pairs, tokens, waits } = scene;
+  const wideOnes = scene.wide;
   const { spec } = ui;
   const left = 74;
   // A word of one's own may need more rows than any that is listed.
   const height = () => TOP + Math.max(states, last() + 1) * TILE + 42;
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("The word, row by row"),
-    html("small", {}, tr("blue: joined next; pale: just made"))));
+    html("small", {}, tr("blue: joined below; pale: just made"))));
   parent.append(box);
   const canvas = picture(box, W, height(), tr("Tiles: one row after each merge that changes the word"));
   const each = (n, make) => Array.from({ length: n }, (_, i) => make(i));
@@ -129,7 +138,7 @@ function tilesPanel(ui, parent, W, scene) {
   const refName = label(canvas, left - 8, 0, tr("reference"), "end", "ta-small ta-comparing");
   const references = each(spec.longest, () => tile("ta-small ta-comparing"));
   const coming = label(canvas, left + 2, 0, "", "start", "ta-small");
-  const mark = svg("rect", { height: TILE - 2, rx: 3, class: "ta-mark" });
+  const mark = svg("rect", { rx: 3, class: "ta-mark" });
   canvas.append(mark);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const alone = () => Boolean(ui.root.closest("[data-alone]")); // then there is no row of the reference
@@ -177,7 +186,7 @@ function tilesPanel(ui, parent, W, scene) {
       lines.forEach(({ name, tiles }, line) => {
         const list = line <= s ? tokens("ids", line) : [];
         const width = cell(list);
-        const next = line <= s ? joined(pairs(line)) : [];
+        const next = line < s || (line === s && !waits()) ? joined(pairs(line)) : [];
         const y = TOP + line * TILE;
         fill(name, { y: y + TILE / 2 + 4, class: line === s ? "ta-text" : "ta-small" });
         const wrong = line <= s && !same(line);
@@ -230,7 +239,11 @@ function tilesPanel(ui, parent, W, scene) {
       if (pointedAt) {
         const [line, first, end] = pointedAt;
         const width = cell(tokens("ids", line));
-        fill(mark, { x: left + first.at * width + 0.5, y: TOP + line * TILE + 1, width: (end.at + end.size - first.at) * width - 1 });
+        // What a tile was made of lies above it, up to its bytes.
+        fill(mark, {
+          x: left + first.at * width + 0.5, width: (end.at + end.size - first.at) * width - 1,
+          y: TOP + (token ? 0 : line * TILE) + 1, height: (token ? line + 1 : 1) * TILE - 2,
+        });
       }
       place();
       join(s);
@@ -275,12 +288,12 @@ function comingInWords(n) {
 }
 
 /** The pairs of the last row: bars as long as the numbers of their merges. The shortest one is joined next. */
-function pairsPanel(ui, parent, W, { all, done, piece, smallest, pairs }) {
+function pairsPanel(ui, parent, W, { all, done, piece, smallest, pairs, waits }) {
   const { spec } = ui;
   const most = spec.longest - 1;
-  const [left, right] = [104, 82];
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("Pairs of the last row"),
-    html("small", {}, tr("low: learned early"))));
+  const [left, right] = [104, 124];
+  const box = html("div", { class: "ta-panel", style: `width: ${W}px` }, html("p", { class: "ta-caption" }, tr("Pairs left"),
+    html("small", {}, tr("low: learned early")), html("small", COUNTED, tr("right: counted"))));
   parent.append(box);
   const canvas = picture(box, W, most * PAIR, tr("Bars: the number of the merge of each pair"));
   const x = (rank) => left + ((W - left - right) * rank) / all;
@@ -288,7 +301,10 @@ function pairsPanel(ui, parent, W, { all, done, piece, smallest, pairs }) {
     const bar = svg("rect", { x: left, y: i * PAIR + 5, height: PAIR - 11, class: "ta-fill-one" });
     canvas.append(bar);
     const text = (at, anchor) => label(canvas, at, i * PAIR + 14, "", anchor);
-    return { bar, name: text(left - 8, "end"), value: text(left + 6, "start") };
+    const [value, next, times] = [text(left + 6, "start"), text(0, "start"), text(W - 2, "end")];
+    fill(next, { class: "ta-strong", "data-readout": "next" });
+    fill(times, { class: "ta-small", ...COUNTED });
+    return { bar, name: text(left - 8, "end"), value, next, times };
   });
   const mark = svg("rect", { x: 1, width: W - 2, height: PAIR - 2, rx: 3, class: "ta-mark" });
   canvas.append(mark);
@@ -308,17 +324,22 @@ function pairsPanel(ui, parent, W, { all, done, piece, smallest, pairs }) {
   return {
     draw(now) {
       const rank = smallest(now);
-      rows.forEach(({ bar, name, value }, i) => {
+      rows.forEach(({ bar, name, value, next, times }, i) => {
         const pair = now[i];
         const known = pair && pair.rank !== NOTHING;
-        const chosen = known && pair.rank === rank;
+        const first = known && pair.rank === rank;
+        const chosen = first && !waits();
         bar.style.visibility = known ? "visible" : "hidden";
         fill(bar, { width: known ? x(pair.rank + 1) - left : 0 });
         bar.style.fillOpacity = chosen ? 1 : 0.25;
         fill(name, { class: chosen ? "ta-strong" : "ta-text" });
         write(name, pair ? `${piece(pair.left)} + ${piece(pair.right)}` : "");
-        fill(value, { x: known ? x(pair.rank + 1) + 6 : pair ? left : 6, class: chosen ? "ta-strong" : known ? "ta-text" : "ta-small" });
-        write(value, !pair ? (i === 0 ? tr("no pair is left") : "") : known ? (chosen ? tr("{n}, next", { n: pair.rank }) : String(pair.rank)) : tr("no merge"));
+        const end = known ? x(pair.rank + 1) + 6 : pair ? left : 6;
+        fill(value, { x: end, class: chosen ? "ta-strong" : known ? "ta-text" : "ta-small" });
+        write(value, !pair ? (i ? "" : tr("no pair is left")) : known ? String(pair.rank) : tr("no merge"));
+        fill(next, { x: end + 8 * String(pair?.rank).length + 6 });
+        write(next, first ? tr("← next") : "");
+        write(times, known ? tr("{n} times", { n: whole(spec.counted[pair.rank]) }) : "");
       });
       const here = ui.seen("pair");
       const shown = here !== undefined && here < now.length;
@@ -334,7 +355,9 @@ function pairsPanel(ui, parent, W, { all, done, piece, smallest, pairs }) {
       if (!pair) return now.length ? "" : tr("tokens: 1, so no pair is left");
       const told = { left: piece(pair.left), right: piece(pair.right), a: pair.left, b: pair.right, n: pair.rank, id: BASE + pair.rank };
       if (pair.rank === NOTHING) return tr("{left} + {right} = ({a}, {b}): none of the {all} merges", { ...told, all: whole(all) });
-      return tr("{left} + {right} = ({a}, {b}) is merge {n}: new id = 256 + {n} = {id}", told);
+      return tr("{left} + {right} = ({a}, {b}) is merge {n}, counted {times} times: new id = 256 + {n} = {id}", {
+        ...told, times: whole(spec.counted[pair.rank]),
+      });
     },
   };
 }

@@ -8,7 +8,7 @@ const DROP = 14; // px that an end of the beam goes down at most, when it tips
 const TIPPED = 2; // units between triangle and average at which it does
 const SWING_MS = 900;
 const [PER_UNIT, MOST] = [6, 4]; // degrees that the beam tips when the average moves by one, and at most
-const RULE = 296; // width of the panel of shares, beside the beam
+const RULE = 296; // width of the panel of sums, beside the beam
 
 function mixWidget(ui) {
   const { spec, room } = ui;
@@ -18,7 +18,7 @@ function mixWidget(ui) {
   const wide = room >= 2 * RULE;
   if (!wide) ui.readout.style.minHeight = "62px"; // a third line must not move the bars under the hand
   const beam = beamPanel(ui, row, wide ? room - RULE - 20 : room);
-  const shares = sharePanel(ui, row, wide ? RULE : room);
+  const sums = sumPanel(ui, row, wide ? RULE : room);
 
   const place = ([a, b, c]) => (a * (spec.top + 1) + b) * (spec.top + 1) + c;
   let began = { step: ui.get("step"), weights: TRAITS.map((t) => ui.get(t)) }; // a dotted triangle shows it, once it is left
@@ -33,7 +33,7 @@ function mixWidget(ui) {
       const good = Math.abs(value - right) <= spec.tolerance;
       if (began.step !== ui.get("step")) began = { step: ui.get("step"), weights: TRAITS.map((t) => spec.story[ui.get("step")].state[t]) };
       beam(weights, value, right, good, word, ui.table("out")[place(began.weights)]);
-      shares(weights, total, word);
+      sums(weights, total, word);
       const verdict = ui.get("notice") ? "" : good ? tr(" (as expected)") : tr(" (expected {right})", { right: fixed(right) });
       ui.say(total === 0 ? tr("All weights are 0: there is nothing to average.") :
         tr("weights {weights}, total {total}: the average is {average}{verdict}.",
@@ -73,6 +73,11 @@ function beamPanel(ui, parent, W) {
   const canvas = picture(box, W, H,
     tr("A number line from 0 to 10: a bar for each word, as high as its weight, and the average"));
   const x = (v) => left + (v / 10) * (W - 2 * left);
+  for (const weight of [spec.top / 2, spec.top]) {
+    canvas.append(svg("path", { class: "ta-grid", d: `M${x(0)} ${base - weight * UNIT}H${x(10)}` }));
+    label(canvas, x(0), base - weight * UNIT - 3, tr("weight {n}", { n: weight }), "start", "ta-small");
+  }
+  label(canvas, 0, base + 51, tr("value"), "start", "ta-small");
   const beam = svg("g");
   line(beam, x(0), base, x(10), base, "ta-mark");
   for (let v = 0; v <= 10; v++) {
@@ -92,9 +97,11 @@ function beamPanel(ui, parent, W) {
       drag: ([, y]) => clamp(Math.round((base - y) / UNIT), 0, spec.top),
     });
     const knob = svg("circle", { cx: x(v), r: 5, class: "ta-here", style: "pointer-events: none" });
-    group.append(bar, grip, knob);
+    const blocks = blocksOf(group, v, x(v), base, spec.top);
+    group.prepend(bar);
+    group.append(grip, knob);
     beam.append(touch(ui, group, () => ({ word: i })));
-    return { bar, text, grip, knob };
+    return { bar, text, grip, knob, blocks };
   });
   beam.append(arm);
   canvas.append(beam, first, mine, ghost);
@@ -118,11 +125,12 @@ function beamPanel(ui, parent, W) {
   };
 
   return (weights, value, right, good, word, began) => {
-    bars.forEach(({ bar, text, grip, knob }, i) => {
+    bars.forEach(({ bar, text, grip, knob, blocks }, i) => {
       const top = base - UNIT * weights[i];
       fill(bar, { y: top, height: base - top, class: i === word ? "ta-fill-one ta-lit" : "ta-fill-one" });
       for (const node of [grip, knob]) fill(node, { cy: top });
       fill(text, { y: top - OVER });
+      blocks.forEach((block, k) => { block.style.display = k < weights[i] ? "" : "none"; });
       write(text, `${spec.words[i]} × ${weights[i]}`);
     });
     const seen = Number.isFinite(value);
@@ -148,6 +156,18 @@ function beamPanel(ui, parent, W) {
   };
 }
 
+/** A bar's units of weight from the bottom up, each with the value of its word: what is added up, one by one. */
+function blocksOf(parent, value, x, base, top) {
+  return Array.from({ length: top }, (_, k) => {
+    const block = svg("g", { style: "pointer-events: none" });
+    parent.append(block);
+    const y = base - k * UNIT;
+    if (k) block.append(svg("path", { d: `M${x - BAR / 2} ${y}h${BAR}`, style: "stroke: var(--ta-paper)" }));
+    label(block, x, y - 3, String(value), "middle", "ta-small").style.fill = "var(--ta-paper)";
+    return block;
+  });
+}
+
 /**
  * While a bar is held, the triangle is at its place at once. The beam tips to the side that has become heavier, and
  * swings until it is level: swing(pull, degrees of rest, pivot). The browser turns it, so that no drawing waits for it.
@@ -164,46 +184,6 @@ function swinging(beam) {
     now = beam.animate([...tipped, 0].map((degrees) => ({
       transform: `translate(${x}px, ${y}px) rotate(${rest + degrees}deg) translate(${-x}px, ${-y}px)`,
     })), { duration: SWING_MS });
-  };
-}
-
-/** Each word's product and its share of the total weight. */
-function sharePanel(ui, parent, W) {
-  const { spec } = ui;
-  const [height, top, left, end] = [32, 4, 158, 46];
-  const room = W - left - end;
-  const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
-  box.append(html("p", { class: "ta-caption" }, tr("Products"), html("small", {}, tr("weight × value; bar: share"))));
-  parent.append(box);
-  const canvas = picture(box, W, top + 3 * height + 4, tr("Bars: each word's share of the total weight"));
-  const mark = svg("rect", { x: 1, width: W - 2, height, class: "ta-mark" });
-  const rows = spec.words.map((word, i) => {
-    const y = top + i * height;
-    label(canvas, 8, y + 21, word, "start", "ta-strong");
-    const bar = svg("rect", { x: left, y: y + 8, height: height - 16, class: "ta-fill-one" });
-    canvas.append(bar);
-    return { bar, term: label(canvas, 48, y + 21, ""), share: label(canvas, W - 6, y + 21, "", "end", "ta-strong") };
-  });
-  line(canvas, left, top, left, top + 3 * height);
-  canvas.append(mark);
-  const place = cursor(ui, canvas, {
-    name: tr("Word whose share is shown"), cross: false,
-    box: () => ({ x: 0, y: top, width: W, height: 3 * height }),
-    size: () => [1, spec.words.length],
-    at: () => [0, ui.seen("word") ?? 0],
-    state: (_, i) => ({ word: i }),
-    says: (_, i) => (ui.seen("word") === undefined ? tr("none yet") : spec.words[i]),
-  });
-
-  return (weights, total, word) => {
-    place();
-    rows.forEach(({ bar, term, share }, i) => {
-      fill(bar, { width: total ? ((room * weights[i]) / total).toFixed(1) : 0 });
-      write(term, `${weights[i]} × ${spec.values[i]} = ${weights[i] * spec.values[i]}`);
-      write(share, total ? fixed(weights[i] / total, 2) : "–");
-    });
-    mark.style.visibility = word >= 0 ? "visible" : "hidden";
-    if (word >= 0) fill(mark, { y: top + word * height });
   };
 }
 

@@ -4,27 +4,27 @@ from ..tools.story import Step
 
 STORY = (
     Step(
-        "Each word has a value, here one number: cat 1, sat 5, mat 9. Drag the top of a bar, its weight: the "
-        "triangle is the average.",
+        "Each word has a value: cat 1, sat 5, mat 9. Its bar has a block for each unit of its weight. The triangle is "
+        "the average of all blocks: drag the top of a bar.",
         "Raise cat’s weight from 1 to 2: where does the triangle go?",
         ("to the left", "it stays", "to the right"),
         0,
-        "cat’s value, 1, gets 2 of 11 parts of the weight, where it had 1 of 10: from 7.4 the average falls to 6.8.",
+        "2 of 11 blocks are cat’s, where 1 of 10 was: from 7.4 the average falls to 6.8.",
         "Drag the first bar from 1 to 2.",
         {"first": 1, "second": 2, "third": 7},
         moves=("first",),
         show=({"first": 2},),
     ),
     Step(
-        "Weights 1, 2, 3. Make each twice as large: 2, 4, 6.",
+        "Weights 1, 1, 2. Make each twice as large: 2, 2, 4.",
         "Where does the triangle go?",
         ("to the left", "it stays", "to the right"),
         1,
-        "Only the shares count, and 2 of 12 is the same share as 1 of 6.",
+        "Only the shares count, and 2 of 8 is the same share as 1 of 4.",
         "The dotted triangle stays where the average began: change all three weights, then compare.",
-        {"first": 1, "second": 2, "third": 3},
+        {"first": 1, "second": 1, "third": 2},
         moves=("first", "second", "third"),
-        show=({"first": 2}, {"second": 4}, {"third": 6}),
+        show=({"first": 2}, {"second": 2}, {"third": 4}),
     ),
     Step(
         "cat and mat weigh the same. Now give weight to sat, more and more.",
@@ -66,7 +66,8 @@ STORY = (
         ("0.4, 0.4, 0.2", "0.3, 0.3, 0.4", "0.2, 0.4, 0.4"),
         2,
         "They are the shares of 2, 4, 4. AttentionExplorer shows where the scores come from.",
-        "Read the shares at the end of the three rows of “Products”.",
+        "Read the three shares in the table: weight ÷ total.",
         {"first": 2, "second": 4, "third": 4},
+        waits=("line", "numbers"),
     ),
 )

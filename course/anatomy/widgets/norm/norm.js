@@ -355,7 +355,11 @@ function inputChart(ui, parent, W) {
   return {
     draw(x, { mean, spread, rms }, before, entry, norm) {
       const most = x.reduce((a, v) => (Math.abs(v) > Math.abs(a) ? v : a));
-      const note = Math.abs(most) > spec.end ? tr("short lines: x₀; arrows: bars go on, to {most}", { most: short(most) })
+      // A grip that has come to the edge goes on growing: the note says how far.
+      const past = [["μ", mean, mean], ["σ", spread, mean + spread]].filter(([, , place]) => Math.abs(place) > spec.end)
+        .map(([letter, size]) => `, ${letter} ${short(size)}`).join("");
+      const note = Math.abs(most) > spec.end ? tr("arrows: bars go on to {most}{sizes}",
+        { most: short(most), sizes: ui.without("mean", "shift") ? past.replace(/, μ[^,]*/, "") : past })
         : tr("short lines: x₀, at shift 0 and scale 1");
       chart.draw(x, { note, before, entry });
       ruler.style.visibility = ui.without("mean", "shift") ? "hidden" : "visible";

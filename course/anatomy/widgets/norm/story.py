@@ -91,5 +91,6 @@ STORY = (
         moves=("scale", "shift"),
         show=({"scale": 3.0}, {"shift": 3.0}, {"scale": 1.0, "shift": 0.0}, {"scale": -1.0}),
         waits=("line", "numbers"),
+        without=("eps", "show", "formula", "checks"),
     ),
 )

@@ -18,7 +18,7 @@ function lanePanel(ui, T, D) {
   const lane = HEAD + T * ROW + BETWEEN;
   const [yA, yB] = [HEAD, HEAD + lane];
   const H = (wide ? 2 * lane : 3 * lane - 16) - BETWEEN + 2;
-  const yD = wide ? (H + HEAD - T * ROW) / 2 : yB + lane - 16; // its name needs one line
+  const yD = wide ? (H + HEAD - T * ROW) / 2 - 16 : yB + lane - 16; // its name needs one line, the legend five
   const W = wide ? fourth + last + 2 : Math.max(third + across, fourth + last) + 2;
   const box = html("div", { class: "ta-panel" });
   ui.row().append(box);
@@ -37,8 +37,9 @@ function lanePanel(ui, T, D) {
   head(yA, tr("Lane A"), tr("attention"), wide ? tr("output {formula}", { formula: "f(x)" }) : "f(x)", tr("reorder"), result("P f(x)"));
   head(yB, tr("Lane B"), tr("reorder"), wide ? tr("words {formula}: drag one", { formula: "Px" }) : "Px", tr("attention"), result("f(Px)"));
   label(canvas, fourth + last / 2, yD - 6, tr("difference"), "middle", "ta-strong");
-  const legend = [tr("difference: largest of a row"), tr("P: the new order"), tr("dash: negative")];
-  if (wide) legend.forEach((text, k) => label(canvas, W, H - 38 + 16 * k, text, "end", "ta-small"));
+  const legend = [tr("dash: negative"), tr("f: attention; x: the words"), tr("P: the new order"),
+    tr("dashed frame: old place"), tr("difference: largest of a row")];
+  if (wide) legend.forEach((text, k) => label(canvas, W, H - 66 + 16 * k, text, "end", "ta-small"));
   else [tr("drag a word of lane B"), ...legend].forEach((text, k) => label(canvas, 0, yD + 12 + 16 * k, text, "start", "ta-small"));
 
   // Attention joins each row with all words, a new order each row with one.
@@ -59,7 +60,7 @@ function lanePanel(ui, T, D) {
     });
   };
   const first = [names, second - 4];
-  const next = [second + across + 4, third - names + 6];
+  const next = [second + across + 4, third - names];
   const [jointA, jointB] = [joint(...first, yA), joint(...next, yB)];
   const threadsOf = [threads(...next, yA), threads(...first, yB)];
   if (wide) {
@@ -95,9 +96,13 @@ function lanePanel(ui, T, D) {
     state: (_, word) => ({ word }),
     says: (_, i) => tr("place {i}: {word}", { i, word: spec.words[i] }),
   }));
-  // An empty column would look as if something were missing.
-  const asked = label(canvas, fourth + last / 2, middle(yD, 2.5) + 10, "?", "middle", "ta-strong ta-until");
-  asked.style.cssText = "font-size: 28px; pointer-events: none"; // it lies on cells that are pointed at
+  const twin = spec.words.findIndex((word, i) => spec.words.indexOf(word) < i); // the second “the”
+  /** Words whose rows the colors would give away: of the sentence as written the twin, else all of lane B's result. */
+  const covered = (map) => {
+    if (!map) return written;
+    if (spec.story[ui.get("step")].state.order === spec.names[0]) return [twin];
+    return map === "f(Px)" ? written : [];
+  };
 
   return {
     paint({ before, moved, after, differences, order: now }, colors) {
@@ -108,8 +113,11 @@ function lanePanel(ui, T, D) {
     mark(now, word, place, feature) {
       places.forEach((lay) => lay());
       lists.forEach((list) => list.forEach((name, i) => fill(name, { class: i === word ? "ta-strong" : "ta-text" })));
-      grids.forEach(({ mark }, g) => mark(word, g ? place : word, feature));
-      cards.mark(word);
+      grids.forEach(({ mark, cover, map }, g) => {
+        mark(word, g ? place : word, feature);
+        cover(covered(map));
+      });
+      cards.mark(word, place);
       jointA(word);
       jointB(place);
       threadsOf.forEach((draw) => draw(now, word));
@@ -123,21 +131,23 @@ function mapOfRows(canvas, given, spec) {
   const [T, cell] = [spec.words.length, width / columns];
   const rows = svg("g");
   canvas.append(rows, svg("rect", { x, y: y + 1, width, height: T * ROW - 2, class: "ta-axis" }));
-  const waits = columns === 1 ? { "data-readout": "difference" } : {};
   const parts = spec.words.map((word) => {
-    const node = svg("g");
-    const cells = Array.from({ length: columns }, (_, i) => svg("rect", { x: x + i * cell, y: 1, width: cell, height: ROW - 2, ...waits }));
+    const [node, values] = [svg("g"), svg("g")];
+    const cells = Array.from({ length: columns },
+      (_, i) => svg("rect", { x: x + i * cell, y: 1, width: cell, height: ROW - 2 }));
     const dashes = svg("path", { class: "ta-axis", style: "stroke: var(--ta-ink)" });
-    node.append(...cells, dashes);
+    values.append(...cells, dashes);
+    node.append(values);
     const name = label(node, x - 6, ROW / 2 + 4, named ? word : "", "end");
-    const number = label(node, x + width / 2, ROW / 2 + 4, "", "middle", "ta-strong");
-    fill(number, waits);
-    return { node, cells, dashes, name, number };
+    const number = label(values, x + width / 2, ROW / 2 + 4, "", "middle", "ta-strong");
+    return { node, values, cells, dashes, name, number };
   });
   const lay = slowRows(rows, (word) => parts[word].node, y);
   const frame = svg("rect", { x: x - 1, width: width + 2, height: ROW, class: "ta-mark" });
   const dot = svg("rect", { width: cell, height: ROW, class: "ta-mark", "stroke-dasharray": "3 2" });
   canvas.append(frame, dot);
+  // An empty place would look as if something were missing.
+  const asked = label(canvas, x + width / 2, 0, "?", "middle", "ta-strong ta-until");
   let along = null;
   return {
     ...given,
@@ -158,6 +168,13 @@ function mapOfRows(canvas, given, spec) {
         });
         fill(dashes, { d });
       });
+    },
+    /** These words' rows are read-outs, which may wait for an answer. */
+    cover(covered) {
+      parts.forEach((part, word) => part.values.toggleAttribute("data-readout", covered.includes(word)));
+      const [size, place] = covered.length > 1 ? [28, (T - 1) / 2] : [13, words().indexOf(covered[0])];
+      fill(asked, { y: y + (place + 0.5) * ROW + 0.35 * size, display: covered.length ? "inline" : "none" });
+      asked.style.cssText = `font-size: ${size}px; pointer-events: none`; // it lies on cells that are pointed at
     },
     mark(word, place, feature) {
       parts.forEach(({ name }, i) => fill(name, { class: i === word ? "ta-strong" : "ta-text" }));
@@ -192,11 +209,20 @@ function cardsOfWords(ui, canvas, { x, y, width }) {
     return { node, frame, name };
   });
   const lay = slowRows(rows, (word) => parts[word].node, y);
+  const ghost = svg("g", { style: "pointer-events: none" }); // where the word to follow stood
+  canvas.append(ghost);
+  ghost.append(svg("rect", { x: x + 2, y: 3, width: width - 4, height: ROW - 6, rx: 3, class: "ta-reference" }));
+  const old = label(ghost, x + width - 8, ROW / 2 + 4, "", "end", "ta-small");
   return {
     lay: (order) => lay(order, ROW),
-    mark: (word) => parts.forEach(({ frame, name }, i) => {
-      fill(frame, { class: i === word ? "ta-lit" : "ta-axis", "fill-opacity": 0 });
-      fill(name, { class: i === word ? "ta-strong" : "ta-text" });
-    }),
+    mark(word, place) {
+      parts.forEach(({ frame, name }, i) => {
+        fill(frame, { class: i === word ? "ta-lit" : "ta-axis", "fill-opacity": 0 });
+        fill(name, { class: i === word ? "ta-strong" : "ta-text" });
+      });
+      ghost.style.display = place === word ? "none" : "";
+      ghost.setAttribute("transform", `translate(0 ${y + word * ROW})`);
+      write(old, words[word]);
+    },
   };
 }

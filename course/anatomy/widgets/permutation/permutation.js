@@ -12,7 +12,7 @@ function permutationWidget(ui) {
   });
   slider(ui, { trait: "word", name: tr("word to follow"), max: T - 1, show: (i) => `${i}: ${spec.words[i]}` });
   choice(ui, { trait: "positions", name: tr("positions"), values: [false, true], show: (on) => (on ? tr("added") : tr("none")) });
-  const bar = html("div", { class: "ta-bar" });
+  const bar = html("div", { class: "ta-bar", "data-part": "orders" });
   ui.controls.append(bar);
   player(ui, bar, {
     stepName: tr("Next order"),
@@ -61,8 +61,10 @@ function permutationWidget(ui) {
       const way = place === word ? tr("“{sentence}”: “{word}” stays at place {place}", told)
         : tr("“{sentence}”: “{word}” goes from place {from} to {place}", told);
       const kept = change <= spec.tolerance;
-      ui.say(tr(kept ? N_("{way}, and its output stays the same.") : N_("{way}, and its output changes by {change}."),
-        { ...told, way }), formula(now, word, place, feature, D));
+      // Of the sentence as written there is nothing to compare.
+      const effect = j === 0 ? N_("{way}.") : kept ? N_("{way}, and its output stays the same.")
+        : N_("{way}, and its output changes by {change}.");
+      ui.say(tr(effect, { ...told, way }), formula(now, word, place, feature, D));
       ui.root.dataset.key = `${p},${j},${ui.get("word")}`;
     },
   };

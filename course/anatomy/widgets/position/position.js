@@ -55,8 +55,11 @@ function positionWidget(ui) {
   ui.root.append(ui.readout);
 
   const smallRow = ui.row();
-  const small = schemeMaps(ui, smallRow, (s) => ui.table(s.table).subarray(shownOf(s) * N * N, (shownOf(s) + 1) * N * N),
-    (i) => untrained(i, shownOf(spec.schemes[i])));
+  const small = schemeCurves(ui, smallRow, (i) => {
+    const [s, variant] = [spec.schemes[i], shownOf(spec.schemes[i])];
+    const values = ui.table(s.table).subarray(variant * N * N, (variant + 1) * N * N);
+    return { values, untrained: untrained(i, variant), direction: ui.table("facts")[(i * 8 + variant) * 3 + 1] > spec.tolerance };
+  });
   const about = html("p", { class: "ta-note", style: `margin: 0; min-height: ${room < 480 ? 52 : 17}px` });
   ui.root.append(about);
   const strip = wordRow(ui, ui.row());
@@ -126,7 +129,7 @@ function positionWidget(ui) {
       }
       smallRow.hidden = !scheme().made; // without a scheme, the others would answer before there is a question
       trained.disabled = !scheme().made; // and there is no number that a text could train
-      small.draw(at, palette(ui.dark));
+      small.draw(at);
       vectors.mark(query, key);
       map.mark(query, key);
       // All schemes and the waves, or the words, would be higher than a screen.
@@ -162,61 +165,6 @@ function positionWidget(ui) {
     return winners > 1 ? tr("query {query} gives {n} keys its largest score, {score}", { query, n: winners, score: fixed(top, 2) })
       : tr("query {query} scores key {key} highest, {score}", { query, key: scores.indexOf(top), score: fixed(top, 2) });
   }
-}
-
-/** N × N scores; the row on show is framed, the cell on show too, with the diagonal of its distance. */
-function positionHeat(ui, parent, N, cell) {
-  const [left, right, topEdge, size] = [40, 54, 6, N * cell];
-  const map = scoreMap(parent, {
-    N, cell, left, right, topEdge, bottom: FOOT, inset: 16, places: [0, 8, 16, 24, N - 1], caption: tr("Scores S[query, key]"),
-    name: tr("Heatmap of the position part of the scores, query position down, key position across"),
-    down: tr("query position"), across: tr("key position"),
-  });
-  const { over } = map;
-  const diagonal = line(over, 0, 0, 0, 0, "ta-diagonal");
-  const id = freshId();
-  const stripes = svg("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
-  stripes.append(svg("rect", { width: 5, height: 5, style: "fill: var(--ta-paper)" }),
-    svg("rect", { width: 1.5, height: 5, style: "fill: var(--ta-soft)" }));
-  const hatched = svg("path", { style: `fill: url(#${id}); stroke: none` });
-  over.append(svg("defs", {}, stripes), hatched);
-  const frame = svg("rect", { x: left, width: size, height: cell, class: "ta-mark" });
-  const here = svg("rect", { width: cell + 4, height: cell + 4, class: "ta-mark" });
-  over.append(frame, here);
-  const place = cursor(ui, over, {
-    name: tr("Scores; arrow keys move key and query, with shift both"), diagonal: true,
-    box: () => ({ x: left, y: topEdge, width: size, height: size }),
-    size: () => [N, N],
-    at: () => [ui.seen("key") ?? ui.seen("query"), ui.seen("query")],
-    state: (key, query) => ({ query, key }),
-    says: (key, query) => tr("query {query}, key {key}", { query, key }),
-  });
-  return {
-    width: left + size + right,
-    paint({ S, limit, untrained }, colors) {
-      map.paint(S, limit, colors, short);
-      let d = "";
-      for (let q = 0; q < N; q++) {
-        for (let [k, from] = [0, 0]; k <= N; k++) {
-          if (k < N && untrained(q, k)) continue;
-          if (k > from) d += `M${left + from * cell} ${topEdge + q * cell}h${(k - from) * cell}v${cell}h${(from - k) * cell}z`;
-          from = k + 1;
-        }
-      }
-      hatched.setAttribute("d", d); // a mark of what is unknown appears where it belongs
-    },
-    mark(query, key) {
-      place();
-      fill(frame, { y: topEdge + query * cell });
-      const shown = key === undefined ? "hidden" : "visible";
-      here.style.visibility = diagonal.style.visibility = shown;
-      if (key === undefined) return;
-      fill(here, { x: left + key * cell - 2, y: topEdge + query * cell - 2 });
-      const [up, down] = [Math.min(query, key), N - 1 - Math.max(query, key)];
-      const at = (p, edge) => edge + (p + 0.5) * cell;
-      fill(diagonal, { x1: at(key - up, left), y1: at(query - up, topEdge), x2: at(key + down, left), y2: at(query + down, topEdge) });
-    },
-  };
 }
 
 // What the line of the curve is: a band has a height only where pairs of one distance differ.

@@ -1,8 +1,4 @@
-// Of PositionExplorer: the vectors of the positions, from whose products its map is made, and all schemes, small.
-
-// px: side of a small map, what a map and its curve need across, and what lies over and under them; where all schemes
-// fit into one row, their curves say more than their maps.
-const [THUMB, ACROSS, OVER, UNDER, ONE_ROW] = [29, 164, 16, 3, 760];
+// Of PositionExplorer: the vectors of the positions, from whose products its map is made.
 
 const FOOT = 35; // px below a map, for its numbers and its name
 
@@ -66,96 +62,6 @@ function encodings(ui, parent, cell) {
         write(names[i], near ? "" : String(place));
         fill(names[i], { y: topEdge + (place + 0.5) * cell + 4 });
       });
-    },
-  };
-}
-
-/** Mean score of each distance, from −(N − 1) to N − 1. */
-const meansByDistance = (S, N, untrained) => Array.from({ length: 2 * N - 1 }, (_, i) => {
-  const r = i - N + 1;
-  const [from, to] = [Math.max(0, -r), Math.min(N, N - r)];
-  let [sum, count] = [0, 0];
-  for (let q = from; q < to; q++) {
-    if (untrained(q, q + r)) continue;
-    sum += S[q * N + q + r];
-    count++;
-  }
-  return sum / count;
-});
-
-/**
- * Every scheme, small: its map, and its curve against the distance, which ends where its numbers are not trained.
- * Point at one to see it large, click to choose it. cut(scheme) → its scores; lacking(index) → which pairs have none.
- */
-function schemeMaps(ui, parent, cut, lacking) {
-  const { places: N } = ui.spec;
-  const schemes = ui.spec.schemes.filter(({ made }) => made);
-  const single = ui.room >= ONE_ROW;
-  const columns = single ? schemes.length : clamp(Math.floor(ui.room / ACROSS), 1, 4);
-  const [across, high] = [ui.room / columns, OVER + THUMB + UNDER];
-  const rows = Math.ceil(schemes.length / columns);
-  const box = html("div", { class: "ta-panel" });
-  box.append(html("p", { class: "ta-caption" }, tr("The eight schemes, small"),
-    html("small", {}, tr("mean score at each distance, in the middle r = 0; no line: no trained number; click to choose"))));
-  const stack = html("div", { class: "ta-stack", style: `width: ${ui.room}px; height: ${rows * high}px` });
-  box.append(stack);
-  parent.append(box);
-  const spot = (i) => [(i % columns) * across, Math.floor(i / columns) * high];
-  const canvases = schemes.map((_, i) => {
-    const [x, y] = spot(i);
-    const place = `left: ${x + 4}px; top: ${y + OVER}px; width: ${THUMB}px; height: ${THUMB}px`;
-    return html("canvas", { width: N, height: N, "aria-hidden": "true", style: `${place}${single ? "; display: none" : ""}` });
-  });
-  stack.append(...canvases);
-  const over = picture(stack, ui.room, rows * high, tr("The scores of every scheme, small"));
-  const beside = single ? 6 : THUMB + 14; // where a curve begins
-  const wide = across - beside - 12;
-  const tiles = schemes.map(({ name }, i) => {
-    const [x, y] = spot(i);
-    const [left, top, middle] = [x + beside, y + OVER, x + beside + wide / 2];
-    const frame = svg("rect", { x: x + 1, y: y + 1, width: across - 3, height: high - 2, rx: 4, style: "fill: none" });
-    const curve = svg("path", { class: "ta-mine", style: "stroke-width: 1.8" });
-    over.append(frame);
-    const named = label(over, x + 3, y + 13, name, "start", "ta-small");
-    line(over, middle, top, middle, top + THUMB, "ta-grid");
-    over.append(curve);
-    return { frame, named, curve, left, top };
-  });
-  const index = (column, row) => Math.min(row * columns + column, schemes.length - 1);
-  const walk = cursor(ui, over, {
-    name: tr("Schemes; arrow keys choose one"), cross: false,
-    box: () => ({ x: 0, y: 0, width: ui.room, height: rows * high }),
-    size: () => [columns, rows],
-    at() {
-      const i = Math.min(ui.seen("scheme"), schemes.length - 1);
-      return [i % columns, Math.floor(i / columns)];
-    },
-    state: (column, row) => ({ scheme: index(column, row) }),
-    says: (column, row) => schemes[index(column, row)].name,
-  });
-
-  function paint({ curve, left, top }, values, untrained, canvas, colors) {
-    const known = values.map((v, i) => (untrained(Math.floor(i / N), i % N) ? 0 : v)); // no score, no color
-    paintCells(canvas, known, N, largest(values), colors);
-    const means = meansByDistance(values, N, untrained);
-    const [low, high] = [Math.min(...means.filter(Number.isFinite)), Math.max(...means.filter(Number.isFinite))];
-    const y = (v) => top + 2 + (THUMB - 6) * (1 - (v - low) / Math.max(high - low, 1e-9));
-    fill(curve, { d: trace(means.map((v, i) => [left + (i * wide) / (2 * N - 2), y(v)])) });
-  }
-
-  let painted = "";
-  return {
-    stale() { painted = ""; },
-    draw(chosen, colors) {
-      const now = `${ui.get("variant")}/${ui.seen("trained")}`;
-      if (now !== painted) schemes.forEach((scheme, i) => paint(tiles[i], cut(scheme), lacking(i), canvases[i], colors));
-      painted = now;
-      tiles.forEach(({ frame, named }, i) => {
-        fill(frame, { class: i === chosen ? "ta-lit" : "ta-axis" });
-        fill(named, { class: i === chosen && !single ? "ta-strong" : "ta-small" }); // in one row bold names would touch
-        fill(named, { style: `font-size: 11px${single ? "; letter-spacing: -0.4px" : ""}` });
-      });
-      walk();
     },
   };
 }

@@ -19,11 +19,18 @@ const differ = (v, right) => !(Math.hypot(v[0] - right[0], v[1] - right[1]) < 0.
 /** What the dotted line is, and where its wedge leads: not to q where the turn is no turn by mθ. */
 function startSaid({ m, q, k, right, scene }) {
   const off = q.some((v, i) => differ(v, spun(scene.content.q[i], (m + scene.origin) * scene.used[i])));
-  const said = tr(off ? N_("Dotted: q at k's place n; the wedge leads to where q should be.")
-    : N_("Dotted: q at k's place n; the wedge leads to q."));
+  const said = tr(off ? N_("Dotted: q at position n; the wedge leads to where q should be.")
+    : N_("Dotted: q at position n; the wedge leads to q."));
   const ghosts = q.some((v, i) => differ(v, right.q[i]) || differ(k[i], right.k[i]));
   return ghosts ? `${said} ${tr("Gray: the right arrow.")}` : said;
 }
+
+/** A speed in radians per token, and in degrees where there is room for both. */
+const speedSaid = (theta, roomy) => `θ = ${short(theta)}${roomy ? ` = ${short((theta * 180) / Math.PI)}°` : ""}`;
+
+/** An angle by its name, with the product that it is where there is room. */
+const angleSaid = (name, steps, theta, roomy) => `${name} = ${roomy ? `${minus(String(steps))} · ${short(theta)} = ` : ""}`
+  + short(Number((steps * theta).toFixed(3)));
 
 /** The part of an angle that its wedge leaves out, whole turns, and the part that it shows. */
 const turnsSaid = (turns, rest) => tr(Math.abs(turns) === 1 ? N_("= {n} turn {rest}") : N_("= {n} turns {rest}"),
@@ -45,6 +52,7 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
   // A slot holds its numbers from 90 px on.
   const columns = W < 370 ? Math.min(planes, 2) : Math.min(planes, 4);
   const cw = W / columns;
+  const roomy = cw >= 168; // px, for an angle as a product
   const r = Math.min(cw / 2 - 5, planes > 2 * columns ? 50 : 56);
   const [ch, top] = [2 * r + 62, 16];
   const canvas = picture(parent, W, ch * (planes / columns), ""); // named below
@@ -170,12 +178,12 @@ function dialPanel(ui, parent, { W, dim, hold, now }) {
         const [cx, cy] = middle(i);
         fill(grips[i][j], { cx: clamp(cx + x * scale, 12, W - 12).toFixed(1), cy: (cy - y * scale).toFixed(1) });
       });
-      write(dial.theta, `θ = ${short(scene.used[i])}`);
+      write(dial.theta, speedSaid(scene.used[i], roomy));
       const [angle, whole] = [gone * scene.used[i], Math.trunc((gone * scene.used[i]) / TURN)];
-      write(dial.angle, `${bare ? "mθ" : "(m − n)θ"} = ${short(Number(angle.toFixed(3)))}`);
+      write(dial.angle, angleSaid(bare ? "mθ" : "(m − n)θ", gone, scene.used[i], roomy));
       write(dial.wound, whole ? turnsSaid(whole, angle - whole * TURN) : "");
       fill(dial.part, { y: r + (winds ? 39 : 27) });
-      write(dial.part, quiet ? "" : `q·k = ${fixed(near.parts[i], 2)}`);
+      write(dial.part, quiet ? "" : tr("adds {n}", { n: fixed(near.parts[i], 2) }));
     });
   };
 }

@@ -28,17 +28,17 @@ function proofPanel(ui, parent, standOn) {
   const bar = html("div", { class: "ta-bar" });
   const list = html("ol", { class: "ro-proof" });
   parent.append(bar, list);
-  const next = button(bar, tr("Next equality"), () => {
-    const to = (ui.get("proof") + 1) % (rows.length);
+  const next = button(bar, "", () => {
+    const to = (ui.get("proof") + 1) % rows.length;
     ui.set("proof", to);
     if (ui.get("stand") !== to > 0) standOn(to > 0);
   });
   next.title = tr("Each equality stands on the one before");
   const rows = [
-    ["(R(mθ)q)ᵀ R(nθ)k", tr("one plane, as its dial shows it; R(α) turns by α")],
-    ["= qᵀ R(mθ)ᵀR(nθ) k", tr("the dial turned back by nθ, to stand on k")],
-    ["= qᵀ R((n − m)θ) k", tr("two turns are one: q is left turned by (m − n)θ")],
-    ["= |q||k| cos(φ − (m − n)θ)", tr("written out: a wave; φ is the angle from q to k")],
+    ["R(mθ)q · R(nθ)k", tr("the dial with the dark rim: R(mθ)q is q turned by mθ")],
+    ["= R(−nθ)R(mθ)q · k", tr("both turned back by nθ: the angle between them stays")],
+    ["= R((m − n)θ)q · k", tr("two turns are one; only m − n is left")],
+    ["= |q||k| cos(φ − (m − n)θ)", tr("lengths times cosine; φ: from q to k before any turn")],
     ["q·k = Σ |qᵢ||kᵢ| cos(φᵢ − (m − n)θᵢ)", tr(ALL_PLANES.holds)],
   ].map(([formula, why]) => {
     const [number, sign] = [html("span", { class: "ta-number" }), html("span", { class: "ro-sign" })];
@@ -51,6 +51,7 @@ function proofPanel(ui, parent, standOn) {
     const { left, steps } = equalities(state);
     const digits = telling(steps, ui.spec.tolerance);
     const told = (v) => fixed(v, digits);
+    write(next, ui.get("proof") < steps.length ? tr("Next equality") : tr("From the start")); // it doesn't wrap silently
     write(rows[0].number, told(left));
     rows[0].row.dataset.lit = "yes";
     steps.forEach(([before, after], i) => {

@@ -77,6 +77,8 @@ function ropeWidget(ui) {
   /** Where the picture stands alone, a control can wait for its step, too: a notebook's text may speak of any of them. */
   const later = (step) => Boolean(ui.get("alone")) && ui.get("step") < step;
   const quiet = () => later(1) && bare();
+  /** A control that one step is about, and the others, on a page alone, are not; "more panels" brings it back. */
+  const elsewhere = (step) => Boolean(ui.get("alone")) && ui.get("step") !== step && !ui.get("more");
 
   const sliders = html("div", { class: "ta-controls" });
   const inside = Object.create(ui, { controls: { value: sliders } });
@@ -113,10 +115,10 @@ function ropeWidget(ui) {
       const place = tokenLine(part, box, { W, hold });
       const score = html("strong", { class: "ta-number" });
       box.append(html("p", { class: "ro-score" },
-        tr("“sat” asks with q, “cat” answers with k. Where their arrows point the same way, the score is high:"),
+        tr("The query q of “sat” asks, the key k of “cat” answers. If arrows point alike, the score is high:"),
         html("span", {}, "q·k = ", score)));
       return (state) => {
-        bar.hidden = state.quiet;
+        bar.hidden = state.quiet || (ui.get("step") === 4 && !ui.get("more")); // in that step k walks alone
         place(state.m, state.n, ui.get("front"));
         write(score, fixed(state.near.score));
       };
@@ -134,8 +136,8 @@ function ropeWidget(ui) {
       const turn = dialPanel(part, box, { W, dim: ui.get("dim"), hold, now: scenes.setting });
       return (state) => {
         fill(stand, { "aria-pressed": String(ui.get("stand")) });
-        stand.hidden = state.bare || (later(2) && !ui.get("stand"));
-        hand.hidden = later(3) && ui.get("hand") === "position";
+        stand.hidden = state.bare || (elsewhere(2) && !ui.get("stand"));
+        hand.hidden = elsewhere(3) && ui.get("hand") === "position";
         write(note, state.scene.turns ? (state.bare ? "" : startSaid(state))
           : tr("This function does not turn these planes evenly: the picture steps through whole positions, and content stays."));
         turn({ ...state, stand: moves.at("stand") });

@@ -72,6 +72,7 @@ function scorePanel(ui, parent, { W, dim }) {
   return (state) => {
     const off = ui.get("waves").filter((i) => i < planes);
     switches.forEach((node, i) => fill(node, { "aria-pressed": String(!off.includes(i)) }));
+    bar.hidden = Boolean(ui.get("alone")) && !ui.get("more") && !off.length; // no step needs them
     bars(state.parts, off, scaleOf(state.scene));
     curve(state, off);
     const single = Boolean(ui.get("notice")) && !state.scene.fault;

@@ -23,9 +23,9 @@ def _scene(*panels: str, **other: Any) -> dict[str, Any]:
 
 STORY = (
     Step(
-        "Attention sees no order. So RoPE turns q: two numbers of it are an arrow, and a dial turns it by θ for each "
-        "token (1 is about 57°). Drag “sat” along the line.",
-        "Why isn’t the first dial enough?",
+        "Attention alone sees no order. So RoPE turns q: each pair of its numbers is an arrow, and at position m it has "
+        "turned by mθ. θ is the dial’s angle per token. Drag “sat”, and watch.",
+        "Why can’t the first dial alone tell m?",
         ("it comes round again", "it is slow", "neighbors look alike"),
         0,
         "After 6.28 tokens it has gone once round. Slower dials have not: together they tell far tokens apart.",
@@ -36,8 +36,8 @@ STORY = (
         without=("more", "checks"),
     ),
     Step(
-        "Somebody writes three tokens in front of the text: press the button, and m and n grow by 3. The wedge is how "
-        "far q has turned beyond k: (m − n)θ.",
+        "k turns, too: by nθ. Now press “Three tokens in front”: m and n grow by 3. The wedge is how far q has turned "
+        "since position n, where k is: (m − n)θ.",
         "What does the score do?",
         ("it rises", "it stands still", "it falls"),
         1,
@@ -50,7 +50,7 @@ STORY = (
         without=("more", "checks"),
     ),
     Step(
-        "Why? Press “Next equality” 4 times: the first turns each dial back by nθ, to stand on k. Then “Step both +1”.",
+        "Why? Press “Next equality” 4 times: the first press turns each dial back by nθ. Then “Step both +1”.",
         "Turned back, which arrow stands still at each step?",
         ("only k", "only q", "both"),
         2,
@@ -65,9 +65,9 @@ STORY = (
         without=("checks",),
     ),
     Step(
-        "A head should look 20 places back: the score should peak at the dot. In each dial, drag q onto k: that turns "
-        "the content of q. Each dial, or plane, has a wave; all add up to the score.",
-        "What must it learn for that?",
+        "A head wants to look 20 places back: the score should peak at the dot. Drag q onto k in each dial: that turns "
+        "q’s content, its own numbers. Each dial, or plane, adds a wave to the score.",
+        "What must the head learn for that?",
         ("angles of q and k", "lengths of q and k", "speeds θ"),
         0,
         "Turned content shifts a wave. Where all peaks meet, the score is highest. Lengths set how high each wave is, "
@@ -79,15 +79,14 @@ STORY = (
         without=("checks",),
     ),
     Step(
-        "All scores at once; the box is S[m, n]. Along a diagonal m − n stays, and so does the score. Now walk along "
-        "the last row, m = 63, from n = 63 to 0: the key goes away.",
+        "The map has q·k for all m, n: S[m, n]. Along a diagonal m − n stays. Drag “cat” to the left: k goes away.",
         "Does a farther key always score lower?",
         ("yes", "no, it rises again", "no, it stays"),
         1,
         "Waves fall and rise again: 62 places away it is 2.34. Content decides which distances score high.",
-        "Point at the last row of the map, and go from right to left.",
-        _scene("dials", "map", m=63, n=63),
-        moves=_FREE,
+        "Drag “cat” from the right end to the left end, and read the large number on the way.",
+        _scene("line", "dials", "map", m=63, n=63),
+        moves=(*_FREE, "front"),
         show=tuple({"n": n} for n in (58, 50, 40, 23, 12, 1)),
         without=("checks",),
     ),
@@ -116,14 +115,14 @@ STORY = (
         without=("checks",),  # they judge the dials, not what is multiplied here
     ),
     Step(
-        "64 planes have a hand each; press “Read the text”. It is 4 times as long as in training: slow hands reach new "
-        "angles (hatched). Position interpolation, PI, slows all hands alike.",
+        "A larger head has 64 planes, a hand for each. Press “Read the text”: it is 4 times as long as in training, so "
+        "slow hands reach new angles (hatched). Position interpolation, PI, slows all hands alike.",
         "What does PI cost?",
         ("neighbors look more alike", "slow hands stop", "nothing"),
         0,
-        "With PI nothing is hatched, but the first hand turns by ¼ rad per token, not by 1 (try YaRN: it spares it). "
+        "With PI nothing is hatched, but the first hand turns by ¼ per token, not by 1 (try YaRN: it spares it). "
         "So RoPE is: turn by position, score by distance; fast hands for neighbors, slow ones for far tokens.",
-        "Choose PI, and read below how many tokens the first hand needs for a full turn.",
+        "Choose PI, and look at the first hand: how far is it now from the thin one, the token before?",
         _scene("training", clock=0),
         moves=("more", "scheme", "clock"),
         show=({"scheme": 1},),

@@ -86,11 +86,12 @@ function handsPicture(ui, host, W, planes, pace) {
   const dials = Array.from({ length: planes }, (_, i) => {
     const [x, y] = middle(i);
     const g = svg("g", { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})` });
-    const [seen, fresh, blur, hand] = [svg("path", { class: "ro-seen", "fill-rule": "evenodd" }),
-      svg("path", { fill: `url(#${id})`, class: "ro-fresh" }), svg("circle", { r: R * 0.6, class: "ro-blur" }), svg("path", { class: "ro-hand" })];
-    g.append(svg("circle", { r: R, class: "ta-axis" }), seen, fresh, blur, hand);
+    const [seen, fresh, blur] = [svg("path", { class: "ro-seen", "fill-rule": "evenodd" }),
+      svg("path", { fill: `url(#${id})`, class: "ro-fresh" }), svg("circle", { r: R * 0.6, class: "ro-blur" })];
+    const [hand, before] = ["", "stroke-width: 1"].map((style) => svg("path", { class: "ro-hand", style }));
+    g.append(svg("circle", { r: R, class: "ta-axis" }), seen, fresh, blur, before, hand);
     canvas.append(g);
-    return { seen, fresh, blur, hand };
+    return { seen, fresh, blur, hand, before };
   });
   const ringed = svg("rect", { width: cell - 1, height: cell - 1, rx: 4, class: "ta-mark", style: "pointer-events: none" });
   const last = planes - 1;
@@ -111,7 +112,7 @@ function handsPicture(ui, host, W, planes, pace) {
     const read = ui.seen("read"); // tokens read so far, while it plays
     const at = read ?? hands.length;
     const by = read === undefined ? 0 : pace() / 60;
-    dials.forEach(({ seen, fresh, blur, hand }, i) => {
+    dials.forEach(({ seen, fresh, blur, hand, before }, i) => {
       const sign = hands.theta[i] < 0 ? -1 : 1;
       const gone = Math.abs(hands.slow[i]) * at;
       fill(seen, { d: ring(0, hands.seen[i], R * 0.66, R - 1), transform: `scale(1,${sign})` });
@@ -119,9 +120,11 @@ function handsPicture(ui, host, W, planes, pace) {
       fill(fresh, { d: beyond, transform: `scale(1,${sign})` });
       const fast = by * Math.abs(hands.slow[i]) > BLUR;
       blur.style.visibility = fast ? "visible" : "hidden";
-      hand.style.visibility = fast || !Number.isFinite(gone) ? "hidden" : "visible";
-      const angle = sign * gone;
-      fill(hand, { d: `M0 0L${(R * Math.cos(angle)).toFixed(2)} ${(-R * Math.sin(angle)).toFixed(2)}` });
+      const still = Math.max(at - 1, 0) * Math.abs(hands.slow[i]); // the token before: two neighbors can be told apart
+      [[hand, gone], [before, still]].forEach(([node, angle]) => {
+        node.style.visibility = fast || !Number.isFinite(gone) ? "hidden" : "visible";
+        fill(node, { d: `M0 0L${(R * Math.cos(angle)).toFixed(2)} ${(-sign * R * Math.sin(angle)).toFixed(2)}` });
+      });
     });
   };
 }
@@ -145,7 +148,7 @@ function trainingPanel(ui, parent, W) {
     at: () => 0, range: () => [0, ui.get("length")], speed: pace, show: (read) => ({ read }), keep() {},
   });
   const own = spec.frequencies && !ui.get("notice");
-  const legend = tr("Gray: angles seen in training. Hatched: never seen.");
+  const legend = tr("Gray: angles seen in training. Hatched: never seen. Thin: the token before.");
   const counter = html("span", { class: "ta-note", style: "font-variant-numeric: tabular-nums" });
   bar.append(counter, html("span", { class: "ta-note" }, own ? `${legend} ${tr("Speeds: your rope_frequencies.")}` : legend));
   const host = html("div");

@@ -38,7 +38,7 @@ class SamplingExplorer(TableWidget):
     recording, function_name = "sampling", "distribution"
     controls = ("prompt", "temperature", "top_k", "top_p")
     story = STORY
-    opening = tuple({"temperature": t} for t in (0.5, 0.25, 0.5, 1.0, 2.0, 4.0, 2.0))
+    opening = tuple({"prompt": i} for i in (1, 2, 1))  # what the temperature does is the first question
 
     prompt = t.Int(0, min=0, max=len(PROMPTS) - 1).tag(sync=True)
     temperature = t.Enum(TEMPERATURES, 1.0).tag(sync=True)

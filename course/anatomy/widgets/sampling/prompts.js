@@ -16,7 +16,7 @@ function promptPanel(ui, row, count, beside) {
   const [W, H] = [across + 4, topEdge + SMALL_HIGH + 2];
   const size = beside ? [W, each * (H + SMALL_GAP)] : [each * (W + SMALL_GAP), H];
   const box = html("div", { class: "ta-panel", style: `width: ${size[0]}px` },
-    html("p", { class: "ta-caption" }, tr("After each text"), html("small", {}, tr("last bar: all others"))));
+    html("p", { class: "ta-caption" }, tr("After each text"), html("small", {}, tr("last: all others"))));
   row.append(box);
   const canvas = picture(box, ...size, tr("Small charts: the probabilities after each text, with the same dials"));
   const step = across / (count + 2.3);

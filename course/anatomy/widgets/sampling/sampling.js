@@ -44,7 +44,7 @@ function samplingWidget(ui) {
   }
 
   function drawButtons() {
-    const bar = html("div", { class: "ta-bar" });
+    const bar = html("div", { class: "ta-bar", "data-part": "draw" });
     ui.controls.append(bar);
     const press = (times) => () => {
       draws.draw(scene().mine.subarray(0, count + 1), times);
@@ -61,7 +61,7 @@ function samplingWidget(ui) {
     if (ui.seen("drawn") > tally.total) draws.draw(mine.subarray(0, count + 1), ui.seen("drawn") - tally.total);
     const token = ui.seen("token");
     bars(now, token);
-    texts(now.texts, now.prompt, now.few && now.few.map((n) => tr("top-k {k} left {n}", { k: FEW, n: whole(n) })));
+    texts(now.texts, now.prompt, now.few && now.few.map((n) => tr("with top-k {k}: {n}", { k: FEW, n: whole(n) })));
     const [possible, gap, total] = [mine[count + 1], ui.table("gap")[at], ui.table("total")[at]];
     const good = gap <= spec.tolerance;
     checks([
@@ -69,7 +69,7 @@ function samplingWidget(ui) {
       [fixed(total), Math.abs(total - 1) <= spec.tolerance ? tr("ok") : tr("broken"), Math.abs(total - 1) <= spec.tolerance],
       [short(gap), good ? tr("same") : tr("differs"), good],
     ]);
-    const said = tr("{token} {p}, all others together {rest}; {n} can come", {
+    const said = tr("probability of {token}: {p}; of all tokens beyond the ten: {rest}; {n} can come", {
       token: nameOf(0), p: fixed(mine[0]), rest: fixed(mine[count]), n: whole(possible),
     });
     ui.say(tally.total ? `${said}; ${drawnInWords(tally)}` : said, token === undefined ? "" : formula(token, now));
@@ -93,15 +93,15 @@ function samplingWidget(ui) {
     const [prompt, temperature] = [ui.seen("prompt"), ui.seen("temperature")];
     if (token === count) return tr("1 − the ten above = {p}", { p: fixed(mine[count]) });
     const name = nameOf(token);
-    if (mine[token] === 0 && temperature > 0) return tr("{token} is cut: p = 0", { token: name });
+    if (mine[token] === 0 && temperature > 0) return tr("{token} is cut: its probability is 0", { token: name });
     if (temperature === 0) return tr("at temperature 0: {token} = {p}", { token: name, p: short(mine[token]) });
     const parts = {
       token: name, logit: fixed(spec.logits[prompt][token], 2), t: short(temperature), p: fixed(mine[token]),
       n: whole(mine[count + 1]),
     };
     return mine[count + 1] === spec.vocabulary
-      ? tr("p({token}) = exp({logit} ÷ {t}) ÷ sum over all {n} = {p}", parts)
-      : tr("p({token}) = exp({logit} ÷ {t}) ÷ sum over the {n} left = {p}", parts);
+      ? tr("probability of {token} = exp(score {logit} ÷ temperature {t}) ÷ sum over all {n} = {p}", parts)
+      : tr("probability of {token} = exp(score {logit} ÷ temperature {t}) ÷ sum over the {n} left = {p}", parts);
   }
 
   return { stale() { age += 1; }, draw };
@@ -142,7 +142,9 @@ function barPanel(ui, row, wide, nameOf) {
       sum: label(canvas, sums, y + 11.5, "", "end", "ta-small"),
     };
   });
-  const strip = drawingStrip(canvas, high * (count + 1) + 6, wide, count, nameOf);
+  const drawing = svg("g", { "data-part": "draw" });
+  canvas.append(drawing);
+  const strip = drawingStrip(drawing, high * (count + 1) + 6, wide, count, nameOf);
   let [seen, flight] = [0, null]; // draws so far, and the way of the last one
   const reached = line(canvas, 0, 0, wide, 0, "ta-diagonal"); // where top-p cuts
   line(canvas, 0, high * count, wide, high * count, "ta-grid"); // below it, one bar stands for many tokens

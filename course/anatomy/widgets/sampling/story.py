@@ -9,16 +9,17 @@ STORY = (
     Step(
         N_("Lower the temperature step by step to 0. Point at a bar to see how its number is computed."),
         N_("Which token is left at temperature 0?"),
-        (N_("a random one"), N_("the one with the largest score"), N_("all ten share alike")),
+        (N_("a random one"), N_("the likeliest one"), N_("all ten, equally")),
         1,
         N_(
-            "Dividing by a small number widens the gaps between scores (logits), until one token has everything: "
-            "greedy."
+            "The temperature divides the model’s scores (logits). A small one widens their gaps, until one token has "
+            "everything: greedy decoding."
         ),
         N_("Look at the longest bar at temperature 0."),
         _PLAIN,
         moves=("temperature",),
         show=({"temperature": 0.5}, {"temperature": 0.25}, {"temperature": 0.0}),
+        without=("top_k", "top_p", "draw"),
     ),
     Step(
         N_("Now raise the temperature to 4 and watch the bar at the bottom, all other tokens together."),
@@ -30,32 +31,37 @@ STORY = (
         _PLAIN,
         moves=("temperature",),
         show=({"temperature": 2.0}, {"temperature": 4.0}),
-        without=("sum",),
+        without=("top_k", "top_p", "draw", "sum"),
     ),
     Step(
-        N_("Top-k is 5: only the five likeliest tokens stay. The small charts show it after each of the three texts."),
-        N_("How many tokens can come after “I do not know wh”, where the model is nearly sure?"),
-        (N_("one"), N_("five"), N_("all of them")),
-        1,
-        N_("Top-k keeps the same number everywhere, whether the model is sure or not."),
-        N_("Count the bars in its small chart, and read the number above them."),
-        _PLAIN | {"top_k": 5},
-        moves=("prompt",),
-        show=({"prompt": 1}, {"prompt": 2}),
-        waits=("line", "signs"),
-        without=("sum",),
-    ),
-    Step(
-        N_("Now top-p is 0.9: tokens stay until their sum, uncut, reaches 0.9. Compare the charts."),
-        N_("Which cut keeps more tokens where the model is unsure?"),
-        (N_("top-k"), N_("both the same"), N_("top-p")),
+        N_("Top-k cuts all but the k likeliest tokens. Turn it down to 5, and watch “·gl”, now 0.348."),
+        N_("What becomes of the probabilities of the five that stay?"),
+        (N_("they stay as they were"), N_("all become equal"), N_("all grow by one factor")),
         2,
-        N_("Top-p keeps as many as it takes to reach 0.9: 1 where the model is sure, 188 after “She was”."),
-        N_("Above the chart of “She was”, compare how many can come now with how many top-k left."),
-        _PLAIN | {"top_p": 0.9},
-        moves=("prompt",),
-        show=({"prompt": 2}, {"prompt": 1}),
-        without=("sum",),
+        N_("What is left is divided by its sum, so that it adds up to 1 again: “·gl” grows from 0.348 to 0.513."),
+        N_("Read the number of “·gl” with top-k at all and at 5."),
+        _PLAIN,
+        moves=("top_k",),
+        show=({"top_k": 10}, {"top_k": 5}, {"top_k": 0}, {"top_k": 5}),
+        without=("temperature", "top_p", "draw"),
+    ),
+    Step(
+        N_(
+            "Top-p keeps the likeliest tokens until their probabilities add up to it (dotted line). Guess from the "
+            "small charts, then turn it to 0.9."
+        ),
+        N_("After which text does it keep most tokens?"),
+        (N_("“I am very”"), N_("“She was”"), N_("“I do not know wh”")),
+        1,
+        N_(
+            "Where the model is unsure, reaching 0.9 takes many tokens: 188. Where it is nearly sure, one is enough. "
+            "Top-k keeps 5 after each text."
+        ),
+        N_("Turn top-p to 0.9, and read in the small charts how many tokens can come."),
+        _PLAIN | {"prompt": 2},
+        moves=("prompt", "top_p"),
+        show=({"top_p": 0.99}, {"top_p": 0.9}, {"prompt": 1}),
+        without=("temperature", "draw", "sum"),
     ),
     Step(
         N_(
@@ -73,15 +79,17 @@ STORY = (
         N_("Compare the two bars of each token after one press and after ten."),
         _PLAIN,
         show=({"drawn": 1}, {"drawn": 100}, {"drawn": 500}, {"drawn": 1000}),
+        without=("top_k", "top_p"),
     ),
     Step(
-        N_("Top-p is 0.5. Move a dial, and the draws begin anew. Press “Draw 100” as often as you like."),
-        N_("How often is “·good” drawn?"),
-        (N_("as often as all others"), N_("seldom, but sometimes"), N_("never")),
+        N_("At top-p 0.5, “·gl” (now 0.348) and “·sure” (0.177) are left. Guess, then turn top-p to 0.5 and draw."),
+        N_("How often is “·gl” then drawn in 1,000 draws?"),
+        (N_("about 350 times"), N_("about 500 times"), N_("about 660 times")),
         2,
-        N_("The cut has made its probability exactly 0, and what is left was scaled up to 1 again."),
-        N_("Read the numbers beside the bar of “·good”."),
-        _PLAIN | {"top_p": 0.5},
-        show=({"drawn": 100}, {"drawn": 1000, "token": 9}),
+        N_("Draws follow the probabilities after the cut. A token that is cut has exactly 0 and is never drawn."),
+        N_("At top-p 0.5, press “Draw 100” ten times, and read how often “·gl” was drawn."),
+        _PLAIN,
+        moves=("top_p",),
+        show=({"top_p": 0.5}, {"drawn": 100}, {"drawn": 1000, "token": 0}),
     ),
 )

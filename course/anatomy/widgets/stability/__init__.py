@@ -184,6 +184,15 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         table = np.frombuffer(self.tables["half"], "<f4").reshape(2, -1, KEYS)
         return table[int(self.shifted), self._at()].astype(float)
 
+    def losses(self) -> dict[str, np.ndarray]:
+        """Formula → (8,) losses if the token of that score is the right one; nothing where none is shown."""
+        if not (self.more and self.part == "loss"):
+            return {}
+        with np.errstate(divide="ignore"):
+            from_weight = 0 - np.log(self.half())  # 0 −: no loss is −0
+        log_z = np.frombuffer(self.tables["L_logsumexp"], "<f4").reshape(len(DTYPES), -1)[0, self._at()]
+        return {"−log p": from_weight, "log Z − x": log_z - self.rows()["none"]}
+
     def marks(self) -> np.ndarray:
         """(dtypes, 8) places on the number line, in natural logarithms: the scores, or how far they are below the
         largest, as each dtype holds them; NaN where that is ∞ − ∞."""
@@ -246,9 +255,12 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
             half = _("In float16, softmax with exp({x}) gives {weights}.").format(
                 x=EXP_OF[int(self.shifted)], weights=listed(p)
             )
+        said = _("The loss {formula} of the eight tokens is {losses}.")
+        losses = [said.format(formula=name, losses=listed(_tenths(loss))) for name, loss in self.losses().items()]
         return sentences(
             about.format(whose=self.whose, setting=at, none=none, capped=capped, normed=normed),
             half,
+            *losses,
             bound.format(cap=self.cap, gain=self.gain, bound=number(n["bound"])),
             beyond.format(x=self.exp_of, counts=counts),
             overflow.format(dtypes=listed(n["nan"])),
@@ -276,6 +288,8 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
                 "weight",
                 "score" if name == "none" else "",
             )
+        for a, (name, loss), color in zip(axes[0, 1:], self.losses().items(), (VERMILLION, GREEN), strict=False):
+            self._draw_loss(a, name, loss, color)
         run = self.grow == GROWTH[1]
         part = slice(len(FACTORS), None) if run else slice(len(FACTORS))
         along, axis = (self.spec["steps"], "step") if run else (FACTORS, "factor")
@@ -301,6 +315,17 @@ class SoftmaxStabilityExplorer(SeveralFunctions):
         axes[1, 2].invert_yaxis()
         plain(axes[1, 2], f"gradient of z-loss, λ = {self.coefficient:g}", "", "logit")
         return fig
+
+    def _draw_loss(self, axes, name, loss, color):
+        """In place of a remedy, as in the widget: hatched as far as can be where a loss is no number."""
+        most, keys = np.max(loss[np.isfinite(loss)], initial=1e-3), np.arange(KEYS)
+        finite = np.isfinite(loss)
+        axes.clear()
+        axes.barh(keys[finite], loss[finite], color=color)
+        axes.barh(keys[~finite], most, color="none", edgecolor=color, hatch="//")
+        axes.set(yticks=keys, yticklabels=_tenths(loss), xlim=(0, 1.05 * most))
+        axes.invert_yaxis()
+        plain(axes, _("loss {formula}").format(formula=name), "", "")
 
     def _draw_line(self, axes):
         """The number line of dtypes: a bar as far as each reaches, dots that fit in it and crosses beyond it."""
@@ -335,6 +360,11 @@ def measures(x: np.ndarray, before: float | np.ndarray = 1.0) -> tuple[np.ndarra
     with np.errstate(all="ignore"):
         top, entropy = p.max(-1), -np.where(p > 0, p * np.log(p), p).sum(-1)
     return np.abs(x).max(-1), np.where(np.isnan(top), np.nan, entropy + 0.0), top, top * (1 - top) * before
+
+
+def _tenths(loss):
+    """The numbers as words, to a tenth."""
+    return ["∞" if v == np.inf else number(round(float(v), 1)) for v in loss]
 
 
 def _with_gradient(fn, name, x, expected):

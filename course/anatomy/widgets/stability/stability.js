@@ -19,11 +19,11 @@ const SHOWN = {
 };
 const MEANING = {
   "soft cap": N_("A soft cap squeezes each score between −c and c: y = c tanh(x ÷ c)."),
-  "QK-norm": N_("QK-norm gives q and k a fixed length before they meet, so no score gets beyond a bound."),
+  "QK-norm": N_("QK-norm scales q and k to a fixed length, which the gain sets, so no score gets beyond a bound."),
   "z-loss": N_("A logit is a score before softmax, Z the sum of all exp(logit). z-loss = λ (log Z)² is added to the loss."),
-  loss: N_("Loss in float16 if the token of that score is the right one, computed in two ways. p is its weight and Z the sum of all exp(x), so −log p = log Z − x."),
-  slope: N_("The slope of the largest weight p is p (1 − p): so much it moves if its score moves a little. What softmax passes back is in proportion to it."),
-  dtypes: N_("A dtype says how a number is stored. Its bar ends at its largest number: what is larger becomes ∞, and ∞ ÷ ∞ is NaN, not a number. Left of the bar it becomes 0, which does no harm here."),
+  loss: N_("Each bar is the loss in float16 if the token of that score is the right one. Z is the sum of all exp(x), so p = exp(x) ÷ Z, and −log p = log Z − x."),
+  slope: N_("The slope says how much the largest weight p changes if its score changes a little: p (1 − p). The gradient that softmax passes back is in proportion to it."),
+  dtypes: N_("A dtype says how a number is stored. Its bar ends at its largest number: what is larger becomes ∞, and ∞ ÷ ∞ is NaN, not a number. Left of the bar it becomes 0, which does no harm here. At the right stands the largest weight p."),
 };
 
 function stabilityWidget(ui) {
@@ -152,12 +152,12 @@ function stabilityWidget(ui) {
       const slope = cut("d_soft_cap", c, at)[0];
       const loss = ui.table("v_z_loss")[l * A + at];
       const notes = [tr("drag ↔"),
-        tr(plain("soft_cap") ? N_("slope {slope}") : N_("reference, slope {slope}"), { slope: tellable(slope) }),
+        tr(plain("soft_cap") ? N_("own slope {slope}") : N_("reference, own slope {slope}"), { slope: tellable(slope) }),
         tr(plain("qk_norm") ? N_("bound {bound}") : N_("reference, bound {bound}"), { bound: short(ui.table("b_qk_norm_bound")[g]) })];
       const shift = part === SHOWN.loss || ui.get("exp_of") === spec.exp_of[1];
       const half = cut("half", Number(shift), at); // softmax in float16
       if (part.half) notes[0] = part === SHOWN.loss ? "p" : shift ? "exp(x − max) ÷ Σ exp(x − max)" : "exp(x) ÷ Σ exp(x)";
-      bars[0].name(part.half ? tr("softmax in float16") : tr(NAMES[0]));
+      bars[0].name(part.half ? tr("softmax in float16") : part.panels.length > 1 ? tr(NAMES[0]) : tr("softmax"));
       const drawn0 = part.half ? half : found[0].p;
       now.forEach((x, i) => bars[i].draw(x.map((v) => short3(Math.abs(v) < 1e-5 ? 0 : v)), i ? found[i].p : drawn0, 1, notes[i],
         i || !part.half ? fixed : (v) => fixed(v, 2), it));
@@ -166,7 +166,7 @@ function stabilityWidget(ui) {
       const most = Math.max(...losses[1].filter(Number.isFinite), 1e-3);
       const tenth = (v) => short3(Number.isNaN(v) ? v : Number(v.toFixed(1)) || 0);
       losses.forEach((loss, i) => bars[4 + i].draw(
-        now[0].map(short3), loss.map((v) => (Math.abs(v) < 0.05 ? 0 : v)), most, [tr("by the weight"), tr("by logsumexp")][i], tenth, it));
+        now[0].map(short3), loss.map((v) => (Math.abs(v) < 0.05 ? 0 : v)), most, [tr("from the weight"), tr("without a weight")][i], tenth, it));
       const gradient = cut("g_z_loss_gradient", l, at);
       bars[3].draw(gradient.map((_, i) => tr("logit {n}", { n: i })), gradient, Math.max(...gradient.map(Math.abs), 1e-12),
         tr(plain("z_loss_gradient") ? N_("{loss}, gradient") : N_("reference, {loss}, gradient"), { loss: tiny(loss) }),
@@ -184,7 +184,7 @@ function stabilityWidget(ui) {
           [0, 2.2, [0, 0.5, 1, 1.5, 2]], [0, 1, [0, 0.25, 0.5, 0.75, 1]], [0, 0.26, [0, 0.05, 0.1, 0.15, 0.2, 0.25]],
           [-1, 5, [-1, 0, 1, 2, 3, 4, 5]],
         ][which];
-        curve.draw({ ticks, along: run() ? tr("step of the recorded run") : tr("factor on the scores"), low, high,
+        curve.draw({ ticks, along: run() ? tr("step of the recorded run") : tr("factor on the scores"), shows: tr(ui.get("quantity")), low, high,
           marks: marks.map((v) => [v, which === 3 ? count(10 ** v) : String(v)]),
           lines: [0, 1, 2].map((i) => across.map((m) => value(m[i]))) });
       }
@@ -319,7 +319,7 @@ function series(parent, i) {
 
 /** Three curves over the growth; run along them to grow the scores. */
 function curvePanel(ui, parent, W, along, grown) {
-  const [H, left, right, topEdge, bottom] = [168, 50, 22, 22, 32];
+  const [H, left, right, topEdge, bottom] = [168, 64, 22, 22, 32];
   const [iw, ih] = [W - left - right, H - topEdge - bottom];
   const box = html("div", { class: "ta-panel", style: `width: ${W}px` });
   choice(ui, { trait: "quantity", name: tr("curve shows"), values: ui.spec.quantities, show: (what) => tr(what) });
@@ -342,9 +342,12 @@ function curvePanel(ui, parent, W, along, grown) {
     fill(sample, { d: `M${start} 9H${start + 26}` });
     fill(mark, { transform: `translate(${start + 13},9)` });
     canvas.append(mark);
-    keys.push([path, sample, mark, label(canvas, start + 31, 13, tr(name), "start", "ta-small")]);
+    keys.push([[path, dots[i]], [sample, mark, label(canvas, start + 31, 13, tr(name), "start", "ta-small")]]);
   });
   const below = label(canvas, left + iw / 2, H - 3, "", "middle");
+  const upright = `translate(10,${topEdge + ih / 2}) rotate(-90)`;
+  const what = label(canvas, 0, 4, "", "middle");
+  what.setAttribute("transform", upright);
   const place = cursor(ui, canvas, {
     name: tr("Curves: growth of the scores"), cross: false,
     box: () => frame,
@@ -357,9 +360,10 @@ function curvePanel(ui, parent, W, along, grown) {
   const x = (i) => left + ((i + 0.5) / along()[0]) * iw;
   let y = () => 0;
   return {
-    draw({ ticks, along: words, low, high, marks, lines }) {
+    draw({ ticks, along: words, shows, low, high, marks, lines }) {
       y = (v) => topEdge + ((high - v) / (high - low)) * ih;
       write(below, words);
+      write(what, shows);
       grid.replaceChildren();
       ticks.forEach(([i, text]) => { line(grid, x(i), topEdge, x(i), topEdge + ih, "ta-grid"); label(grid, x(i), topEdge + ih + 14, text, "middle", "ta-small"); });
       marks.forEach(([v, text]) => { line(grid, left, y(v), left + iw, y(v), "ta-grid"); label(grid, left - 5, y(v) + 4, text, "end", "ta-small"); });
@@ -368,7 +372,10 @@ function curvePanel(ui, parent, W, along, grown) {
     /** Shows the first of the lines. */
     only(count) {
       box.style.display = count ? "" : "none";
-      for (const [i, nodes] of keys.entries()) for (const node of [...nodes, dots[i]]) node.style.display = i < count ? "" : "none";
+      for (const [i, [drawn, legend]] of keys.entries()) {
+        for (const node of drawn) node.style.display = i < count ? "" : "none";
+        for (const node of legend) node.style.display = i < count && count > 1 ? "" : "none"; // one line needs no name
+      }
     },
     point(i, values) {
       fill(here, { x1: x(i), x2: x(i) });

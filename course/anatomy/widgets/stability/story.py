@@ -57,12 +57,13 @@ STORY = (
         without=_LATER,
     ),
     Step(
-        "Now let the scores be those of eight tokens. The loss is −log p, for the weight p of the right token, or, "
-        "which is equal, log Z − x. Both bars show it. Drag the scores right.",
+        "Now a model scores eight tokens. If the right one has the weight p, the loss is −log p: see the bars “−log p”."
+        " Drag the scores right until the lowest weights are 0.",
         "What does a weight of 0 do to the loss?",
         ("nothing", "it becomes 0", "it becomes ∞"),
         2,
-        "log 0 is −∞, and its gradient is NaN. log Z − x forms no weight: logsumexp, with the shift, gives log Z.",
+        "−log 0 is ∞, and its gradient is NaN. log Z − x is the same loss without a weight: the bars “log Z − x” "
+        "stay numbers.",
         "Drag to factor 8. What stands at the lowest bars under “−log p”?",
         {**_USUAL, "factor": 8, "exp_of": "x − max", "more": True, "part": "loss"},
         moves=("factor",),
@@ -83,8 +84,8 @@ STORY = (
         without=("part", *_LATER),
     ),
     Step(
-        "No NaN is left, but large scores do more harm. Attention divides q · k by √D. Without it, D = 128 makes "
-        "scores √128 = 11.3 times as large: drag to that factor.",
+        "Large scores do another harm, even with the shift. A score of attention is q · k ÷ √D, for vectors of D "
+        "numbers. Without √D, D = 128 makes it √128 = 11.3 times as large: drag to that factor.",
         "What does that do to learning?",
         ("nothing, with the shift", "it almost stops", "it gets faster"),
         1,
@@ -96,11 +97,24 @@ STORY = (
         without=("part", "quantity", *_LATER),
     ),
     Step(
-        "In training, q and k can grow until scores are too large all the same. A soft cap squeezes them below 10; "
-        "QK-norm gives q and k a fixed length. Drag to factor 256.",
-        "Which still has a slope there, so that it can learn?",
-        ("no remedy", "soft cap", "QK-norm"),
-        2,
+        "In training, scores can get too large all the same. A remedy: a soft cap squeezes each score between −10 and "
+        "10. Drag to factor 64.",
+        "Where do keys still share the weight?",
+        ("with no remedy", "with soft cap", "with neither"),
+        1,
+        "Four scores are squeezed to almost 10. But the cap is flat there: its own slope is near 0.",
+        "Compare the bars at factor 64. Where is more than one long?",
+        {**_USUAL, "more": True, "quantity": "slope", "part": "soft cap"},
+        moves=("factor",),
+        show=({"factor": 10}, {"factor": 13}, {"factor": 18}),
+        without=("part", "quantity", *_LATER),
+    ),
+    Step(
+        "Another remedy: q and k grow in training, but QK-norm gives each a fixed length, so that no score gets beyond "
+        "a bound, here 4. Drag to factor 256.",
+        "Is its slope still large enough there to learn?",
+        ("no, it falls to 0, too", "yes, as at factor 1"),
+        1,
         "QK-norm divides the growth out. The cap bounds the scores, but its own slope goes to 0.",
         "Point at the curves at 256, and read the three slopes in the gray box.",
         {**_USUAL, "more": True, "quantity": "slope", "part": "QK-norm"},

@@ -65,6 +65,7 @@ function stepperControls(ui) {
     () => choice(ui, { trait: "origin", name: tr("positions"), ...named(origins) }),
   );
   unfolder(ui, first, tr("cuts, stores, positions"), second);
+  first.lastElementChild.dataset.part = "more";
   const rest = [second, row(() => choice(ui, { trait: "store", name: tr("store"), ...named(spec.stores) })), row(() => planControls(ui))];
   return [second.lastElementChild, () => {
     for (const line of rest) line.hidden = !ui.get("more");
@@ -85,8 +86,8 @@ function stepperWidget(ui) {
   const memory = memoryPanel(ui, row, beside, scene, grid.cellOf);
   const saved = savingPanel(memory.node, beside);
   const show = signs(memory.node, [
-    [tr("in one buffer, weights as in the full forward"), tr("largest difference of an attention weight of the chunk")],
-    [tr("scores as in the full forward"), tr("largest change of a score, where positions go on counting")],
+    [tr("in one buffer, weights as without cuts"), tr("largest difference of an attention weight of the chunk")],
+    [tr("scores as without cuts"), tr("largest change of a score, where positions go on counting")],
   ]);
 
   const signsOf = (node) => node.querySelector(".ta-signs");
@@ -144,12 +145,15 @@ function stepperWidget(ui) {
         turning ? [short(change), still ? tr("same") : tr("differs"), still] : ["", ""]]);
       signsOf(memory.node).lastElementChild.hidden = !turning; // scores are looked at in one of the views
       saved(now);
-      const state = tr("step {n} of {all} (chunks of {plan}), {store}: {computed}, {read}, {kept}", {
-        n: step + 1, all: plan.length, plan: inRow(plan), store: spec.stores[store],
+      const state = tr("step {n} of {all}: {computed}, {read}, {kept}", {
+        n: step + 1, all: plan.length,
         computed: stop - start === 1 ? tr("token {n} is computed", { n: start })
           : tr("tokens {first} to {last} are computed", { first: start, last: stop - 1 }),
         read: read === 1 ? tr("1 key is read") : tr("{n} keys are read", { n: read }),
-        kept: withLoss(stored === 1 ? tr("1 token is kept") : tr("{n} tokens are kept", { n: stored }), now),
+        kept: withLoss(tr("{kept} ({store})", {
+          kept: stored === 1 ? tr("1 token is kept") : tr("{n} tokens are kept", { n: stored }),
+          store: spec.stores[store],
+        }), now),
       });
       const whose = ui.get("alone") ? tr("counted on") : tr("by the reference’s rotary_step");
       const origins = [ui.table("own")[ui.get("view")] ? spec.origins[0] : whose, spec.origins[1]];
@@ -222,7 +226,6 @@ function gridPanel(ui, parent, W, scene) {
       write(caption, turning ? tr("Scores of the queries in this step") : tr("Weights that the queries of this step give to the keys"));
       write(at, turning ? tr("position") : tr("word"));
       legend(turning);
-      write(should, turning ? tr("right") : "");
       const shownRow = query ?? stop - 1;
       const strong = ui.dark ? [230, 159, 0] : [198, 87, 0];
       let change = 0;
@@ -234,28 +237,31 @@ function gridPanel(ui, parent, W, scene) {
           const fresh = seen && q >= start;
           let loud = k >= start;
           let value = "";
-          if (seen && turning) {
+          if (fresh && turning) {
             const score = now.score(q, k);
             const off = Math.abs(score - right[q * N + k]);
-            if (fresh && !(off <= change)) change = off;
+            if (!(off <= change)) change = off;
             loud = !(off <= 5e-3);
             value = fixed(score, 2);
           } else if (q === stop - 1 && k < now.lost) value = "×"; // it would see them, were they not lost
-          else if (seen) value = fixed(now.weight(q, k), 2); // of earlier steps, too: pale, like all that is not new
+          else if (fresh) value = fixed(now.weight(q, k), 2);
           // Told apart by lightness too: full color for what is new or wrong, a tint for the rest.
           fill(rect, { class: fresh ? (loud ? "ta-fill-two" : "ta-fill-one") : "ta-axis" });
           rect.style.fillOpacity = fresh && !loud ? 0.22 : 1;
+          rect.style.fill = seen && !fresh ? "var(--ta-panel)" : ""; // no numbers: a cache needs no earlier query again
           write(text, value);
           text.dataset.ink = "own";
           text.style.fill = fresh && loud ? inkOn(strong) : fresh ? "var(--ta-ink)" : "var(--ta-soft)";
           text.style.fontWeight = fresh ? 600 : 400;
         }
       }
+      const wrong = turning && !(change <= 5e-3); // right scores need none beside them
+      write(should, wrong ? tr("right") : "");
       columns.forEach(([token, position], k) => {
         write(token, String(k));
         fill(token, { class: k === key ? "ta-strong" : "ta-small" });
         write(position, k >= stop ? "" : turning ? now.at(k) : spec.text[k]); // what is not written yet is not there
-        write(shoulds[k], turning && now.sees(shownRow, k) ? fixed(right[shownRow * N + k], 2) : "");
+        write(shoulds[k], wrong && now.sees(shownRow, k) ? fixed(right[shownRow * N + k], 2) : "");
       });
       const shown = query !== undefined && key !== undefined;
       mark.style.visibility = shown ? "visible" : "hidden";

@@ -49,7 +49,10 @@ function memoryPanel(ui, parent, W, scene, cellOf) {
     canvas.append(node);
     return { node, rect, texts, pair, cross, at: null, flight: null };
   });
-  label(canvas, left - 8, 14, tr("slot"), "end", "ta-small");
+  const slotWord = label(canvas, left - 8, 14, "", "end", "ta-small");
+  const borders = svg("path", { class: "ta-axis", style: "stroke: var(--ta-ink); stroke-width: 1.6", // between pages
+    d: [1, 2].map((page) => `M${left + page * spec.block * across - 1.5} 4v${SLOT + 18}`).join("") });
+  canvas.append(borders);
   label(canvas, left - 8, 36, tr("token"), "end", "ta-small");
   const turned = label(canvas, left - 8, 52, "", "end", "ta-small");
   label(canvas, left - 8, 70, tr("holds"), "end", "ta-small");
@@ -85,6 +88,10 @@ function memoryPanel(ui, parent, W, scene, cellOf) {
   });
   const nameOf = (slot, store) => (store === 2 ? `${Math.floor(slot / spec.block)}·${slot % spec.block}` : String(slot));
 
+  /** Above a slot: its number; of pages, only theirs, over the middle. */
+  const headOf = (slot, store) => (store !== 2 ? String(slot)
+    : slot % spec.block === 1 ? tr("page {n}", { n: Math.floor(slot / spec.block) }) : "");
+
   /** A new token on its way from the cell where its key was computed. */
   function fly(token, slot) {
     const box = cellOf(token, token).getBoundingClientRect();
@@ -104,8 +111,10 @@ function memoryPanel(ui, parent, W, scene, cellOf) {
       slots.forEach(([rect, name], i) => {
         const used = i < held.length;
         rect.style.visibility = used ? "visible" : "hidden";
-        write(name, used ? nameOf(i, store) : "");
+        write(name, used ? headOf(i, store) : "");
       });
+      borders.style.visibility = store === 2 ? "visible" : "hidden";
+      write(slotWord, store === 2 ? "" : tr("slot"));
       chips.forEach((chip, t) => {
         const { node, rect, texts, pair, cross } = chip;
         const lost = t < now.lost;
@@ -132,10 +141,10 @@ function memoryPanel(ui, parent, W, scene, cellOf) {
       mark.style.visibility = here >= 0 && here < held.length ? "visible" : "hidden";
       fill(mark, { x: left + Math.max(here, 0) * across - 1 });
       write(turned, turning ? tr("position") : tr("word"));
-      write(rule, store === 0 ? tr("Token p lies in slot p.")
-        : now.rolling ? tr("Token p takes slot p mod {n} from token p − {n}.", { n: spec.window })
-          : tr("Page·place. By the table {table}, token p lies in page table[p // {n}], place p mod {n}.",
-            { table: inRow(spec.table), n: spec.block }));
+      write(rule, store === 0 ? ""
+        : now.rolling ? tr("Token p takes slot p mod {n}, the rest of p ÷ {n}, from token p − {n}.", { n: spec.window })
+          : tr("Table {table}: token p lies in page table[p // {n}], at place p mod {n}. Here // divides and drops the " +
+            "rest; mod is that rest.", { table: inRow(spec.table), n: spec.block }));
       place();
     },
     /** Why the token that is pointed at lies where it does. */

@@ -6,34 +6,34 @@ PROMPT = [4, 1, 1, 1, 1]
 
 STORY = (
     Step(
-        "Four words are the prompt; then the text is written word by word: press Step. Each word's key and value go "
-        "into the store. The newest word is the query; its row: the weights of the keys that it reads.",
+        "Each word leaves a key and a value in the store. Four words, the prompt, came at once; now “the” is written. "
+        "Its query reads the keys, and its row has their weights: how much it takes from each word.",
         "How many keys does this step compute anew?",
         ("1", "4", "5"),
         0,
         "Only the cell in full color has a new key. The four tinted keys come from the store.",
-        "Count the cells in full color, and read the legend.",
+        "Each cell of the row is a key. Count those in full color, and read the legend.",
         {"view": 0, "plan": PROMPT, "chunk": 1, "store": 0, "origin": 0, "more": False},
         show=({"query": 4, "key": 0}, {"query": 4, "key": 3}, {"query": 4, "key": 4}),
         waits=("line",),
-        without=("checks",),
+        without=("checks", "more"),
     ),
     Step(
-        "One word a step. Without a cache, a step computes the keys of all words anew; so the lower bar grows by 1, "
-        "by 2, by 3 … Press Play: it begins again at the first word.",
+        "The store is a cache: no key is computed twice. Without it, each step computes the keys of all words so far. "
+        "Press Step up to the last word, and watch by how much each bar grows.",
         "At word 100, how long is the lower bar?",
         ("200", "5,050", "800"),
         1,
         "1 + 2 + … + 100 = 5,050 keys without a cache. With it, each is computed once: 100.",
         "After 8 words it is 1 + 2 + … + 8 = 36. By how much does it grow at word 9, and at word 100?",
-        {"view": 0, "plan": [1] * 8, "chunk": 7, "store": 0, "origin": 0, "more": False},
+        {"view": 0, "plan": [1] * 8, "chunk": 3, "store": 0, "origin": 0, "more": False},
         moves=("chunk",),
         show=({"chunk": 0}, {"chunk": 3}, {"chunk": 7}),
-        without=("checks",),
+        without=("checks", "more"),
     ),
     Step(
-        "A store that grows fills the memory. A rolling window of three slots holds the last three tokens. Older ones "
-        "are crossed out: no later query sees them. “Step” writes the next.",
+        "A store that grows fills the memory. A rolling window holds only the last three tokens (words), in three "
+        "slots. Older ones are crossed out: no later query sees them.",
         "Which slot will token 7 take?",
         ("0", "1", "2"),
         1,
@@ -43,7 +43,7 @@ STORY = (
         moves=("chunk",),
         show=({"chunk": 4}, {"slot": 1, "key": 7}),
         waits=("line",),
-        without=("plan", "view", "checks"),
+        without=("plan", "view", "checks", "saved", "more"),
     ),
     Step(
         "Many texts share one memory, so it is cut into pages of three slots. The table 2, 0, 1 names this text’s "
@@ -57,19 +57,20 @@ STORY = (
         moves=("chunk",),
         show=({"chunk": 1}, {"chunk": 2}, {"chunk": 3}, {"key": 6}),
         waits=("line",),
-        without=("plan", "view", "checks"),
+        without=("plan", "view", "checks", "saved", "more"),
     ),
     Step(
-        "Each query and key is turned by an angle, its position; a score depends on the distance of the two positions. "
-        "Now every chunk counts from 0. The last line has the right scores.",
-        "Which score of query 5 is still right?",
+        "RoPE turns queries and keys by their positions; a score depends on the distance between the two. Here they "
+        "count on: 0, 1, 2 … Suppose that each chunk (a step's words) counted from 0 again.",
+        "Which score of query 5 would stay right?",
         ("with key 5", "with keys 0 to 3", "none"),
         0,
-        "The distance to itself is 0 either way; all others have changed.",
-        "Right scores are tinted, others have the full color. Point at one.",
-        {"view": 1, "plan": PROMPT, "chunk": 2, "store": 0, "origin": 1, "more": True},
-        show=({"query": 5, "key": 0}, {"query": 5, "key": 3}, {"query": 5, "key": 5}),
-        without=("plan", "store"),
+        "The distance to itself is 0 either way; all others change.",
+        "Choose “every chunk from 0”: wrong scores get the full color, and the last line has the right ones.",
+        {"view": 1, "plan": PROMPT, "chunk": 2, "store": 0, "origin": 0, "more": True},
+        moves=("origin",),
+        show=({"origin": 1}, {"query": 5, "key": 0}, {"query": 5, "key": 3}, {"query": 5, "key": 5}),
+        without=("plan", "store", "checks", "saved", "more"),
     ),
     Step(
         "No cut: all eight tokens are computed at once, in one chunk. Point at a weight. Then tick a cut, press Step "
@@ -83,6 +84,7 @@ STORY = (
         {"view": 0, "plan": [8], "chunk": 0, "store": 0, "origin": 0, "more": True},
         moves=("plan", "chunk"),
         show=({"query": 5, "key": 2}, {"plan": [4, 4], "chunk": 1}, {"query": 5, "key": 2}),
-        without=("store", "view", "checks"),
+        waits=("signs",),
+        without=("store", "view"),
     ),
 )

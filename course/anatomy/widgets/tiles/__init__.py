@@ -57,7 +57,7 @@ class TilesExplorer(SeveralFunctions):
     asked_by = {"merge": "tiles.merge"}  # unit 12 asks for a merge of tokens
     controls = ("query", "read", "block", "look", "way", "more")
     story = STORY
-    opening = tuple({"read": n} for n in (1, 2, 3, 4))
+    opening = ({"read": 2}, {"read": 1}, {"read": 2})  # no further: what block 3 does is the first question
 
     query = t.Int(T - 1, min=0, max=T - 1).tag(sync=True)
     read = t.Int(2, min=1, max=MOST_READ).tag(sync=True)

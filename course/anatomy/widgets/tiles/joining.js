@@ -49,7 +49,7 @@ function joinedParts(ui, parent, W, now) {
     const share = 1 / (1 + Math.exp(fresh[1] - old[1]));
     const seen = { a: fixed(share, 2), b: fixed(1 - share, 2), old: fixed(old[0], 2), fresh: fixed(fresh[0], 2),
       result: outcome(share * old[0] + (1 - share) * fresh[0], here.result) };
-    write(how, read > 1 ? tr("{a} × {old} + {b} × {fresh} = {result}, by shares of e^lse", seen) : "");
+    write(how, read > 1 ? tr("{a} × {old} + {b} × {fresh} = {result}, weighted by e^lse", seen) : "");
     let path = "";
     for (let j = 1; j < read; j++) {
       path += `M${middle(j)} ${2 + BOX}v${DOWN}`; // a block

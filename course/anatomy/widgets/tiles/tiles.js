@@ -2,7 +2,8 @@
 // the sum and the mixed values, the only things that are kept.
 
 const READ_MS = 900; // between two blocks of "Play"
-const [BAR_HIGH, KEPT] = [64, 3]; // px of a bar of 1; numbers kept for each query
+const [BAR_HIGH, KEPT] = [52, 3]; // px of a bar of 1; numbers kept for each query
+const BESIDE = 38; // px from a kept number to what it is
 const halves = (x) => fixed(x, 1).replace(".0", ""); // scores are multiples of one half
 
 function tilesWidget(ui) {
@@ -12,7 +13,6 @@ function tilesWidget(ui) {
   const cell = Math.min(30, Math.floor((room - left - 2) / T));
   const W = left + T * cell + 2;
   const wide = room >= W + 20 + 320;
-  const later = []; // controls that are folded away at first
   const needs = (query, block = ui.seen("block"), look = ui.seen("look")) => (
     look === spec.looks[1][0] ? Math.floor(query / block) + 1 : T / block);
 
@@ -31,8 +31,11 @@ function tilesWidget(ui) {
   const fold = button(bar, "", () => ui.set("more", !ui.get("more")));
   const sign = html("span", { "aria-hidden": "true" });
   fold.append(sign, tr("size, mask, merge"));
+  fold.dataset.part = "more";
   ui.watch("more");
-  later.push(...folded());
+  const later = html("div"); // controls that are folded away at first
+  later.append(...folded());
+  ui.controls.append(later);
   if (wide) {
     fill(ui.controls, { style: "display: flex; flex-wrap: wrap" });
     for (const [i, node] of [...ui.controls.children].entries()) node.style.flex = i < 2 ? "1 1 220px" : "none";
@@ -45,7 +48,7 @@ function tilesWidget(ui) {
   const side = html("div", { class: "ta-panel", style: `width: ${wide ? room - W - 20 : Math.min(room, 420)}px` });
   row.append(sheet, side);
   let now = null;
-  const grid = tileGrid(ui, sheet, { left, cell, W, T, CELL_HIGH: wide ? 13 : 18, now: () => now, needs });
+  const grid = tileGrid(ui, sheet, { left, cell, W, T, CELL_HIGH: wide ? 12 : 18, now: () => now, needs });
   const bars = barsOfKeys(ui, sheet, { left, cell, W, T, now: () => now });
   const kept = keptNumbers(ui, side, wide ? room - W - 20 : Math.min(room, 420), () => now);
   const show = signs(side, [
@@ -140,7 +143,7 @@ function tilesWidget(ui) {
       now = scene();
       const { here, right, gaps, query, block, all, read, factor, causal } = now;
       const more = ui.get("more");
-      for (const node of later) node.hidden = !more;
+      later.style.display = more ? "contents" : "none";
       write(sign, more ? "▾ " : "▸ ");
       fill(fold, { "aria-expanded": String(more) });
       write(readOn, read < all ? tr("Read on") : last(query, block) ? tr("Read again") : tr("Next queries"));
@@ -214,7 +217,7 @@ function tileGrid(ui, parent, { left, cell, W, T, CELL_HIGH, now, needs }) {
 
   return () => {
     const { block: b, query, read, rows, causal, own } = now();
-    write(note, own ? tr("framed: held now; yours") : tr("framed: held now"));
+    write(note, own ? tr("framed: held now, blue: done; yours") : tr("framed: held now, blue: done"));
     const count = T / b;
     let [old, never, rule] = ["", "", ""];
     for (let i = 0; i < count; i++) {
@@ -248,9 +251,9 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
   const [top, limit] = [20, 1.15];
   const foot = top + BAR_HIGH;
   const note = html("small");
-  parent.append(html("p", { class: "ta-caption", style: "margin-top: 4px" }, tr("How much each key counts so far"),
+  parent.append(html("p", { class: "ta-caption", style: "margin-top: 4px" }, tr("How much each key counts"),
     note));
-  const canvas = picture(parent, W, foot + 34,
+  const canvas = picture(parent, W, foot + 48,
     tr("Bars: how much each key counts beside the one with the largest score"));
   const x = (s) => left + s * cell;
   const y = (v) => foot - BAR_HIGH * clamp(Number.isFinite(v) ? v : 0, 0, limit);
@@ -258,14 +261,20 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
   canvas.append(band);
   for (const v of [0, 1]) {
     line(canvas, left, y(v), left + T * cell, y(v), v ? "ta-grid" : "ta-axis");
-    label(canvas, left - 6, y(v) + 4, String(v), "end", "ta-small");
   }
-  label(canvas, left - 6, foot + 28, tr("value"), "end", "ta-small");
+  label(canvas, left - 6, y(1) + 4, "1", "end", "ta-small");
+  const values = svg("g", { "data-part": "values" });
+  canvas.append(values);
+  label(canvas, left - 6, foot + 14, tr("bar"), "end", "ta-small");
+  label(canvas, left - 6, foot + 28, tr("score"), "end", "ta-small");
+  label(values, left - 6, foot + 42, tr("value"), "end", "ta-small");
   const bars = ui.spec.values.map((value, s) => {
     const bar = svg("rect", { x: x(s) + 3, width: cell - 6, class: "ta-fill-one" });
     canvas.append(bar);
-    label(canvas, x(s) + cell / 2, foot + 28, short(value), "middle", "ta-small");
-    return { bar, text: label(canvas, x(s) + cell / 2, foot + 14, "", "middle", "ta-small") };
+    const middle = x(s) + cell / 2;
+    label(values, middle, foot + 42, short(value), "middle", "ta-small");
+    const [text, score] = [14, 28].map((down) => label(canvas, middle, foot + down, "", "middle", "ta-small"));
+    return { bar, text, score };
   });
   const ghost = svg("path", { class: "ta-reference",
     style: "pointer-events: none; stroke-width: 1.2; stroke-dasharray: 3 2" });
@@ -281,21 +290,22 @@ function barsOfKeys(ui, parent, { left, cell, W, T, now }) {
   });
 
   return () => {
-    const { here, before, block, read, sees, factor: shrunk, key } = now();
+    const { here, before, block, read, sees, scores, factor: shrunk, key } = now();
     fill(band, { x: x((read - 1) * block), width: block * cell });
     let outline = "";
-    bars.forEach(({ bar, text }, s) => {
+    bars.forEach(({ bar, text, score }, s) => {
       const shown = sees(s) ? here.bars[s] : 0;
       fill(bar, { y: y(shown), height: foot - y(shown), class: s === key ? "ta-fill-one ta-lit" : "ta-fill-one" });
       write(text, sees(s) ? fixed(here.bars[s], 2).replace(/^0(?=.)/, cell < 28 ? "" : "0") : ""); // “.14” where there is little room
+      write(score, sees(s) ? halves(scores[s]) : "");
       if (!before || shrunk === 1 || !sees(s, read - 1)) return;
       outline += `M${x(s) + 3} ${foot}V${y(before.bars[s]).toFixed(1)}h${cell - 6}V${foot}`;
     });
     fill(ghost, { d: outline });
-    write(factor, shrunk < 1 ? tr("× e^({old} − {largest}) = × {factor}",
+    write(factor, shrunk < 1 ? tr("dashed: before; × e^({old} − {largest}) = × {factor}",
       { old: halves(before.largest), largest: halves(here.largest), factor: fixed(shrunk, 2) }) : "");
-    fill(factor, { x: Math.max(x(((read - 1) * block) / 2), left + 50) });
-    write(note, shrunk < 1 ? tr("dashed: before this block") : tr("1 = largest score so far"));
+    fill(factor, { x: Math.max(x(((read - 1) * block) / 2), left + 66) });
+    write(note, tr("bar = e^(score − {largest})", { largest: halves(here.largest) }));
     place();
   };
 }
@@ -311,9 +321,11 @@ function keptNumbers(ui, parent, W, now) {
   box.append(html("p", { class: "ta-caption" }, tr("Kept for this query"),
     html("small", {}, tr("each bar has a scale of its own"))));
   const names = [tr("largest"), tr("sum"), tr("mixed"), tr("result")];
+  const whats = [tr("the largest score so far"), "", "", tr("= mixed ÷ sum")]; // the others are told by their parts
   const H = tops[3] + 30;
   const canvas = picture(box, W, H, tr("Bars: the numbers that are kept, and the result"));
-  const ends = [1, 6, 30, Math.max(...spec.values)]; // of the scales; a wrong number may be longer, and is cut off
+  // Of the scales; a wrong number may be longer, and is cut off. Beside the result there is room for what it is.
+  const ends = [1, 6, 30, 2 * Math.max(...spec.values)];
   const x = (i, v) => left + (W - left - right) * clamp(Number.isFinite(v) ? v / ends[i] : 0, 0, 1);
   line(canvas, 0, tops[3] - 2, W, tops[3] - 2, "ta-grid"); // below it is what comes out
   const rows = names.map((name, i) => {
@@ -325,7 +337,7 @@ function keptNumbers(ui, parent, W, now) {
       style: "stroke-width: 1.2; stroke-dasharray: 3 2" });
     canvas.append(bar, fresh, ghost);
     const tick = line(canvas, 0, y + 3, 0, y + 27, "ta-tick");
-    const how = label(canvas, left, y + 37, "", "start", "ta-small");
+    const how = label(canvas, left, y + (whats[i] ? 19 : 37), "", "start", "ta-small");
     fill(how, { "data-readout": "how" });
     return { bar, fresh, ghost, tick, how, value: label(canvas, 0, y + 19, "", "start", "ta-strong"),
       mark: svg("rect", { x: 1, y: y + 2, width: W - 2, height: i === 1 || i === 2 ? 40 : 26, class: "ta-mark" }) };
@@ -341,7 +353,7 @@ function keptNumbers(ui, parent, W, now) {
   });
 
   const held = html("div", { style: "margin-top: 6px" });
-  const parts = html("div", { style: "margin-top: 6px" }, html("p", { class: "ta-caption" }, tr("Parts and what is joined"),
+  const parts = html("div", { style: "margin-top: 6px" }, html("p", { class: "ta-caption" }, tr("Blocks; below, joined by merge"),
     html("small", {}, tr("average; lse"))));
   parent.append(held, parts);
   held.append(html("p", { class: "ta-caption" }, tr("In fast memory"), html("small", {}, tr("to scale"))));
@@ -374,12 +386,16 @@ function keptNumbers(ui, parent, W, now) {
       tick.style.visibility = i && off ? "visible" : "hidden";
       if (i && off) fill(tick, { x1: x(i, right_[i]), x2: x(i, right_[i]) });
       write(value, i ? fixed(values[i], 2) : halves(values[i]));
-      fill(value, { x: (left + Math.max(long, shrunk ? x(i, old[i]) - left : 0, off && i ? x(i, right_[i]) - left : 0)
-        + 6).toFixed(1) });
+      const end = left + Math.max(long, shrunk ? x(i, old[i]) - left : 0, off && i ? x(i, right_[i]) - left : 0) + 6;
+      fill(value, { x: end.toFixed(1) });
+      if (whats[i]) fill(how, { x: (end + BESIDE).toFixed(1) });
       mark.style.visibility = part === i ? "visible" : "hidden";
       // Not of a function that has made something else of them.
       const joined = before && news[i] && Math.abs(old[i] * factor + news[i] - values[i]) < 0.005;
-      write(how, joined ? tr("{old} × {factor} + {news} (paler: new)", { old: fixed(old[i], 2), factor: factor === 1 ? "1" : fixed(factor, 4), news: fixed(news[i], 2) }) : "");
+      const told = { old: fixed(old[i], 2), news: fixed(news[i], 2), last: halves(before?.largest ?? 0),
+        largest: halves(here.largest) };
+      write(how, whats[i] || (!joined ? "" : factor === 1 ? tr("{old} + {news} (paler: new)", told)
+        : tr("{old} × e^({last} − {largest}) + {news} (paler: new)", told)));
       fresh.style.visibility = joined ? "visible" : "hidden";
       if (joined) fill(fresh, { x: x(i, old[i] * factor).toFixed(1), width: (long - x(i, old[i] * factor) + left).toFixed(1) });
     });
