@@ -34,7 +34,11 @@ def test_in_the_first_step_q_alone_turns(stage):
     """A dial says how far q has turned, with its whole turns; the distance comes with the second step."""
     page = stage(CASE.make(m=15))
     texts = lambda: page.locator(".ro-dials svg").first.text_content()
-    assert "mθ = 15 · 1 = 15= 2 turns + 2.43" in texts() and "mθ = 15 · 0.001 = 0.015" in texts() and "(m − n)θ" not in texts()
+    assert (
+        "mθ = 15 · 1 = 15= 2 turns + 2.43" in texts()
+        and "mθ = 15 · 0.001 = 0.015" in texts()
+        and "(m − n)θ" not in texts()
+    )
     set_state(page, {"step": 1})
     assert "(m − n)θ = 11 · 1 = 11= 1 turn + 4.72" in texts() and "mθ" not in texts()
 

@@ -45,7 +45,7 @@ STORY = (
         "What does this head of L3 look at?",
         ("the mark closing a speech", "the word before", "the first word"),
         0,
-        "After it, a speech goes on: type ‹When I consider,\" she added,›. Without its mark, “I” comes next.",
+        'After it, a speech goes on: type ‹When I consider," she added,›. Without its mark, “I” comes next.',
         "Point at L3 in the last stream, and find the dashed frame in the text.",
         _scene(31, 0, 0),
         moves=("layer", "token", "text", "wrote"),  # the reply invites to type

@@ -23,8 +23,8 @@ def _scene(*panels: str, **other: Any) -> dict[str, Any]:
 
 STORY = (
     Step(
-        "Attention alone sees no order. So RoPE turns q: each pair of its numbers is an arrow, and at position m it has "
-        "turned by mθ. θ is the dial’s angle per token. Drag “sat”, and watch.",
+        "Attention alone sees no order. So RoPE turns q: each pair of its numbers is an arrow, and at position m it has"
+        " turned by mθ. θ is the dial’s angle per token. Drag “sat”, and watch.",
         "Why can’t the first dial alone tell m?",
         ("it comes round again", "it is slow", "neighbors look alike"),
         0,
