@@ -40,7 +40,11 @@ FROM = """([high]) => {
   return Math.max(0, Math.min(panel.getBoundingClientRect().top - 8, widget.getBoundingClientRect().bottom - high));
 }"""
 # Widgets whose first step begins before anything has happened, or with a straight line: what the still shows instead.
-LATER: dict[str, dict[str, Any]] = {"gradient": {"back": 96}, "position": {"scheme": "sinusoidal"}}
+LATER: dict[str, dict[str, Any]] = {
+    "gradient": {"back": 96},
+    "merge": {"done": 7},
+    "position": {"scheme": "sinusoidal"},
+}
 # The README's picture: the parts of the RoPE explorer that explain it at a glance.
 README: dict[str, Any] = {"panels": ["line", "dials", "map"]}
 WIDE = 880  # CSS pixels

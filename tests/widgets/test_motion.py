@@ -137,8 +137,7 @@ def test_colors_travel_too_but_not_under_a_hand(moving):
 
 def test_a_heatmap_fades_into_the_next(moving):
     page = moving(CASES["PositionExplorer"].usual)
-    pixels = """() => { const size = (c) => c.width * c.height; // the map is the largest
-      const map = [...document.querySelectorAll('.ta canvas')].sort((a, b) => size(b) - size(a))[0];
+    pixels = """() => { const map = document.querySelector('.ta-stack:has([aria-label^="Heatmap of"]) canvas');
       return [...map.getContext('2d').getImageData(0, 0, map.width, map.height).data]; }"""
     start = page.evaluate(pixels)
     find(page, "combobox", "scheme").press("ArrowUp")

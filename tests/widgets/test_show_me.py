@@ -225,12 +225,12 @@ def test_with_reduced_motion_the_end_is_there_at_once(replied):
 @pytest.mark.browser
 def test_with_reduced_motion_a_way_that_returns_is_shown_state_by_state(replied):
     """Its end alone would be the picture that stands there already."""
-    page, step = replied("CacheStepper", 1)
+    page, step = replied("MaskExplorer", 4)
     assert merged(step, step.show) == step.state
     button(page).press("Enter")
     settle(page)
-    assert trait(page, "chunk") == step.show[0]["chunk"] != step.state["chunk"]
-    page.wait_for_function("(end) => model.get('chunk') === end", arg=step.state["chunk"])
+    assert trait(page, "size") == step.show[0]["size"] != step.state["size"]
+    page.wait_for_function("(end) => model.get('size') === end", arg=step.state["size"])
 
 
 @pytest.mark.browser

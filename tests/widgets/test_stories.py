@@ -192,7 +192,7 @@ WORKED_WITH = {
     ("MixExplorer", 0): "the weights that are dragged, and their sum",
     ("CacheStepper", 3): "the rule that is to be used",
     ("CacheCalculator", 3): "the time for 16 users, to compare with that for 32",
-    ("SoftmaxStabilityExplorer", 6): "a note that says what QK-norm is, not what its slope does",
+    ("SoftmaxStabilityExplorer", 6): "a note that says what a soft cap is, not where keys still share the weight",
 }
 # Visible words of the read-outs: the line, signs, facts, notes, and whatever else can wait.
 READ_OUT = """() => {

@@ -230,3 +230,27 @@ def test_what_equals_the_reference_is_sent_once(unchecked):
     tables = AnatomyView().tables
     assert not [name for name in tables if name.startswith("ref_")] and sum(map(len, tables.values())) < 115_000
     assert len(view(pre_ln=learners.post_ln).tables["ref_lens_i"]) == len(tables["lens_i"])
+
+
+def test_right_parts_read_as_the_reference_does():
+    made, plain = AnatomyView(learners.RIGHT, text="She was"), AnatomyView(text="She was")
+    assert made.read_words == plain.read_words == ["She", " was"]
+    assert np.allclose(made.shown("norms"), plain.shown("norms"), rtol=1e-4)
+    assert "reads “She was”" in made.words and made.png() != AnatomyView(learners.RIGHT).png()
+    made.wrote = [int(made.shown("lens_i")[-1, -1, 0])]
+    assert len(made.read_words) == 3 and "The model wrote" in made.words
+    made.text, made.wrote = "", []
+    assert made.tables == AnatomyView(learners.RIGHT).tables
+
+
+def test_a_part_that_fails_on_a_text_is_replaced_there_alone(monkeypatch):
+    monkeypatch.setattr(following, "_judge", lambda exercise, given: None)
+
+    def of_32(x, weight, eps=1e-6):
+        assert x.shape[1] == 32
+        return learners.rms_norm(x, weight, eps)
+
+    made = AnatomyView({"rms_norm": of_32}, text="She was")
+    assert "On this text the reference stands in for rms_norm" in made.notice
+    made.text = ""
+    assert made.notice == "" and passing.vocabulary()[1279] in made.spec["vocabulary"]

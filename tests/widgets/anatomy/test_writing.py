@@ -9,8 +9,7 @@ import torch
 from anatomy.language import corpus, shipped
 from anatomy.language.stand_in import StandIn
 from anatomy.widgets import AnatomyView
-from anatomy.widgets.anatomy import T, packed, passing, reading
-from anatomy.widgets.tools import following
+from anatomy.widgets.anatomy import T, packed, reading
 
 from ..page import said, settle
 from ..stages import set_state, tables_of
@@ -399,27 +398,3 @@ def test_the_learners_parts_read_what_is_typed(stage):
     assert "by your parts and the reference's" in said(page) and page.locator(".an-off").count() > 10
     press(page, "One token")
     assert page.evaluate("() => model.get('wrote').length") == 1 and "Waiting" in said(page)
-
-
-def test_right_parts_read_as_the_reference_does():
-    made, plain = AnatomyView(learners.RIGHT, text="She was"), AnatomyView(text="She was")
-    assert made.read_words == plain.read_words == ["She", " was"]
-    assert np.allclose(made.shown("norms"), plain.shown("norms"), rtol=1e-4)
-    assert "reads “She was”" in made.words and made.png() != AnatomyView(learners.RIGHT).png()
-    made.wrote = [int(made.shown("lens_i")[-1, -1, 0])]
-    assert len(made.read_words) == 3 and "The model wrote" in made.words
-    made.text, made.wrote = "", []
-    assert made.tables == AnatomyView(learners.RIGHT).tables
-
-
-def test_a_part_that_fails_on_a_text_is_replaced_there_alone(monkeypatch):
-    monkeypatch.setattr(following, "_judge", lambda exercise, given: None)
-
-    def of_32(x, weight, eps=1e-6):
-        assert x.shape[1] == 32
-        return learners.rms_norm(x, weight, eps)
-
-    made = AnatomyView({"rms_norm": of_32}, text="She was")
-    assert "On this text the reference stands in for rms_norm" in made.notice
-    made.text = ""
-    assert made.notice == "" and passing.vocabulary()[1279] in made.spec["vocabulary"]

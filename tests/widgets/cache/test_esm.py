@@ -166,8 +166,12 @@ def test_it_begins_with_the_bar_and_unfolds_the_rest(stage):
     )
 
 
-MEANT = {"MHA": "a KV head of its own", "GQA": "shares one KV head", "MQA": "all query heads share one KV head"}
-PALE = " Pale squares: query heads without a KV head of their own."
+MEANT = {
+    "MHA": "a key-value head of its own",
+    "GQA": "shares one key-value head",
+    "MQA": "all query heads share one key-value head",
+}
+PALE = " Pale squares: query heads without a key-value head of their own."
 
 
 def test_the_letters_of_the_kind_that_is_pointed_at_are_spelled_out(stage):
@@ -199,7 +203,7 @@ def test_each_factor_has_as_many_squares_as_its_number_says(stage, state, heads,
     assert [row[:2] for row in found[:5]] == [
         ["2", "key and value"],
         ["32", "layers"],
-        [str(heads), "KV heads"],
+        [str(heads), "key-value heads"],
         ["128", "numbers per head"],
         ["2", "bytes per number"],
     ]

@@ -1,7 +1,7 @@
 // Where the bytes of a cache come from: a product, each factor with as many squares as its number says.
 
 const WORDS = {
-  pair: N_("key and value"), latent: N_("latent"), layers: N_("layers"), heads: N_("KV heads"),
+  pair: N_("key and value"), latent: N_("latent"), layers: N_("layers"), heads: N_("key-value heads"),
   size: N_("numbers per head"), numbers: N_("numbers"), bytes: N_("bytes per number"),
 };
 

@@ -9,9 +9,9 @@ const sizeOf = (n) => {
 };
 const MEANING = [
   N_("As built: the kind of attention that this model has."),
-  N_("MHA, multi-head attention: each query head has a KV head of its own, which makes its key and its value."),
-  N_("GQA, grouped-query attention: a group of query heads shares one KV head; there are up to 8 groups."),
-  N_("MQA, multi-query attention: all query heads share one KV head."),
+  N_("MHA, multi-head attention: each query head has a key-value head of its own, which makes its key and its value."),
+  N_("GQA, grouped-query attention: a group of query heads shares one key-value head; there are up to 8 groups."),
+  N_("MQA, multi-query attention: all query heads share one key-value head."),
   N_("MLA, multi-head latent attention: 512 numbers and a key of 64 stand for all keys and values of a token."),
 ];
 const secondsOf = (s) => (s < 1 ? `${short(s * 1e3)} ms` : `${short(s)} s`);
@@ -100,7 +100,7 @@ function cacheWidget(ui) {
     const [total, weights, fit] = [sizeOf(now.total), sizeOf(now.weights), whole(now.fit)];
     switch (now.part) {
       case 0: return tr(latent ? N_("bytes per token = layers · numbers for keys and values · bytes = {sum} = {total}")
-        : N_("bytes per token = 2 · layers · KV heads · numbers per head · bytes = {sum} = {total}"),
+        : N_("bytes per token = 2 · layers · key-value heads · numbers per head · bytes = {sum} = {total}"),
       { sum: [layers, others].filter(Boolean).map(call).join(" + "), total: whole(now.perToken) });
       case 1: return tr(!others ? N_("per user = {tokens} tokens · {full} bytes = {each}")
         : !layers ? N_("per user = min({tokens}, {window}) tokens · {windowed} bytes = {each}")
@@ -124,7 +124,7 @@ function cacheWidget(ui) {
       const { m, k, s, g, b, tokens, users } = now;
       const more = ui.get("more");
       for (const node of later) node.hidden = !more;
-      const pale = k ? "" : ` ${tr("Pale squares: query heads without a KV head of their own.")}`;
+      const pale = k ? "" : ` ${tr("Pale squares: query heads without a key-value head of their own.")}`;
       write(meaning, tr(MEANING[k]) + pale);
       bytes.draw(now);
       bar.draw(now);

@@ -31,12 +31,13 @@ STORY = (
         without=(*_REST, "model", "kind", "bytes"),
     ),
     Step(
-        "Each layer has KV heads. Each makes a key and a value of a token, and both stay in the cache. A square "
+        "Each layer has key-value heads. Each makes a key and a value of a token, and both stay in the cache. A square "
         "stands for one of the number above it. Now choose LLaMA-2 70B as “model”.",
         "Is its cache per token larger than the 7B’s?",
         ("yes, 10 times", "yes, 2.5 times", "no, smaller"),
         2,
-        "2 × 80 × 8 × 128 × 2 = 327,680 bytes, not 524,288: 2.5 times the layers, but a quarter of the KV heads.",
+        "2 × 80 × 8 × 128 × 2 = 327,680 bytes, not 524,288: 2.5 times the layers, but a quarter of the key-value "
+        "heads.",
         "Of which squares has LLaMA-2 70B more, of which fewer? Multiply the numbers above them.",
         _USUAL,
         moves=("model",),
@@ -45,13 +46,13 @@ STORY = (
         without=(*_REST, "kind", "users", "memory"),
     ),
     Step(
-        "Query heads ask; what a KV head makes is stored, and query heads can share one. Choose MQA as “attention”, "
-        "and watch the squares (pale: query heads that share one) and the bar’s blocks.",
+        "Query heads ask; what a key-value head makes is stored, and query heads can share one. Choose MQA as "
+        "“attention”, and watch the squares (pale: query heads that share one) and the bar’s blocks.",
         "As built, 30 users fit. How many fit with MQA?",
         ("about 60", "about 250", "about 1,000"),
         2,
         "991: all 32 query heads share one key and one value, so a cache is 1/32: 256 numbers a layer.",
-        "How many times fewer KV heads has MQA? About so many times more users fit.",
+        "How many times fewer key-value heads has MQA? About so many times more users fit.",
         _USUAL,
         moves=("kind",),
         show=({"kind": 1}, {"kind": 2}, {"kind": 4}, {"kind": 3, "part": 4}),
@@ -75,7 +76,7 @@ STORY = (
         "Which of these changes alone makes them fit?",
         ("1 byte per number", "MQA", "GQA, up to 8"),
         1,
-        "One KV head, not 8: an eighth, for a model trained so. GQA is there already; 1 byte only halves it.",
+        "One key-value head, not 8: an eighth, for a model trained so. GQA is there already; 1 byte only halves it.",
         "Change one setting, look at the upright line, and change it back.",
         {**_USUAL, "model": LLAMA_THREE, "users": 64, "tokens": 32768},
         moves=("kind", "itemsize"),

@@ -163,7 +163,8 @@ function blocksOf(parent, value, x, base, top) {
     parent.append(block);
     const y = base - k * UNIT;
     if (k) block.append(svg("path", { d: `M${x - BAR / 2} ${y}h${BAR}`, style: "stroke: var(--ta-paper)" }));
-    label(block, x, y - 3, String(value), "middle", "ta-small").style.fill = "var(--ta-paper)";
+    const text = label(block, x, y - 3, String(value), "middle", "ta-onfill");
+    fill(text, { style: "fill: var(--ta-paper)", "data-ink": "own" });
     return block;
   });
 }
