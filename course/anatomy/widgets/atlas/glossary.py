@@ -3,7 +3,7 @@
 TERMS: dict[str, dict[str, str]] = {
     "norm": {
         "LayerNorm": "LayerNorm: a token's numbers are shifted to mean 0 and scaled to one size.",
-        "RMSNorm": "RMSNorm: they are only scaled.",
+        "RMSNorm": "RMSNorm: a token's numbers are only scaled.",
     },
     "placement": {
         "pre": "pre: a norm before attention and before feed-forward.",

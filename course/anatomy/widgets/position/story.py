@@ -98,7 +98,7 @@ STORY = (
         "Which one scores every r and has a direction?",
         ("ALiBi", "learned absolute", "DeBERTa"),
         2,
-        "In DeBERTa, far distances share a row. ALiBi has no direction: a decoder needs none.",
+        "In DeBERTa, far distances share a row. ALiBi has no direction: a decoder looks only back.",
         "Point at each of the three: does its curve end, and are its two sides alike?",
         {"scheme": 2, "variant": 3, "query": 20, "trained": 16},
         moves=("scheme", "variant"),
