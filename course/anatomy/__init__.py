@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .system.translation import speak as speak
 
 # name that learners use → module that defines it
-PUBLIC = {
+_PUBLIC = {
     "CheckFailed": "notebook.checks",
     "case": "notebook.cases",
     "check": "notebook.checks",
@@ -47,31 +47,31 @@ PUBLIC = {
     "show_answer": "notebook.answers",
     "speak": "system.translation",
 }
-__all__ = [*PUBLIC]
+__all__ = [*_PUBLIC]
 
 
 def _load() -> None:
     """Imports everything at once: some modules listen to the notebook's cells as soon as they are imported."""
-    for name, module in PUBLIC.items():
+    for name, module in _PUBLIC.items():
         globals()[name] = getattr(importlib.import_module(f".{module}", __name__), name)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in PUBLIC:
+    if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     _load()
     return globals()[name]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *PUBLIC})
+    return sorted({*globals(), *_PUBLIC})
 
 
 class _Package(types.ModuleType):
     """``anatomy.progress`` is a folder and, for learners, a function: importing the folder must not hide it."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (name in PUBLIC and isinstance(value, types.ModuleType)):
+        if not (name in _PUBLIC and isinstance(value, types.ModuleType)):
             super().__setattr__(name, value)
 
 
