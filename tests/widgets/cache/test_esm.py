@@ -149,6 +149,9 @@ def test_it_begins_with_the_bar_and_unfolds_the_rest(stage):
     fold = page.get_by_role("button", name="kinds of attention, lengths of text")
     assert [page.get_by_role(role).count() for role in ("slider", "combobox", "radio")] == [4, 3, 3]
     assert fold.get_attribute("aria-expanded") == "false" and not page.locator("summary").is_visible()
+    notes = page.locator(".ta-note:visible").all_text_contents()
+    assert notes == ["As built: the kind of attention that this model has." + PALE]
+    assert not area(page, "Kinds").is_visible()
     assert page.locator("svg[aria-label^='Bar of weights']").is_visible()
     fold.press("Enter")
     settle(page)
